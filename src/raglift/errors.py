@@ -19,7 +19,7 @@
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
     ├── TrackingFailed          an experiment tracker cannot be reached, or refused the request
-    └── QueryFailed             a query failed and the caller asked to stop on the first failure
+    └── QueryFailed             a query failed and the caller asked to stop on the first failure, or every query failed
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service gave no usable answer to a query
 
@@ -246,7 +246,14 @@ class TrackingFailed(RagliftError):
 
 
 class QueryFailed(RagliftError):
-    """A query failed and the caller asked to stop on the first failure."""
+    """A query failed and the caller asked to stop on the first failure, or every query failed.
+
+    Attributes:
+        evaluation: where every query failed, what there is all the same: the rankings of the stages before the failure.
+            None elsewhere.
+    """
+
+    evaluation: Any = None
 
 
 class QueryTimeout(QueryFailed):

@@ -24,7 +24,7 @@ def test_strings_are_documents_and_anything_else_is_an_error_of_that_query():
         "one",
         QUERY,
     ]
-    for wrong in ("an answer", {"context": [DOCUMENT]}, [(DOCUMENT, 0.5)], None):
+    for wrong in ("an answer", [DOCUMENT, 7], [(DOCUMENT, "0.5")], None):
         with pytest.raises(ConfigurationError, match=r"RunnableLambda: returned .* expected a list"):
             retrieve(RunnableLambda(lambda query, wrong=wrong: wrong))
 

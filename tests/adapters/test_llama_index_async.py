@@ -7,7 +7,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from llama_index.core import StorageContext, VectorStoreIndex
-from llama_index.core.retrievers import QueryFusionRetriever, VectorIndexAutoRetriever
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever, VectorIndexAutoRetriever
+from llama_index.core.schema import NodeWithScore
 from llama_index.core.vector_stores.types import VectorStoreInfo
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -65,3 +67,35 @@ def test_a_store_with_an_async_client_is_asked_without_blocking(in_qdrant, nodes
     client = AsyncQdrantClient(":memory:")
     store = QdrantVectorStore("nodes", client=QdrantClient(":memory:"), aclient=client)
     assert is_async(VectorStoreIndex.from_vector_store(store).as_retriever())
+
+
+class Remote(BaseRetriever):
+    """What an async client makes of its sync method."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+        super().__init__()
+
+    def _retrieve(self, query_bundle):
+        raise RuntimeError("use aretrieve")
+
+    async def _aretrieve(self, query_bundle):
+        return [NodeWithScore(node=node, score=1.0) for node in self.nodes]
+
+
+class RemoteByChoice(Remote):
+    """One whose sync method may return."""
+
+    def _retrieve(self, query_bundle):
+        if self.nodes:
+            raise NotImplementedError
+        return []
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("kind", [Remote, RemoteByChoice])
+def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(nodes, texts, kind, concurrency):
+    data = rl.Dataset.from_dict({QUERY: [texts[4]]})
+    for system in (kind(nodes), RetrieverQueryEngine.from_args(kind(nodes)), QueryFusionRetriever([kind(nodes)])):
+        evaluation = rl.evaluate(system, data, ks=(10,), metrics=["recall"], concurrency=concurrency)
+        assert evaluation.scores.mean("retrieve", "recall@10") == 1

@@ -94,7 +94,7 @@ def test_doc_key_names_the_document_of_a_mapping():
         None,
         7,
         b"bytes",
-        {"content": "no text"},
+        {"title": "no text"},
         {"text": None},
         object(),
         Response("an answer"),

@@ -327,10 +327,12 @@ def test_a_stage_that_no_query_reached_has_no_throughput():
     stages = [retrieve(FakeRetriever(ANSWERS)), rerank(FakeReranker({}))]
     meter = CostMeter(alone(*stages), DATA.queries, 2)
     broken = FakeRetriever(dict.fromkeys(QUESTIONS, RuntimeError("down")))
-    cost = evaluate(broken, DATA, reranker=FakeReranker({}), ks=(1,), latency=2).run.cost
-    assert cost.throughput == {}
-    assert cost.whole.queries == 0
-    assert meter.cost(evaluate(broken, DATA, ks=(1,)).run.traces).throughput == {}
+    with pytest.raises(QueryFailed) as caught:
+        evaluate(broken, DATA, reranker=FakeReranker({}), ks=(1,), latency=2)
+    run = caught.value.evaluation.run
+    assert run.cost.throughput == {}
+    assert run.cost.whole.queries == 0
+    assert meter.cost(run.traces).throughput == {}
 
 
 def test_an_index_tells_what_it_cost_without_a_latency_pass():

@@ -8,6 +8,7 @@ does not use its framework.
 
 from __future__ import annotations
 
+import dis
 import math
 import sys
 from abc import abstractmethod
@@ -141,6 +142,12 @@ def finite(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     return float(value) if math.isfinite(value) else None
+
+
+def never_returns(function: Any) -> bool:
+    """Whether a method can only raise, as the sync one of a retriever that is async only; False if it is not Python."""
+    code = getattr(function, "__code__", None)
+    return code is not None and not any(each.opname.startswith("RETURN_") for each in dis.get_instructions(code))
 
 
 def _packages_of(obj: Any) -> frozenset[str]:

@@ -7,10 +7,11 @@ import math
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, cast
 
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
+from raglift.adapters.results import chunk_of_mapping, results_in
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.http.client import is_http_address
 from raglift.components.http.retriever import HttpRetriever
@@ -88,9 +89,7 @@ class PlainAdapter(Adapter):
             return result, None
         if isinstance(result, str):
             return Chunk(result), None
-        if isinstance(result, Mapping) and isinstance(result.get("text"), str):
-            return _chunk_of_mapping(result, doc_key), _score(result.get("score"))
-        return None
+        return chunk_of_mapping(result, doc_key) if isinstance(result, Mapping) else None
 
     def chunks(self, system: Any, *, doc_key: str | None = None) -> Sequence[Chunk] | None:  # noqa: ARG002
         """Return the chunks that raglift's own retrievers, or their indexes, hold."""
@@ -108,8 +107,8 @@ def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None)
     """Adapt a function from a query's text to its results, sync or async.
 
     The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
-    many results as it likes. A result is a text, a LangChain document, a LlamaIndex node, a raglift Chunk, a mapping
-    with `text` (and `id`, `doc_id`, `start` or `start_index`, `end`, `score`, `metadata`), or a pair of one of these
+    many results as it likes, as a list or as what holds one (see `results_in`). A result is a text, a LangChain or
+    Haystack document, a LlamaIndex node, a raglift Chunk, a mapping (see `chunk_of_mapping`), or a pair of one of these
     and a score.
     """
     depth_name = _depth_name(function)
@@ -139,34 +138,11 @@ def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, flo
         found = adapter.chunk_and_score(result, doc_key)
     if found is None:
         raise ConfigurationError(
-            f"a retriever's result: found a {type(result).__name__}; expected a text, {accepted('results')}, "
-            "a raglift Chunk, a mapping with 'text', or a pair of one of these and a score" + _failures(result)
+            f"a retriever's result: found a {type(result).__name__}; expected a text, {accepted('results')}, a raglift "
+            "Chunk, a mapping with 'text', 'content' or 'page_content', or a pair of one of these and a score"
+            + _failures(result)
         )
     return found
-
-
-def _chunk_of_mapping(result: Mapping[str, Any], doc_key: str | None) -> Chunk:
-    metadata = dict(result.get("metadata") or {})
-    doc_id = metadata.get(doc_key) if doc_key else result.get("doc_id", metadata.get("doc_id"))
-    return Chunk(
-        text=result["text"],
-        id=str(result["id"]) if result.get("id") is not None else "",
-        doc_id=None if doc_id is None else str(doc_id),
-        start=_first_offset(result.get("start"), result.get("start_index"), metadata.get("start_index")),
-        end=_first_offset(result.get("end")),
-        metadata=metadata,
-    )
-
-
-def _first_offset(*values: Any) -> int | None:
-    """Return the first value that is an offset; LangChain's splitters write -1 where they do not know one."""
-    offsets = (int(value) for value in values if isinstance(value, Integral) and not isinstance(value, bool))
-    return next((offset for offset in offsets if offset >= 0), None)
-
-
-def _score(value: Any) -> float | None:
-    """Read a score from where something else might stand."""
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
 
 
 def _given_score(value: Any) -> float | None:
@@ -188,17 +164,16 @@ class _FunctionRetriever:
         self._function = function
         self._depth_name = depth_name
         self._doc_key = doc_key
+        name = _name_of(function)
+        self._shown = f"{name if name.isidentifier() else 'search'}(query)"
 
     def _call(self, query: str, k: int) -> Any:
         return self._function(query, **({self._depth_name: k} if self._depth_name else {}))
 
     def _ranking(self, results: Any, k: int) -> Ranking:
         _refuse_coroutine(self._function, results)
-        if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
-            raise ConfigurationError(
-                f"{_name_of(self._function)} returned a {type(results).__name__}; expected a list of results"
-            )
-        return Ranking.of([chunk_and_score(result, self._doc_key) for result in results][:k])
+        found = results_in(results, _name_of(self._function), self._shown)
+        return Ranking.of([chunk_and_score(result, self._doc_key) for result in found][:k])
 
     def retrieve_one(self, query: str, k: int) -> Ranking:
         return self._ranking(self._call(query, k), k)

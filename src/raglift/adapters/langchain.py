@@ -2,25 +2,41 @@
 
 Composite systems are opened: a `ContextualCompressionRetriever` becomes the stages of its base retriever and
 those of its compressor, a `DocumentCompressorPipeline` one stage for each of its members. A sequence such as
-`retriever | function` stays one stage, whose retriever is deepened. The user's objects are never changed: depth
-is set on copies. LangChain is imported only when one of its objects is at hand.
+`retriever | function` stays one stage, whose retriever is deepened. Of a chain that answers from documents only the
+part that finds them is asked, where that is certain; see `langchain_chains`. The user's objects are never changed:
+depth is set on copies. LangChain is imported only when one of its objects is at hand.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.base import Adapter, finite, is_from
+from raglift.adapters.base import Adapter, finite, is_from, never_returns
+from raglift.adapters.functions import chunk_and_score
+from raglift.adapters.langchain_chains import (
+    Asking,
+    asking,
+    documents_part,
+    graph_answers_sync,
+    inside,
+    is_graph,
+    runs,
+    without_memory,
+)
 from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_room
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, noted_score
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.components.truncation import read_by_cross_encoder
-from raglift.errors import UnsupportedSystem
+from raglift.base.threads import result_of
+from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from collections.abc import Iterator
 
     from langchain_core.documents import Document
 
@@ -31,6 +47,8 @@ if TYPE_CHECKING:
 
 _SHOWN = ("vectorstore", "model", "embeddings")
 """Fields that distinguish two objects of one class; shown as a model name or a class name, never as a repr."""
+_REFUSALS = 3
+"""After so many answers without documents, and none with, a system is not asked any more."""
 
 
 def is_langchain(obj: Any) -> bool:
@@ -75,7 +93,8 @@ def retriever_stages(
     """Adapt anything of LangChain's that turns a question into documents.
 
     Args:
-        obj: a `BaseRetriever`, a `VectorStore`, or any `Runnable` from a string to documents.
+        obj: a `BaseRetriever`, a `VectorStore`, or any `Runnable` from a question to documents: a chain, a graph of
+            LangGraph, or an agent, also one that takes and returns a mapping.
         as_deployed: keep the `top_n` that compressors in it were given, instead of raising it.
         doc_key: the metadata key that names the source document; None takes the first that is set of
             `doc_id`, `document_id`, `source` and `file_name`.
@@ -84,28 +103,39 @@ def retriever_stages(
         One retrieve stage, then a rerank stage for each compressor or transformer that was found.
 
     Raises:
-        UnsupportedSystem: it is none of these.
+        UnsupportedSystem: it is none of these, or how it is asked cannot be told.
     """
     from langchain_core.runnables import Runnable
     from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
     if isinstance(obj, VectorStore):
         store = VectorStoreRetriever(vectorstore=obj)
-        return [RetrieveStage(_retriever(store, as_deployed, doc_key), type(obj).__name__)]
+        return [RetrieveStage(_retriever(store, asking(store), as_deployed, doc_key), type(obj).__name__)]
     if not isinstance(obj, Runnable):
         raise UnsupportedSystem(
             f"retriever: found {type(obj).__name__}; expected a LangChain retriever, vector store, "
             "or Runnable from a question to documents; a compressor or transformer goes in as a reranker"
         )
-    runnable: Any = resolved(obj)
+    return _stages(resolved(obj), None, as_deployed, doc_key)
+
+
+def _stages(
+    runnable: Any, asked: Asking | None, as_deployed: bool, doc_key: str | None
+) -> list[RetrieveStage | RerankStage]:
+    """Return the stages of a Runnable, which is asked as the chain is of which it is a part."""
     if opened := _opened(runnable):
         base, compressor = opened
         return [
-            *retriever_stages(base, as_deployed=as_deployed, doc_key=doc_key),
+            *_stages(resolved(base), None, as_deployed, doc_key),
             *_rerank_stages(compressor, as_deployed, doc_key),
         ]
+    if part := documents_part(runnable):
+        found, by_text = part
+        return _stages(resolved(found), None if by_text else asked or asking(runnable), as_deployed, doc_key)
+    asked = asked or asking(runnable)
+    runnable = without_memory(runnable)
     _, depth_fixed = with_depth(runnable, 1, as_deployed=as_deployed)
-    return [RetrieveStage(_retriever(runnable, as_deployed, doc_key), _describe(runnable), depth_fixed)]
+    return [RetrieveStage(_retriever(runnable, asked, as_deployed, doc_key), _describe(runnable), depth_fixed)]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -128,7 +158,7 @@ def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[Rer
         raise UnsupportedSystem(
             f"reranker: found {type(obj).__name__}; expected a LangChain document compressor or transformer"
         )
-    if _runs(obj, "compress_documents", "DocumentCompressorPipeline"):
+    if runs(obj, "compress_documents", "DocumentCompressorPipeline"):
         members: list[Any] = obj.transformers  # type: ignore[union-attr]
         return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
     adapter = _AsyncReranker if _answers_async(obj) else _Reranker
@@ -146,36 +176,32 @@ def _opened(runnable: Any) -> tuple[Any, Any] | None:
         if opened := _opened(resolved(runnable.bound)):
             return runnable.model_copy(update={"bound": opened[0]}), opened[1]
         return None
-    if _runs(runnable, "_get_relevant_documents", "ContextualCompressionRetriever"):
+    if runs(runnable, "_get_relevant_documents", "ContextualCompressionRetriever"):
         return runnable.base_retriever, runnable.base_compressor
     return None
 
 
-def _runs(obj: Any, method: str, owner: str) -> bool:
-    """Whether an object runs a method as LangChain's class `owner` wrote it, not as a subclass changed it."""
-    function = getattr(type(obj), method, None)
-    if function is None or function.__qualname__ != f"{owner}.{method}":
-        return False
-    return str(function.__module__).startswith("langchain")
-
-
-def _retriever(runnable: Any, as_deployed: bool, doc_key: str | None) -> Any:
+def _retriever(runnable: Any, asked: Asking, as_deployed: bool, doc_key: str | None) -> Any:
     """Choose the adapter whose methods are the ones that the system can be asked by."""
     if not _answers_sync(runnable):
         adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever
     else:
         adapter = _AsyncRetriever if _answers_async(runnable) else _Retriever
-    return adapter(runnable, as_deployed, doc_key)
+    return adapter(runnable, asked, as_deployed, doc_key)
 
 
 class _RetrieverAdapter:
     """A LangChain Runnable from a question to documents, with a copy of it for each depth asked."""
 
-    def __init__(self, runnable: Any, as_deployed: bool, doc_key: str | None) -> None:
+    def __init__(self, runnable: Any, asked: Asking, as_deployed: bool, doc_key: str | None) -> None:
         self._runnable = runnable
+        self._asked = asked
         self._as_deployed = as_deployed
         self._doc_key = doc_key
         self._by_depth: dict[int, Any] = {}
+        self._answered = False
+        self._sync_is_stub = False
+        self._refusals: list[UnsupportedSystem] = []
 
     def _at_depth(self, k: int) -> Any:
         if k not in self._by_depth:
@@ -183,35 +209,90 @@ class _RetrieverAdapter:
             return self._by_depth.setdefault(k, deep)
         return self._by_depth[k]
 
-    def _ranking(self, scored: list[tuple[Document, float | None]], k: int) -> Ranking:
+    def _ask(self, query: str, k: int) -> Ranking:
+        self._stop_if_refused()
+        runnable, listener = self._at_depth(k), self._asked.listener()
+        scored = _vector_search(runnable, query)
+        if scored is None:
+            with self._explained():
+                answer = runnable.invoke(self._asked.question(query), **_listened_to_by(listener))
+            return self._ranking(answer, listener, k)
         return Ranking.of((chunk_of(document, self._doc_key), score) for document, score in scored[:k])
 
-    def _scored(self, result: Any) -> list[tuple[Document, float | None]]:
-        found = documents_in(result, type(self._runnable).__name__)
-        return [(document, noted_score(document)) for document in found]
+    async def _ask_async(self, query: str, k: int) -> Ranking:
+        self._stop_if_refused()
+        listener = self._asked.listener()
+        with self._explained():
+            answer = await self._at_depth(k).ainvoke(self._asked.question(query), **_listened_to_by(listener))
+        return self._ranking(answer, listener, k)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say of a function that is given a text and reads keys of it that it takes a mapping."""
+        try:
+            yield
+        except (TypeError, AttributeError) as error:
+            refusal = self._asked.mapping_expected(error)
+            if refusal is None:
+                raise
+            self._refusals.append(refusal)
+            raise refusal from error
+
+    def _stop_if_refused(self) -> None:
+        """Raise where nothing but refusals came so far: a chain may cost money with each question."""
+        if len(self._refusals) >= _REFUSALS and not self._answered:
+            raise self._refusals[0]
+
+    def _ranking(self, answer: Any, listener: Any, k: int) -> Ranking:
+        try:
+            scored = self._scored(self._asked.results(answer, listener))
+        except UnsupportedSystem as error:
+            self._refusals.append(error)
+            raise
+        self._answered = True
+        return Ranking.of(scored[:k])
+
+    def _scored(self, results: Any) -> list[tuple[Chunk, float | None]]:
+        """Return the results of an answer as chunks: documents and texts, also with scores, or mappings with a text."""
+        from langchain_core.documents import Document
+
+        who = type(self._runnable).__name__
+        if isinstance(results, list | tuple) and not all(isinstance(each, Document | str) for each in results):
+            try:
+                return [chunk_and_score(each, self._doc_key) for each in results]
+            except ConfigurationError:
+                pass  # the message below says what a Runnable should return
+        return [(chunk_of(each, self._doc_key), noted_score(each)) for each in documents_in(results, who)]
+
+
+def _listened_to_by(listener: Any) -> dict[str, Any]:
+    return {} if listener is None else {"config": {"callbacks": [listener]}}
 
 
 class _Retriever(_RetrieverAdapter):
     def retrieve_one(self, query: str, k: int) -> Ranking:
-        """Return a ranking of at most `k` hits."""
-        runnable = self._at_depth(k)
-        scored = _vector_search(runnable, query)
-        return self._ranking(self._scored(runnable.invoke(query)) if scored is None else scored, k)
+        """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
+        if not self._sync_is_stub:
+            try:
+                return self._ask(query, k)
+            except NotImplementedError:
+                self._sync_is_stub = True
+        return result_of(self._ask_async(query, k))
 
 
 class _AsyncOnlyRetriever(_RetrieverAdapter):
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits, without blocking."""
-        return self._ranking(self._scored(await self._at_depth(k).ainvoke(query)), k)
+        return await self._ask_async(query, k)
 
 
-class _AsyncRetriever(_Retriever, _AsyncOnlyRetriever):
+class _AsyncRetriever(_Retriever):
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits; in a thread where the async method is only a stub."""
         try:
-            return await super().aretrieve_one(query, k)
+            return await self._ask_async(query, k)
         except NotImplementedError:
-            return await asyncio.to_thread(self.retrieve_one, query, k)
+            return await asyncio.to_thread(self._ask, query, k)
 
 
 def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | None]] | None:
@@ -326,14 +407,18 @@ def _label(value: Any) -> str:
 
 
 def _answers_sync(part: Any) -> bool:
-    """Whether a part can be asked without an event loop: all but a RunnableLambda of a coroutine function."""
-    from langchain_core.runnables import RunnableLambda, RunnableSequence
+    """Whether a part can be asked without an event loop: nothing in it is a coroutine function alone."""
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableLambda
 
     part = resolved(part)
     if isinstance(part, RunnableLambda):
         return hasattr(part, "func")
-    inside = part.steps if isinstance(part, RunnableSequence) else children(part)
-    return all(_answers_sync(child) for child in inside)
+    if is_graph(part):
+        return graph_answers_sync(part)
+    if isinstance(part, BaseRetriever) and never_returns(getattr(part, "_get_relevant_documents", None)):
+        return False
+    return all(_answers_sync(child) for child in inside(part))
 
 
 def _answers_async(part: Any) -> bool:

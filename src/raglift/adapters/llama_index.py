@@ -4,18 +4,20 @@ Nothing here asks an LLM to write an answer where the retrieved nodes can be had
 changes the object it is given: depth is set on copies (see `llama_index_depth`).
 
 A stage is async where the class brings its own `_aretrieve` (see `_is_async`) or `_apostprocess_nodes`;
-LlamaIndex's defaults for the others only run the sync code, so they would promise a concurrency that is not there.
+LlamaIndex's defaults for the others only run the sync code, so they would promise a concurrency that is not there. A
+retriever whose `_retrieve` only raises is asked by its async method alone.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.base import Adapter, finite, is_from
+from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.components.truncation import read_by_cross_encoder
+from raglift.base.threads import result_of
 from raglift.errors import UnsupportedSystem
 from raglift.records.rankings import Ranking
 
@@ -99,7 +101,9 @@ def retriever_stages(
     if isinstance(obj, CondenseQuestionChatEngine):
         return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
-        adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
+        adapter: _Adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
+        if definer(obj, "_aretrieve") is not BaseRetriever and never_returns(getattr(obj, "_retrieve", None)):
+            adapter = AsyncOnlyLlamaIndexRetriever
         return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
     if _is_retriever_then_postprocessors(obj):
         retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
@@ -136,8 +140,8 @@ def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None 
     return [RerankStage(reranker, describe(obj))]
 
 
-class LlamaIndexRetriever:
-    """Asks a LlamaIndex retriever, one query at a time."""
+class _Asked:
+    """A LlamaIndex system, with a copy of it for each depth asked."""
 
     def __init__(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
         self._system = system
@@ -145,25 +149,43 @@ class LlamaIndexRetriever:
         self._doc_key = doc_key
         self._copies: dict[int, Any] = {}
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
-        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep."""
-        return ranking_of(self._ask(self._at_depth(k), query), k, self._doc_key)
-
     def _at_depth(self, k: int) -> Any:
         if k not in self._copies:
             self._copies[k], _ = deepen(self._system, k, as_deployed=self._as_deployed)
         return self._copies[k]
 
+
+class LlamaIndexRetriever(_Asked):
+    """Asks a LlamaIndex retriever, one query at a time."""
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep."""
+        return ranking_of(self._ask(self._at_depth(k), query), k, self._doc_key)
+
     def _ask(self, system: Any, query: str) -> Sequence[Any]:
         return list(system.retrieve(query))
 
 
-class AsyncLlamaIndexRetriever(LlamaIndexRetriever):
-    """Asks a LlamaIndex retriever that is async of its own."""
+class AsyncOnlyLlamaIndexRetriever(_Asked):
+    """Asks a LlamaIndex retriever whose sync method is only a stub."""
 
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits, without blocking."""
         return ranking_of(await self._at_depth(k).aretrieve(query), k, self._doc_key)
+
+
+class AsyncLlamaIndexRetriever(AsyncOnlyLlamaIndexRetriever, LlamaIndexRetriever):
+    """Asks a LlamaIndex retriever that is async of its own, in either way."""
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
+        try:
+            return super().retrieve_one(query, k)
+        except NotImplementedError:
+            return result_of(self.aretrieve_one(query, k))
+
+
+_Adapter = type[LlamaIndexRetriever] | type[AsyncOnlyLlamaIndexRetriever]
 
 
 class LlamaIndexQueryEngine(LlamaIndexRetriever):
@@ -229,9 +251,7 @@ class AsyncLlamaIndexReranker(LlamaIndexReranker):
         return handover.ranking(await postprocessor.apostprocess_nodes(handover.nodes(), QueryBundle(query)))
 
 
-def _retrieve_stage(
-    obj: Any, adapter: type[LlamaIndexRetriever], *, as_deployed: bool, doc_key: str | None
-) -> RetrieveStage:
+def _retrieve_stage(obj: Any, adapter: _Adapter, *, as_deployed: bool, doc_key: str | None) -> RetrieveStage:
     _, fixed = deepen(obj, 1, as_deployed=as_deployed)
     return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
 

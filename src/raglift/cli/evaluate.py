@@ -70,6 +70,7 @@ def run(request: Request) -> None:
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
     system = build_retriever(dataset, request.parts) if own is None else own
+    failure: QueryFailed | None = None
     try:
         evaluation = evaluate(
             system,
@@ -84,14 +85,18 @@ def run(request: Request) -> None:
     except MetricFailed as error:
         _keep(error, request)
         raise
+    except QueryFailed as error:  # of every query; what there is all the same is shown and saved
+        if error.evaluation is None:
+            raise
+        evaluation, failure = error.evaluation, error
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     show()
     request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
-    if all(trace.error is not None for trace in evaluation.run.traces):
-        raise QueryFailed(f"every query failed; the first: {evaluation.run.traces[0].error}")
+    if failure is not None:
+        raise failure
 
 
 def _keep(error: MetricFailed, request: Request) -> None:

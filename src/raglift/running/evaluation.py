@@ -15,7 +15,7 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, Run
-from raglift.running.execution import run_stages
+from raglift.running.execution import every_query_failed, run_stages
 from raglift.running.latency import CostMeter, OneAtATime
 from raglift.running.notes import run_notes
 from raglift.running.options import DEFAULT_KS, Config, Options, positive, spec_of
@@ -56,6 +56,7 @@ def rerank(
         ConfigurationError: there is no reranker.
         UnsupportedSystem: an object that no adapter knows.
         ModelError: a model cannot be loaded.
+        QueryFailed: a query failed and the policy says `raise`; or every query failed, as in `evaluate`.
     """
     run, dataset = evaluation.run, evaluation.dataset
     policy = Policy() if policy is None else policy
@@ -73,7 +74,7 @@ def rerank(
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, _index_alone(run.cost))
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
-    return evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter)
+    return _answered(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
 
 
 def _index_alone(cost: Cost | None) -> Cost | None:
@@ -120,7 +121,8 @@ def evaluate(
         ConfigurationError: an argument that cannot be used, or a system that no adapter knows.
         MissingDependency: tokens are to be counted, and tiktoken is not installed.
         ModelError: a model cannot be loaded.
-        QueryFailed: a query failed and `on_error="raise"`.
+        QueryFailed: a query failed and `on_error="raise"`; or every query failed, whatever `on_error` is. Then its
+            `.evaluation` holds what the stages before the failure returned.
         MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
     """
     config = Config.of(options)
@@ -151,7 +153,16 @@ def evaluate(
         notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
     run = Run(infos, traces, spec_of(dataset, config, depth), tuple(notes), inventory, meter.cost(traces))
     counter = TokenCounts(progress=config.progress)
-    return _scored(metrics, lambda chosen: evaluation_of(run, dataset, chosen, rule, profile, counter))
+    evaluation = _scored(metrics, lambda chosen: evaluation_of(run, dataset, chosen, rule, profile, counter))
+    return _answered(evaluation)
+
+
+def _answered(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation in which at least one query was answered; a table of zeros says nothing of a system."""
+    if failure := every_query_failed(evaluation.run.traces):
+        failure.evaluation = evaluation
+        raise failure
+    return evaluation
 
 
 def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:

@@ -412,6 +412,13 @@ def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> Non
         raise errors[0]
 
 
+def every_query_failed(traces: Sequence[Trace]) -> QueryFailed | None:
+    """Return the error of a run in which every query failed, with the first cause; None if any query was answered."""
+    if not traces or any(trace.error is None for trace in traces):
+        return None
+    return QueryFailed(f"every query failed; the first: {traces[0].error}")
+
+
 def _run_batch(
     stage: Stage,
     call: Callable[..., list[Ranking]],

@@ -111,7 +111,8 @@ class Options(TypedDict, total=False):
     retries: int
     """How often a call that failed for a passing reason is made again. Default 2."""
     on_error: Literal["keep", "raise"]
-    """`keep` (default) counts a failed query as 0; `raise` stops at the first."""
+    """`keep` (default) counts a failed query as 0, and raises only where every query failed; `raise` stops at the
+    first."""
     progress: bool | None
     """Show progress: True, False, or None (default) for when standard error is a terminal."""
     latency: int | None

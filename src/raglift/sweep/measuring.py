@@ -18,7 +18,7 @@ from raglift.components.embedding import build_index
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.components.truncation import count_truncated
-from raglift.errors import CacheError, ConfigurationError, ModelOutputError
+from raglift.errors import CacheError, ConfigurationError, ModelOutputError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, Ranking
@@ -285,11 +285,10 @@ def ask_system(parts: Parts, cell: Cell) -> Outcome:
         evaluation = evaluated(parts.system(str(cell.system)), parts.sweep, dataset, progress=parts.progress)
     except CacheError:  # nothing can be kept any more
         raise
+    except QueryFailed as error:  # every query: a single one that failed is kept
+        return Outcome(error=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever a user's system does fails its cells alone
         return Outcome(error=describe_error(error))
-    errors = [trace.error for trace in evaluation.run.traces if trace.error is not None]
-    if errors and len(errors) == len(evaluation.run.traces):
-        return Outcome(error=f"every query failed; the first: {errors[0]}")
     return Outcome(replace(evaluation, dataset=_bare(dataset)))
 
 
@@ -352,6 +351,8 @@ def measure(dataset: Dataset, item: Measurement) -> Outcome:
         evaluation = rerank(
             source, KnownScores(item.reranker, item.scores, item.truncated), policy=Policy(progress=False)
         )
+    except QueryFailed as error:  # every query
+        return Outcome(error=str(error))
     except Exception as error:  # noqa: BLE001 — what fails here fails one cell, not the sweep
         return Outcome(error=describe_error(error))
     return Outcome(replace(evaluation, dataset=_bare(dataset)))

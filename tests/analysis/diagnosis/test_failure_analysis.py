@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.analysis.outcomes import fact_outcomes
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, QueryFailed
 from raglift.matching.rule import MatchRule
 from raglift.metrics.rank_measures import Recall
 from raglift.records.dataset import Dataset
@@ -203,9 +203,11 @@ def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alo
             raise RuntimeError("no model")
 
     data = Dataset((query("q", WICK),))
-    evaluation = evaluate(
-        FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0, as_deployed=True
-    )
+    with pytest.raises(QueryFailed) as caught:
+        evaluate(
+            FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0, as_deployed=True
+        )
+    evaluation: Evaluation = caught.value.evaluation
     assert evaluation.match_table[1].first.rank.tolist() == [1]
     assert evaluation.failure_analysis().made_findable == ()
     assert ends(evaluation)["failed"] == (1, ("q",))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, QueryFailed
 from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
 from raglift.report.page.evaluation import evaluation_document
@@ -129,7 +129,9 @@ def test_few_queries_failures_and_notes_are_told(ranked):
 @pytest.mark.slow
 def test_of_a_run_that_failed_whole_no_zeros_are_charted(ranked):
     down = RuntimeError("down")
-    document = evaluation_document(ranked([down, down, down], reranked=[1, 1, 1]))
+    with pytest.raises(QueryFailed) as caught:
+        ranked([down, down, down], reranked=[1, 1, 1])
+    document = evaluation_document(caught.value.evaluation)
     assert document.warnings[0] == "All 3 queries failed and count 0. The first: retrieve: RuntimeError: down"
     assert document.lead == "All 3 queries failed and count 0."
     assert not document.headline.rows

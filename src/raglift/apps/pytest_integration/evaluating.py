@@ -19,7 +19,7 @@ from raglift.apps.pytest_integration.expectation import (
 )
 from raglift.apps.pytest_integration.messages import asked_of, bounds_failure, misses_of, selected, without_own_frames
 from raglift.base.limits import is_there, user_path
-from raglift.errors import ConfigurationError, RagliftError, RunError
+from raglift.errors import ConfigurationError, QueryFailed, RagliftError, RunError
 from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
@@ -251,7 +251,13 @@ class Evaluate:
         if isinstance(system, Evaluation):
             return with_metrics(system, self._expectation.metrics(each_query=is_split(self._item)), "the evaluation")
         dataset = self._dataset
-        return evaluate(system, dataset, reranker=reranker, **self._settings(options, dataset))
+        try:
+            return evaluate(system, dataset, reranker=reranker, **self._settings(options, dataset))
+        except QueryFailed as error:
+            if error.evaluation is None or not is_split(self._item):
+                raise
+            evaluation: Evaluation = error.evaluation  # of one query: how many may fail is known over all of them
+            return evaluation
 
     def _settings(self, options: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
         """Return the options, with what the mark needs besides."""

@@ -1,0 +1,467 @@
+"""Real LangChain chains, LangGraph graphs and agents: how they are asked, what is their ranking, what is refused."""
+
+import asyncio
+import warnings
+from operator import itemgetter
+
+import pytest
+from pydantic import Field
+from typing_extensions import TypedDict
+
+import raglift as rl
+from raglift.adapters.langchain import retriever_stages
+from raglift.errors import QueryFailed, UnsupportedSystem
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
+    from langchain.agents import create_agent
+    from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
+    from langchain_classic.agents.agent import RunnableMultiActionAgent
+    from langchain_classic.base_memory import BaseMemory
+    from langchain_classic.chains import (
+        ConversationalRetrievalChain,
+        RetrievalQA,
+        RetrievalQAWithSourcesChain,
+        create_history_aware_retriever,
+        create_retrieval_chain,
+    )
+    from langchain_classic.chains.combine_documents import create_stuff_documents_chain
+    from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+    from langchain_community.retrievers import BM25Retriever
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import START, MessagesState, StateGraph
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.tools import ToolException, create_retriever_tool, tool
+
+WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
+LINES = [f"The {word} keeper read a letter." for word in WORDS]
+QUERY = "Where was the tall keeper?"
+
+
+class CountingModel(FakeListChatModel):
+    """A chat model that counts how often it is asked."""
+
+    responses: list[str] = Field(default=["an answer"])
+    asked: list[str] = Field(default_factory=list)
+
+    def _call(self, *args, **kwargs):
+        self.asked.append("")
+        return super()._call(*args, **kwargs)
+
+    def get_num_tokens(self, text):
+        return len(text.split())
+
+
+class CallingModel(GenericFakeChatModel):
+    """A chat model that calls tools as it was told to."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+
+def calling(*tool_calls):
+    """Return a model that makes these calls of the tool `search` at once, and then answers, for each query."""
+    asks = [{"name": "search", "args": {"query": query}, "id": str(at)} for at, query in enumerate(tool_calls)]
+    turns = [AIMessage("", tool_calls=asks), AIMessage("done")] if asks else [AIMessage("done")]
+    return CallingModel(messages=iter([turn.model_copy() for _ in range(100) for turn in turns]))
+
+
+@pytest.fixture
+def bm25():
+    return BM25Retriever.from_texts(LINES, k=2)
+
+
+@pytest.fixture
+def model():
+    return CountingModel()
+
+
+@pytest.fixture
+def stuff(model):
+    return create_stuff_documents_chain(model, ChatPromptTemplate.from_template("{context} {input}"))
+
+
+@pytest.fixture
+def dataset():
+    return rl.Dataset.from_dict(
+        {f"Where was the {word} keeper?": [line] for word, line in zip(WORDS, LINES, strict=True)}
+    )
+
+
+def texts(system, k=5):
+    """Return the texts that a system of one stage finds."""
+    (stage,) = retriever_stages(system)
+    if hasattr(stage.retriever, "retrieve_one"):
+        return [chunk.text for chunk in stage.retriever.retrieve_one(QUERY, k).chunks]
+    return [chunk.text for chunk in asyncio.run(stage.retriever.aretrieve_one(QUERY, k)).chunks]
+
+
+def history_aware(model, retriever):
+    prompt = ChatPromptTemplate.from_messages([("placeholder", "{chat_history}"), ("user", "{input}")])
+    return create_history_aware_retriever(model, retriever, prompt)
+
+
+def answering(model, keys):
+    return ChatPromptTemplate.from_template(keys) | model | StrOutputParser()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda bm25, model, stuff: create_retrieval_chain(bm25, stuff),
+        lambda bm25, model, stuff: history_aware(model, bm25),
+        pytest.param(
+            lambda bm25, model, stuff: create_retrieval_chain(history_aware(model, bm25), stuff),
+            marks=pytest.mark.slow,
+            id="retrieval chain, history-aware",
+        ),
+        lambda bm25, model, stuff: create_retrieval_chain(bm25, stuff).pick("context"),
+        lambda bm25, model, stuff: RetrievalQA.from_chain_type(model, retriever=bm25),
+        lambda bm25, model, stuff: RetrievalQA.from_chain_type(model, retriever=bm25).with_config(tags=["tagged"]),
+        lambda bm25, model, stuff: ConversationalRetrievalChain.from_llm(model, retriever=bm25),
+        lambda bm25, model, stuff: RetrievalQAWithSourcesChain.from_chain_type(model, retriever=bm25),
+        lambda bm25, model, stuff: RunnableParallel(context=bm25, question=RunnablePassthrough()),
+        lambda bm25, model, stuff: (
+            RunnableParallel(context=bm25, question=RunnablePassthrough())
+            | RunnablePassthrough.assign(answer=answering(model, "{context} {question}"))
+        ),
+        lambda bm25, model, stuff: RunnablePassthrough.assign(found=itemgetter("query") | bm25).assign(
+            answer=answering(model, "{found} {query}")
+        ),
+        lambda bm25, model, stuff: (
+            RunnablePassthrough.assign(documents=itemgetter("question") | bm25)
+            .assign(context=lambda state: "\n".join(document.page_content for document in state["documents"]))
+            .assign(answer=answering(model, "{context} {question}"))
+        ),
+    ],
+    ids=[
+        "retrieval chain",
+        "history-aware retriever",
+        "retrieval chain, history-aware",
+        "picked",
+        "RetrievalQA",
+        "RetrievalQA with_config",
+        "ConversationalRetrievalChain",
+        "RetrievalQAWithSourcesChain",
+        "RunnableParallel",
+        "RunnableParallel with an answer",
+        "assign, with a key of its own",
+        "documents and a formatted context",
+    ],
+)
+def test_a_chain_is_asked_for_its_documents_and_its_model_for_nothing(bm25, model, stuff, build):
+    found = texts(build(bm25, model, stuff), k=2)
+    assert found == [document.page_content for document in bm25.invoke(QUERY)]
+    assert model.asked == []
+
+
+def test_a_retrieval_chain_is_deepened_and_its_retriever_is_not_changed(bm25, stuff):
+    assert len(texts(create_retrieval_chain(bm25, stuff), k=7)) == 7
+    assert bm25.k == 2
+
+
+def test_a_chain_over_a_compression_retriever_is_opened_into_its_stages(bm25, model):
+    class Shortest(BaseDocumentCompressor):
+        def compress_documents(self, documents, query, callbacks=None):
+            return sorted(documents, key=lambda document: len(document.page_content))
+
+    base = ContextualCompressionRetriever(base_retriever=bm25, base_compressor=Shortest())
+    stages = retriever_stages(RetrievalQA.from_chain_type(model, retriever=base))
+    assert [stage.system for stage in stages] == ["BM25Retriever", "Shortest"]
+
+
+def test_a_classic_chain_that_drops_documents_answers_itself_and_remembers_nothing(bm25, model):
+    chain = ConversationalRetrievalChain.from_llm(
+        model, retriever=bm25, max_tokens_limit=1000, memory=InMemoryHistory()
+    )
+    (stage,) = retriever_stages(chain)
+    assert len(stage.retriever.retrieve_one(QUERY, 5)) == 2
+    assert model.asked == [""]
+    assert chain.memory.kept == []
+    assert not chain.return_source_documents
+
+
+class InMemoryHistory(BaseMemory):
+    """The memory of a chat, which must not be written to."""
+
+    kept: list = Field(default_factory=list)
+
+    @property
+    def memory_variables(self):
+        return ["chat_history"]
+
+    def load_memory_variables(self, inputs):
+        return {"chat_history": self.kept}
+
+    def save_context(self, inputs, outputs):
+        self.kept.append(inputs)
+
+    def clear(self):
+        self.kept.clear()
+
+
+def graph_of(retrieve, state):
+    builder = StateGraph(state)
+    builder.add_node("retrieve", retrieve)
+    builder.add_edge(START, "retrieve")
+    return builder.compile()
+
+
+class Answer(TypedDict):
+    question: str
+    documents: list
+    generation: str
+
+
+class Conversation(MessagesState):
+    context: list
+
+
+def test_a_graph_is_asked_by_the_key_of_its_state_and_answers_by_one(bm25):
+    def retrieve(state):
+        return {"documents": bm25.invoke(state["question"])}
+
+    def search(state):
+        return {"context": [(document, 0.5) for document in bm25.invoke(state["messages"][-1].content)]}
+
+    async def wait(state):
+        return {"documents": await bm25.ainvoke(state["question"])}
+
+    wanted = [document.page_content for document in bm25.invoke(QUERY)]
+    for graph in (graph_of(retrieve, Answer), graph_of(search, Conversation), graph_of(wait, Answer)):
+        assert texts(graph) == texts(graph.with_retry()) == wanted
+
+
+def test_a_graph_that_found_nothing_returns_an_empty_ranking(bm25):
+    assert texts(graph_of(lambda state: {"generation": "nothing is known"}, Answer)) == []
+
+
+@tool(response_format="content_and_artifact")
+def search(query: str):
+    """Search the letters."""
+    found = BM25Retriever.from_texts(LINES, k=1).invoke(query)
+    return found[0].page_content, found
+
+
+@tool("search")
+async def search_remotely(query: str):
+    """Search the letters."""
+    found = await BM25Retriever.from_texts(LINES, k=1).ainvoke(query)
+    return found[0].page_content
+
+
+@pytest.mark.parametrize("response_format", ["content", "content_and_artifact"])
+def test_an_agent_is_measured_by_the_documents_of_every_call_in_order(bm25, response_format):
+    ensemble = EnsembleRetriever(retrievers=[bm25, bm25])  # itself one call, not three
+    given = create_retriever_tool(ensemble, "search", "Searches.", response_format=response_format)
+    saver = InMemorySaver()
+    agent = create_agent(calling("tall keeper", "deaf keeper"), [given], checkpointer=saver)
+    found = texts(agent)
+    wanted = [document.page_content for query in ("tall keeper", "deaf keeper") for document in ensemble.invoke(query)]
+    assert found == wanted
+    assert not list(saver.list(None))
+
+
+def test_tools_of_ones_own_by_their_artifact_or_by_the_retriever_that_they_call():
+    for given in (search, search_remotely):
+        assert texts(create_agent(calling("deaf keeper"), [given])) == ["The deaf keeper read a letter."]
+
+
+def test_an_agent_that_calls_no_tool_has_found_nothing(bm25):
+    given = create_retriever_tool(bm25, "search", "Searches.")
+    assert texts(create_agent(calling(), [given])) == []
+
+
+@tool
+def add(one: int, two: int):
+    """Add two numbers."""
+    return one + two
+
+
+@tool("search", response_format="content_and_artifact")
+def search_in_vain(query: str):
+    """Search the letters."""
+    raise ToolException("no connection")
+
+
+def test_a_call_of_another_tool_is_no_retrieval_and_one_that_fails_is_a_failure(bm25, dataset):
+    given = create_retriever_tool(bm25, "search", "Searches.")
+    sums = AIMessage("", tool_calls=[{"name": "add", "args": {"one": 1, "two": 2}, "id": "1"}])
+    adding = CallingModel(messages=iter([sums, AIMessage("3")]))
+    assert texts(create_agent(adding, [given, add])) == []
+    search_in_vain.handle_tool_error = True
+    with pytest.raises(QueryFailed, match=r"the first: retrieve: .*its tool search failed: no connection"):
+        rl.evaluate(create_agent(calling("tall keeper"), [search_in_vain]), dataset)
+
+
+def test_an_agent_executor_is_measured_by_the_retriever_that_its_tool_calls(bm25):
+    given = create_retriever_tool(bm25, "search", "Searches.")
+    prompt = ChatPromptTemplate.from_messages([("user", "{input}"), ("placeholder", "{agent_scratchpad}")])
+    for queries in (("tall keeper", "deaf keeper"), ()):
+        planner = create_tool_calling_agent(calling(*queries), [given], prompt)
+        agent = RunnableMultiActionAgent(runnable=planner, stream_runnable=False)
+        assert texts(AgentExecutor(agent=agent, tools=[given])) == [
+            document.page_content for query in queries for document in bm25.invoke(query)
+        ]
+
+
+def test_an_agent_evaluated_asks_its_model_once_a_turn(bm25, dataset):
+    given = create_retriever_tool(bm25, "search", "Searches.", response_format="content_and_artifact")
+    model = calling("tall keeper")
+    evaluation = rl.evaluate(create_agent(model, [given]), dataset, ks=(1,), metrics=["recall"])
+    assert evaluation.scores.mean("retrieve", "recall@1") == pytest.approx(1 / 9)
+    assert len(list(model.messages)) == 200 - 2 * len(dataset)
+
+
+def test_a_function_may_return_what_a_chain_or_an_agent_does(bm25, dataset, stuff):
+    chain = create_retrieval_chain(bm25, stuff)
+    agent = create_agent(calling("tall keeper"), [search])
+    answers = rl.evaluate(lambda query: chain.invoke({"input": query}), dataset, ks=(2,), metrics=["recall"])
+    assert answers.scores.mean("retrieve", "recall@2") == 1
+    calls = rl.evaluate(lambda query: agent.invoke({"messages": [("user", query)]}), dataset, ks=(1,), metrics=["mrr"])
+    assert calls.scores.mean("retrieve", "mrr@1") == pytest.approx(1 / 9)
+
+
+# Async only.
+
+
+class Remote(BaseRetriever):
+    """What an async client makes of its sync method."""
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        raise RuntimeError("use ainvoke")
+
+    async def _aget_relevant_documents(self, query, *, run_manager):
+        await asyncio.sleep(0)
+        return BM25Retriever.from_texts(LINES, k=2).invoke(query)
+
+
+class RemoteByChoice(Remote):
+    """One whose sync method may return."""
+
+    connected: bool = False
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        if not self.connected:
+            raise NotImplementedError
+        return []
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        Remote,
+        RemoteByChoice,
+        lambda: RunnableLambda(str.lower) | Remote(),
+        lambda: EnsembleRetriever(retrievers=[Remote(), RemoteByChoice()]),
+        lambda: RunnableParallel(context=Remote(), question=RunnablePassthrough()),
+    ],
+)
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(dataset, build, concurrency):
+    evaluation = rl.evaluate(build(), dataset, ks=(2,), metrics=["recall"], concurrency=concurrency)
+    assert evaluation.scores.mean("retrieve", "recall@2") == 1
+
+
+# What is refused, in a line, with the function that would do.
+
+
+class TwoQuestions(TypedDict):
+    question: str
+    query: str
+
+
+def first_of(state):
+    return next(iter(state.values()))
+
+
+class Both(Answer):
+    context: list
+
+
+@tool("search")
+def search_texts(query: str):
+    """Search the letters."""
+    return LINES[0]
+
+
+def lists_two(state):
+    found = BM25Retriever.from_texts(LINES, k=2).invoke(state["question"])
+    return {"documents": found, "context": found[:1]}
+
+
+@pytest.mark.parametrize(
+    ("build", "found", "does"),
+    [
+        (
+            lambda bm25, model: (
+                {"context": bm25, "input": RunnablePassthrough()} | answering(model, "{context} {input}")
+            ),
+            "RunnableSequence: answers with a text; expected documents.* as its BM25Retriever",
+            "retriever.invoke(query)",
+        ),
+        (lambda bm25, model: model, "CountingModel: answers with a text", "retriever.invoke(query)"),
+        (
+            lambda bm25, model: RunnablePassthrough.assign(answer=answering(model, "{input} {tone}")),
+            "found the inputs input, tone; expected one of input, question, query, messages to be all",
+            "system.invoke({'input': query, 'tone': …})",
+        ),
+        (
+            lambda bm25, model: RunnablePassthrough.assign(context=RunnableLambda(first_of) | bm25),
+            "RunnableAssign: found a mapping whose keys are not declared as the input; expected one of input, question",
+            "system.invoke({'question': query})",
+        ),
+        (
+            lambda bm25, model: graph_of(lambda state: state, TwoQuestions),
+            "CompiledStateGraph: found the inputs question, query; expected one of",
+            "system.invoke({'question': query, 'query': …})",
+        ),
+        (
+            lambda bm25, model: RunnableLambda(lambda state: bm25.invoke(state.get("question"))),
+            "given the text of the query, it failed .AttributeError.*expected a text as its input, or a mapping",
+            'system.invoke({"question": query})',
+        ),
+        (
+            lambda bm25, model: {"passages": bm25 | (lambda found: [each.page_content for each in found])},
+            "returned a dict with the keys 'passages'; expected a list of results",
+            "system.invoke(…)['passages']",
+        ),
+        (
+            lambda bm25, model: graph_of(lists_two, Both),
+            "returned a dict with lists at 'documents' and 'context'; expected one list",
+            "system.invoke(…)['documents']",
+        ),
+        (
+            lambda bm25, model: create_agent(calling("tall keeper"), [search_texts]),
+            "called tools that handed on no documents; expected the documents of the tool that retrieves as its",
+            None,
+        ),
+    ],
+    ids=["text", "model", "two inputs", "no key", "ambiguous", "undeclared", "other key", "two lists", "no artifact"],
+)
+def test_what_cannot_be_asked_or_has_no_documents_is_refused(bm25, model, dataset, build, found, does):
+    system = build(bm25, model)
+    with pytest.raises(UnsupportedSystem, match=found) as caught:
+        rl.evaluate(RunnableParallel(system) if isinstance(system, dict) else system, dataset)
+    assert does is None or f"def retrieve(query):\n        return {does}" in str(caught.value)
+    assert len(model.asked) == 0
+
+
+def test_a_chain_that_answers_without_documents_is_not_asked_to_the_end(dataset, model):
+    chain = RunnablePassthrough.assign(answer=ChatPromptTemplate.from_template("{input}") | model)
+    with pytest.raises(UnsupportedSystem, match="a dict with the keys 'input', 'answer'; expected a list of results"):
+        rl.evaluate(chain, dataset)
+    assert len(model.asked) == 3 < len(dataset)
+
+
+def test_a_chain_that_fails_on_every_query_raises_the_first_cause(bm25, dataset):
+    chain = bm25 | RunnableLambda(lambda found: found[0].metadata["page"])
+    with pytest.raises(QueryFailed, match=r"every query failed; the first: retrieve: KeyError: 'page'") as caught:
+        rl.evaluate(chain, dataset, ks=(1,), metrics=["recall"])
+    assert caught.value.evaluation.scores.mean("retrieve", "recall@1") == 0

@@ -1,0 +1,219 @@
+"""What functions return: mappings, search engines' answers, data frames; and what is no ranking."""
+
+import asyncio
+import importlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from langchain_core.documents import Document
+from llama_index.core.base.response.schema import Response
+from llama_index.core.schema import NodeWithScore, TextNode
+
+import raglift as rl
+from raglift.adapters.functions import retriever_stage
+from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
+
+FOUND = ["The keeper trims the lamp.", "The ferry leaves at noon."]
+DOCUMENTS = [Document(page_content=text, metadata={"source": "log.md"}) for text in FOUND]
+ELASTICSEARCH = {
+    "took": 5,
+    "timed_out": False,
+    "hits": {
+        "total": {"value": 2, "relation": "eq"},
+        "max_score": 1.5,
+        "hits": [
+            {
+                "_index": "logs",
+                "_id": "a",
+                "_score": 1.5,
+                "_source": {"content": FOUND[0], "doc_id": "log.md", "start": 7},
+            },
+            {"_index": "logs", "_id": "b", "_score": 0.5, "_source": {"content": FOUND[1], "path": "log.md"}},
+        ],
+    },
+}
+
+
+def ranking_of(answer, doc_key=None, k=10):
+    return retriever_stage(lambda query: answer, doc_key=doc_key).retriever.retrieve_one("who?", k)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [{"text": text} for text in FOUND],
+        [{"content": text, "meta": {"page": 1}} for text in FOUND],
+        [{"page_content": text, "metadata": {"page": 1}} for text in FOUND],
+        [{"id": "7", "score": 0.5, "metadata": {"text": text, "page": 1}} for text in FOUND],
+        [{"id": 7, "score": 0.5, "payload": {"page_content": text, "metadata": {"page": 1}}} for text in FOUND],
+        {"results": FOUND},
+        {"hits": [{"text": text} for text in FOUND]},
+        ELASTICSEARCH,
+        {"ids": [["a", "b"]], "documents": [FOUND], "metadatas": [[{"page": 1}, None]], "distances": [[0.1, 0.2]]},
+        {"answer": "at noon", "context": DOCUMENTS},
+        {"result": "at noon", "source_documents": [(document, 0.5) for document in DOCUMENTS]},
+        {"documents": DOCUMENTS, "context": ["The keeper trims the lamp.\nThe ferry leaves at noon."]},
+        {"documents": DOCUMENTS, "context": list(DOCUMENTS)},
+        {"retrieved": DOCUMENTS, "passages": ["none of this"]},
+        {"retriever": {"documents": DOCUMENTS}, "llm": {"replies": ["at noon"]}},
+        Response("at noon", source_nodes=[NodeWithScore(node=TextNode(text=text), score=0.5) for text in FOUND]),
+        pd.DataFrame({"text": FOUND}),
+        pd.DataFrame({"content": FOUND, "rank": [1, 2]}).set_index("rank"),
+        pd.Series(FOUND),
+        np.array(FOUND),
+        dict.fromkeys(FOUND, 1.0).items(),
+        {"results": pd.DataFrame({"page_content": FOUND})},
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_what_is_a_ranking(answer):
+    assert [chunk.text for chunk in ranking_of(answer).chunks] == FOUND
+    assert [chunk.text for chunk in ranking_of(answer, k=1).chunks] == FOUND[:1]
+
+
+@pytest.mark.parametrize("answer", [[], {"results": []}, {"documents": [], "context": []}, {"hits": {"hits": []}}])
+def test_an_empty_list_is_an_empty_ranking(answer):
+    assert not ranking_of(answer)
+
+
+def test_the_hits_of_elasticsearch_keep_id_score_document_and_place():
+    first, second = ranking_of(ELASTICSEARCH).hits
+    assert (first.chunk.id, first.score, first.chunk.doc_id, first.chunk.start) == ("a", 1.5, "log.md", 7)
+    assert (second.chunk.id, second.score, second.chunk.metadata) == ("b", 0.5, {"path": "log.md"})
+    assert ranking_of(ELASTICSEARCH, doc_key="path").hits[1].chunk.doc_id == "log.md"
+
+
+def test_the_columns_of_a_data_frame_are_the_fields_of_its_results():
+    frame = pd.DataFrame(
+        {
+            "text": FOUND,
+            "id": ["a", "b"],
+            "doc_id": ["log.md", None],
+            "start": [7, None],
+            "score": [1.5, None],
+            "book": "x",
+        }
+    )
+    first, second = ranking_of(frame).hits
+    assert (first.chunk.id, first.score, first.chunk.doc_id, first.chunk.start) == ("a", 1.5, "log.md", 7)
+    assert (second.chunk.id, second.score, second.chunk.doc_id, second.chunk.start) == ("b", None, None, None)
+    assert first.chunk.metadata == {"book": "x"}
+    assert ranking_of(frame, doc_key="book").hits[1].chunk.doc_id == "x"
+    assert frame["start"].tolist()[0] == 7
+
+
+def test_a_data_frame_of_polars():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"text": FOUND, "id": ["a", "b"], "score": [1.5, None], "book": ["x", "y"]})
+    first, second = ranking_of(frame).hits
+    assert (first.chunk.text, first.chunk.id, first.score, second.score) == (FOUND[0], "a", 1.5, None)
+    assert second.chunk.metadata == {"book": "y"}
+    with pytest.raises(UnsupportedSystem, match=r"returned a LazyFrame; expected .*\n.*\n        return .*collect\(\)"):
+        ranking_of(frame.lazy())
+
+
+def test_nothing_is_imported_to_read_a_list(monkeypatch):
+    real = importlib.import_module
+    asked = []
+    monkeypatch.setattr(importlib, "import_module", lambda name, *rest: asked.append(name) or real(name, *rest))
+    ranking_of(FOUND)
+    assert not [name for name in asked if name.startswith(("pandas", "polars"))]
+
+
+async def search(query):
+    await asyncio.sleep(0)
+    return set(FOUND)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "does"),
+    [
+        (
+            set(FOUND),
+            "a set, which has no order; expected a list of results, best first",
+            "sorted(search(query), key=score_of",
+        ),
+        (frozenset(FOUND), "a frozenset, which has no order", "sorted(search(query)"),
+        ("\n".join(FOUND), "a str; expected a list of results", "[search(query)]"),
+        (None, "a NoneType; expected a list of results", "search(query) or []"),
+        (7, "a int; expected a list of results", "search(query).documents"),
+        (DOCUMENTS[0], "a Document; expected a list of results", "[search(query)]"),
+        ({"text": FOUND[0]}, "a dict that is one result; expected a list of results", "[search(query)]"),
+        (
+            {"answer": "at noon", "passages": FOUND},
+            "a dict with the keys 'answer', 'passages'; expected a list of results, best first, or one at results,",
+            "search(query)['passages']",
+        ),
+        (
+            {"results": FOUND, "hits": FOUND[:1]},
+            "a dict with lists at 'results' and 'hits'; expected one list of results",
+            "search(query)['results']",
+        ),
+        (
+            {"dense": {"documents": DOCUMENTS}, "sparse": {"documents": DOCUMENTS[:1]}},
+            "a dict with lists at 'dense.documents' and 'sparse.documents'; expected one list",
+            "search(query)['dense']['documents']",
+        ),
+        (
+            pd.DataFrame({"passage": FOUND, "score": [1, 2]}),
+            "a DataFrame with the columns passage, score; expected a column of texts named text, content, page_content",
+            "search(query).rename(columns={'passage': 'text'})",
+        ),
+        ({"messages": [("user", "who?")]}, "messages without documents; expected the documents of the tool", None),
+    ],
+    ids=lambda value: None if isinstance(value, str) else type(value).__name__,
+)
+def test_what_is_no_ranking_is_refused_with_the_function_that_makes_one(answer, found, does):
+    data = rl.Dataset.from_dict({"who?": [FOUND[0]], "when?": [FOUND[1]]})
+
+    def search(query):
+        return answer
+
+    with pytest.raises(UnsupportedSystem) as caught:
+        rl.evaluate(search, data)
+    line, *function = str(caught.value).split("\n")
+    assert line.startswith(f"search returned {found}")
+    assert function[:1] == ([] if does is None else ["    def retrieve(query):"])
+    assert does is None or function[1].startswith(f"        return {does}")
+
+
+def test_the_function_that_a_refusal_recommends_is_one_that_is_accepted():
+    data = rl.Dataset.from_dict({"who?": [FOUND[0]]})
+    for answer in ("one text", None, {"passages": FOUND}, pd.DataFrame({"passage": FOUND})):
+        with pytest.raises(UnsupportedSystem) as caught:
+            rl.evaluate(lambda query, answer=answer: answer, data)
+        names = {"search": lambda query, answer=answer: answer}
+        exec("if True:\n" + str(caught.value).split("\n", 1)[1], names)  # noqa: S102
+        rl.evaluate(names["retrieve"], data)
+
+
+def test_an_async_function_is_refused_alike():
+    with pytest.raises(UnsupportedSystem, match="search returned a set, which has no order"):
+        rl.evaluate(search, rl.Dataset.from_dict({"who?": [FOUND[0]]}))
+
+
+def test_a_row_without_a_text_is_named():
+    with pytest.raises(ConfigurationError, match="found a row of a data frame with a NoneType in the column 'text'"):
+        ranking_of(pd.DataFrame({"text": [FOUND[0], None]}))
+
+
+def test_a_function_that_fails_on_every_query_raises_the_first_cause():
+    def down(query):
+        raise ConnectionError("no index")
+
+    data = rl.Dataset.from_dict({"who?": [FOUND[0]], "when?": [FOUND[1]]})
+    with pytest.raises(QueryFailed) as caught:
+        rl.evaluate(down, data, retries=0)
+    assert str(caught.value) == "every query failed; the first: retrieve: ConnectionError: no index"
+    assert [trace.stages for trace in caught.value.evaluation.run.traces] == [(), ()]
+
+
+def test_a_reranker_that_fails_on_every_query_leaves_what_was_retrieved():
+    def down(query, texts):
+        raise ConnectionError("no model")
+
+    data = rl.Dataset.from_dict({"who?": [FOUND[0]]})
+    with pytest.raises(QueryFailed, match="every query failed; the first: rerank: ConnectionError") as caught:
+        rl.evaluate(lambda query: FOUND, data, reranker=down, retries=0, ks=(1,), metrics=["recall"])
+    assert caught.value.evaluation.scores.mean("retrieve", "recall@1") == 1
