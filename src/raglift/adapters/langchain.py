@@ -12,7 +12,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import Adapter, finite, is_from
-from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_room
+from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_own_settings, with_room
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, noted_score
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import UnsupportedSystem
@@ -72,7 +72,7 @@ def retriever_stages(
 
     Args:
         obj: a `BaseRetriever`, a `VectorStore`, or any `Runnable` from a string to documents.
-        as_deployed: keep the `top_n` that compressors in it were given, instead of raising it.
+        as_deployed: keep every depth and `top_n` that it was given, instead of raising them. A vector store has none.
         doc_key: the metadata key that names the source document; None takes the first that is set of
             `doc_id`, `document_id`, `source` and `file_name`.
 
@@ -87,7 +87,7 @@ def retriever_stages(
 
     if isinstance(obj, VectorStore):
         store = VectorStoreRetriever(vectorstore=obj)
-        return [RetrieveStage(_retriever(store, as_deployed, doc_key), type(obj).__name__)]
+        return [RetrieveStage(_retriever(store, as_deployed=False, doc_key=doc_key), type(obj).__name__)]
     if not isinstance(obj, Runnable):
         raise UnsupportedSystem(
             f"retriever: found {type(obj).__name__}; expected a LangChain retriever, vector store, "
@@ -100,8 +100,10 @@ def retriever_stages(
             *retriever_stages(base, as_deployed=as_deployed, doc_key=doc_key),
             *_rerank_stages(compressor, as_deployed, doc_key),
         ]
-    _, depth_fixed = with_depth(runnable, 1, as_deployed=as_deployed)
-    return [RetrieveStage(_retriever(runnable, as_deployed, doc_key), _describe(runnable), depth_fixed)]
+    retriever = _retriever(runnable, as_deployed=as_deployed, doc_key=doc_key)
+    if as_deployed:
+        return [RetrieveStage(retriever, _describe(runnable), has_own_depth=True)]
+    return [RetrieveStage(retriever, _describe(runnable), with_depth(runnable, 1)[1])]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -155,7 +157,7 @@ def _runs(obj: Any, method: str, owner: str) -> bool:
     return str(function.__module__).startswith("langchain")
 
 
-def _retriever(runnable: Any, as_deployed: bool, doc_key: str | None) -> Any:
+def _retriever(runnable: Any, *, as_deployed: bool, doc_key: str | None) -> Any:
     """Choose the adapter whose methods are the ones that the system can be asked by."""
     if not _answers_sync(runnable):
         adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever
@@ -165,22 +167,27 @@ def _retriever(runnable: Any, as_deployed: bool, doc_key: str | None) -> Any:
 
 
 class _RetrieverAdapter:
-    """A LangChain Runnable from a question to documents, with a copy of it for each depth asked."""
+    """A LangChain Runnable from a question to documents, with a copy of it for each depth asked.
+
+    As deployed there is one copy, with the settings that it was given, and all that it returns is kept.
+    """
 
     def __init__(self, runnable: Any, as_deployed: bool, doc_key: str | None) -> None:
         self._runnable = runnable
         self._as_deployed = as_deployed
         self._doc_key = doc_key
-        self._by_depth: dict[int, Any] = {}
+        self._by_depth: dict[int | None, Any] = {}
 
     def _at_depth(self, k: int) -> Any:
-        if k not in self._by_depth:
-            deep, _ = with_depth(self._runnable, k, as_deployed=self._as_deployed)
-            return self._by_depth.setdefault(k, deep)
-        return self._by_depth[k]
+        depth = None if self._as_deployed else k
+        if depth not in self._by_depth:
+            copied = with_own_settings(self._runnable) if depth is None else with_depth(self._runnable, depth)[0]
+            return self._by_depth.setdefault(depth, copied)
+        return self._by_depth[depth]
 
     def _ranking(self, scored: list[tuple[Document, float | None]], k: int) -> Ranking:
-        return Ranking.of((chunk_of(document, self._doc_key), score) for document, score in scored[:k])
+        kept = scored if self._as_deployed else scored[:k]
+        return Ranking.of((chunk_of(document, self._doc_key), score) for document, score in kept)
 
     def _scored(self, result: Any) -> list[tuple[Document, float | None]]:
         found = documents_in(result, type(self._runnable).__name__)

@@ -89,6 +89,8 @@ class StageInfo:
     """The parts whose depth (k or top_n) could not be set; figures at a deeper k are marked."""
     batched: bool = False
     """Whether all queries went in at once, so that seconds are shares of a batch."""
+    has_own_depth: bool = False
+    """Whether it was asked with its own settings for the number of hits, and returned no more than these say."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -76,17 +76,19 @@ def _head(evaluation: EvaluationRecord) -> list[str]:
 
 
 def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
-    """Return the lift in NDCG with its interval, at the deepest k that has a fair pair; nothing if none has."""
+    """Return the lift in NDCG with its interval, at the deepest k of the deployed system with a fair pair, if any."""
     found = [each for each in evaluation.scores.metrics if each.name == "ndcg" and each.k is not None]
-    fair = [(each.k or 0, not each.parameters, each) for each in found if evaluation.has_fair_lift(each)]
-    if not fair:
+    fair = [each for each in found if evaluation.has_fair_lift(each)]
+    limit = evaluation.depth_limit
+    within = [each for each in fair if limit is None or (each.k or 0) <= limit] or fair
+    if not within:
         return []
-    metric = max(fair)[2]
+    metric = max(within, key=lambda each: (each.k or 0, not each.parameters))
     lift = evaluation.lift(metric)
     difference = within_reach(metric, paired_difference(lift, seed=0))
     if not difference.n:
         return []
-    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
+    asked = "" if metric == primary_of(None, evaluation.scores.metrics, limit) else repr(str(metric))
     found_p = f"p {p_text(difference.p)} (n = {difference.n:,})"
     more = f"print(evaluation.reranker_lift({asked}))"
     return [f"Lift in {mean_title(metric)} {difference_text(difference)}, {found_p}; more: {more}"]
