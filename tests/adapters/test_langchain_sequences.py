@@ -74,14 +74,14 @@ def test_a_sequence_with_two_retrievers_is_left_as_it_is(bm25):
 
 
 def test_a_function_that_keeps_what_was_found_leaves_no_mark(bm25, dataset):
-    evaluation = rl.evaluate(bm25 | turned, dataset, ks=(1, 5), candidates=8)
+    evaluation = rl.evaluate(bm25 | turned, dataset, ks=(1, 5), depth="deep", candidates=8)
     assert {len(trace.stages[0].ranking) for trace in evaluation.run.traces} == {8}
     assert evaluation.truncated == {}
 
 
 def test_a_function_that_cuts_is_marked(bm25, dataset):
     cutting = bm25 | RunnableLambda(lambda documents: documents[:3])
-    evaluation = rl.evaluate(cutting, dataset, ks=(1, 5), candidates=8)
+    evaluation = rl.evaluate(cutting, dataset, ks=(1, 5), depth="deep", candidates=8)
     assert evaluation.truncated == {"retrieve": 3}
     assert f"retrieve: k could not be set on {AFTER}" in evaluation.notes
 
@@ -96,7 +96,7 @@ def test_a_compressor_inside_a_sequence_raises_its_depth_or_is_marked(bm25, data
 
 def test_a_sequence_can_be_reranked(bm25, dataset):
     system = ContextualCompressionRetriever(base_retriever=bm25 | turned, base_compressor=TopTwo())
-    evaluation = rl.evaluate(system, dataset, ks=(1, 5), candidates=8, concurrency=4)
+    evaluation = rl.evaluate(system, dataset, ks=(1, 5), depth="deep", candidates=8, concurrency=4)
     for trace in evaluation.run.traces:
         before, after = (set(stage.ranking.chunks) for stage in trace.stages)
         assert before == after

@@ -65,8 +65,8 @@ def evaluate(
         ),
     ] = None,
     candidates: Annotated[
-        int, typer.Option(help="How many hits are retrieved for --reranker, and with --depth deep.")
-    ] = 50,
+        int | None, typer.Option(help="How many hits are retrieved for --reranker, and with --depth deep; 50.")
+    ] = None,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -96,8 +96,8 @@ def evaluate(
     hits: Annotated[
         int | None,
         typer.Option(
-            help="How many hits a system is asked for that takes the number as an argument; by default the deepest of "
-            "--ks."
+            help="How many hits a system is asked for that takes the number as an argument; by default 10, or "
+            "the deepest of --ks."
         ),
     ] = None,
     doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,

@@ -21,7 +21,7 @@ from raglift.running.depth import CANDIDATES, deployed_and_candidates, probe
 from raglift.running.execution import is_batched, run_stages
 from raglift.running.latency import CostMeter, OneAtATime
 from raglift.running.notes import run_notes, usual_depths
-from raglift.running.options import DEFAULT_KS, Config, Options, positive, spec_of
+from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def evaluate(
     *,
     reranker: Any = None,
     ks: Sequence[int | Tokens | str] = DEFAULT_KS,
-    candidates: int = 50,
+    candidates: int | None = None,
     match: str | MatchRule = "containment",
     profile: str = "default",
     **options: Unpack[Options],
@@ -117,7 +117,7 @@ def evaluate(
             LangChain compressor, a LlamaIndex postprocessor, a Haystack ranker, a function, or a list of these.
         ks: the depths at which metrics are taken: numbers of hits, and budgets of context tokens as `tokens(2000)`
             (from `raglift.metrics`, or as a text), which make the prompts of different chunk sizes comparable.
-        candidates: how many hits to retrieve for `reranker`, or with `depth="deep"`; raised to the largest k.
+        candidates: how many hits to retrieve for `reranker`, or with `depth="deep"`: 50, and at least the largest k.
         match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
             fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
@@ -135,8 +135,11 @@ def evaluate(
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
     rule = checked_rule(match, profile)
-    measurement = _Measurement(data, config, _Depths.of(config.k, positive("candidates", candidates), metrics))
+    if config.latency:
+        positive("latency", config.latency)
+    measurement = _Measurement(data, config, _Depths.of(config.k, candidates, metrics))
     own = named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key))
+    _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
@@ -163,12 +166,12 @@ class _Depths:
     """For a reranker that is tried, and where depth is asked for."""
 
     @classmethod
-    def of(cls, k: int | None, candidates: int, metrics: Sequence[Metric]) -> _Depths:
+    def of(cls, k: int | None, candidates: int | None, metrics: Sequence[Metric]) -> _Depths:
+        most = DEFAULT_CANDIDATES if candidates is None else positive("candidates", candidates)
         depths = [metric.k for metric in metrics if metric.k is not None]
-        if any(metric.budget is not None for metric in metrics):
-            depths.append(candidates)  # nobody knows how many hits fill a budget
-        usual = max(depths, default=DEFAULT_KS[-1])
-        return cls(usual if k is None else k, max(candidates, usual, k or 1))
+        # Nobody knows how many hits fill a budget
+        budgets = [most] if any(metric.budget is not None for metric in metrics) else []
+        return cls(max(DEFAULT_KS[-1], *depths, *budgets, 1) if k is None else k, max(most, *depths, k or 1))
 
 
 @dataclass(frozen=True)
@@ -207,7 +210,7 @@ class _Measurement:
             return self._two_passes(own, deep, added, note) if added else self.deployed(own, note)
         if not _has_own_depth(own[0]):
             return self._one_pass(named_stages([*deep, *added]), candidates, ())
-        run = self._one_pass(named_stages([*deep, *added]), candidates, [note])
+        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [])
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
 
     def _one_pass(self, stages: Sequence[Stage], k: int, notes: Sequence[str]) -> Run:
@@ -217,9 +220,7 @@ class _Measurement:
         traces = run_stages(stages, self.dataset.queries, k, self.config.policy, provenance, watch=meter.watch)
         return self._run(stages, traces, k, [*run_notes(stages, provenance), *notes], meter.cost(traces))
 
-    def _two_passes(
-        self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str
-    ) -> Run:
+    def _two_passes(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str) -> Run:
         """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
         queries, policy, provenance = self.dataset.queries, self.config.policy, self._provenance()
         candidates = [replace(deep[-1], name=CANDIDATES)]
@@ -296,6 +297,15 @@ def _checked(dataset: Any) -> Dataset:
     if not dataset.queries:
         raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")
     return dataset
+
+
+def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> None:
+    """Raise where a number of candidates is given that nothing would be asked for."""
+    if candidates is not None and config.depth == "deployed" and (reranker is None or reranker in ("none", [], ())):
+        raise ConfigurationError(
+            f"candidates: found {candidates!r} without a reranker, so that the system is asked as it is deployed; expected "
+            "a reranker that gets them, or depth='deep'"
+        )
 
 
 def _inventory(system: Any, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:

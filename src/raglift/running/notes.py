@@ -271,7 +271,9 @@ def evaluation_notes(
         why = "no fair lift at a deeper k"
         if stage == run.stages[0].name:
             own = run.stages[0].has_own_depth
-            why = "as deployed, so there are no figures at a deeper k" if own else "no more came back, whatever was asked"
+            why = (
+                "as deployed, so there are no figures at a deeper k" if own else "no more came back, whatever was asked"
+            )
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
     for budget in budgets:
         notes += [*_nothing_fits(dataset, match_table[-1], budget), *_unfilled(run, dataset, match_table[0], budget)]

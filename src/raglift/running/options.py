@@ -87,6 +87,8 @@ def _cores() -> int:
 
 DEPTHS = ("deployed", "deep")
 """How many hits a system is asked for: as its own settings say, or as many as there are candidates."""
+DEFAULT_CANDIDATES = 50
+"""How many hits are retrieved for a reranker unless another number is asked for."""
 DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
 
@@ -104,7 +106,7 @@ class Options(TypedDict, total=False):
     """`deployed` (default) asks every part with its own settings, and gives no figures deeper than it returns; `deep`
     asks for `candidates` hits, and keeps to the deployed ones where the first hits would be others."""
     k: int | None
-    """How many hits a system is asked for that takes the number as an argument. Default: the deepest of `ks`."""
+    """How many hits a system is asked for that takes the number as an argument. Default: 10, or the deepest of `ks`."""
     doc_key: str | None
     """The metadata key of the hits that holds the ids of the dataset's documents."""
     dtype: Dtype

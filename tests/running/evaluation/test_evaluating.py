@@ -324,7 +324,7 @@ def test_as_deployed_keeps_top_n_and_otherwise_it_is_raised_on_a_copy(store):
     raised = measure(retriever, candidates=12)
     assert [len(trace.stages[1].ranking) for trace in raised.run.traces] == [12, 12, 12]
     assert raised.truncated == {}
-    deployed = measure(retriever, candidates=12, as_deployed=True)
+    deployed = measure(retriever, candidates=12, depth="deployed")
     assert [len(trace.stages[1].ranking) for trace in deployed.run.traces] == [2, 2, 2]
     assert deployed.truncated == {"rerank": 2}
     assert deployed.run.spec["as_deployed"] is True

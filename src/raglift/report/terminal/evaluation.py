@@ -88,7 +88,7 @@ def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
     difference = within_reach(metric, paired_difference(lift, seed=0))
     if not difference.n:
         return []
-    asked = "" if metric == primary_of(None, evaluation.scores.metrics, limit) else repr(str(metric))
+    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
     found_p = f"p {p_text(difference.p)} (n = {difference.n:,})"
     more = f"print(evaluation.reranker_lift({asked}))"
     return [f"Lift in {mean_title(metric)} {difference_text(difference)}, {found_p}; more: {more}"]
