@@ -195,7 +195,10 @@ class _Measurement:
             deep: the stages with their depths raised.
             added: rerankers that are tried on the system.
         """
-        k, candidates = self.depths.k, self.depths.candidates
+        candidates = self.depths.candidates
+        k = min(self.depths.k, candidates)
+        if k == candidates and not _has_own_depth(own[0]):  # both would be asked alike
+            return self._one_pass(named_stages([*deep, *added]), candidates, ())
         found = probe(
             own,
             deep,

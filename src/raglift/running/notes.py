@@ -170,7 +170,7 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     most = max((after for _, after in lengths[0]), default=0)
     bounded = first.has_own_depth or bool(first.depth_fixed)
     has_all = run.inventory is not None and most >= run.inventory.chunks
-    if bounded and lengths[0] and most < int(run.spec["candidates"]) and not has_all:
+    if bounded and 0 < most < int(run.spec["candidates"]) and not has_all:
         cut[first.name] = most
     inherited: int | None = None
     for stage, pairs in zip(run.stages[1:], lengths[1:], strict=True):
