@@ -103,7 +103,6 @@ def test_as_deployed_keeps_the_depth_and_top_n(index, tiny_cross_encoder):
     retrieved = first.retriever.retrieve_one(QUERY, 2)
 
     assert ids(retrieved) == [item.node.node_id for item in engine.retriever.retrieve(QUERY)]
-    assert len(retrieved) > 2
     assert len(reranker.reranker.rerank_one(QUERY, retrieved)) == 2
 
 
