@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 CANDIDATES = "candidates"
-"""The stage of a system that ranks otherwise when it is asked for more hits than as deployed: what rerankers got of it."""
+"""The name of a stage: what rerankers got of a system that ranks otherwise when it is asked for more hits."""
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,8 @@ class Probe:
         asked = f"asked for {counted(candidates, 'hit')}"
         if self.example:
             return (
-                f"{name}: {asked}, the system does not begin with the hits that it returns as deployed: {self.example}; "
-                "so figures at more hits than it returns would be of another system"
+                f"{name}: {asked}, the system does not begin with the hits that it returns as deployed: "
+                f"{self.example}; so figures at more hits than it returns would be of another system"
             )
         returns = f"returns {counted(self.returned, 'hit')} as deployed"
         return f"{name}: {returns}; {asked}, it began with the same for the {counted(self.queries, 'query')} tried"

@@ -326,7 +326,7 @@ def test_as_deployed_every_part_keeps_its_settings(store):
         asked = [document.page_content for document in retriever.invoke(query.text)]
         assert [hit.chunk.text for hit in trace.stages[1].ranking] == asked
     assert [len(trace.stages[1].ranking) for trace in deployed.run.traces] == [2, 2, 2]
-    assert deployed.truncated == {"rerank": 2}
+    assert deployed.truncated == {"retrieve": 4, "rerank": 2}
     assert deployed.run.spec["depth"] == "deployed"
     assert compressor.top_n == 2
     assert retriever.base_compressor is compressor
