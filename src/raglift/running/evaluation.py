@@ -197,7 +197,7 @@ class _Measurement:
         """
         candidates = self.depths.candidates
         k = min(self.depths.k, candidates)
-        if k == candidates and not _has_own_depth(own[0]):  # both would be asked alike
+        if not _has_own_depth(own[0]) and (not added or k == candidates):  # there is one way to ask
             return self._one_pass(named_stages([*deep, *added]), candidates, ())
         found = probe(
             own,

@@ -350,7 +350,7 @@ def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens
     if not count:
         return []
     short = f"the {asked:,} candidates of {counted(count, 'query')} come to fewer than {budget.most:,} tokens"
-    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more candidates"]
+    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more (k, or candidates)"]
 
 
 def _texts_that_occur_nowhere(dataset: Dataset, match_table: Sequence[MatchTable]) -> list[str]:
