@@ -425,7 +425,7 @@ def ranked() -> Callable[..., Evaluation]:
                 stone_answer(number): 100.5 - rank for number, rank in enumerate(reranked or ()) if rank is not None
             }
             reranker = FakeReranker(scores, top_n=top_n)
-        settings = {"ks": (1, 3), "candidates": STONES, "metrics": ("rr", "recall")} | options
+        settings = {"ks": (1, 3), "depth": "deep", "candidates": STONES, "metrics": ("rr", "recall")} | options
         return evaluate(
             FakeRetriever(table), stones(len(ranks), tags, unlabelled), reranker=reranker, retries=0, **settings
         )

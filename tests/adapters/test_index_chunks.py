@@ -51,7 +51,7 @@ def outcomes(evaluation: Evaluation) -> dict[str, int]:
 
 def measured(chunks: Any, match: str | MatchRule = "containment") -> Evaluation:
     system = FakeRetriever({"a": [Chunk(TEXT[:37], doc_id="tower.md", start=0, end=37)]})
-    return evaluate(system, DATA, chunks=chunks, match=match, ks=(3,), candidates=3)
+    return evaluate(system, DATA, chunks=chunks, match=match, ks=(3,), depth="deep", candidates=3)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -42,7 +42,7 @@ def test_each_figure_has_a_row_with_each_size_and_the_ratios(benchmark, in_this_
 def test_the_retrievers_give_what_was_prepared(benchmark) -> None:
     dataset, answers = benchmark.prepared(12)
     for retriever in (benchmark.AllAtOnce(answers), benchmark.OneAtATime(answers)):
-        evaluation = rl.evaluate(retriever, dataset, candidates=benchmark.HITS, progress=False)
+        evaluation = rl.evaluate(retriever, dataset, depth="deep", candidates=benchmark.HITS, progress=False)
         assert [trace.stages[0].ranking for trace in evaluation.run.traces] == list(answers.values())
         assert not any(trace.error for trace in evaluation.run.traces)
         assert 0 < evaluation.scores.mean("retrieve", HitRate @ 10) < 1

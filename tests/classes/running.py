@@ -59,7 +59,7 @@ def run(case: Case, corpus: Corpus) -> Row:
     assert found == case.path, f"{case.name}: made a {found}; the case says {case.path}"
     before = snapshot(made)
     shallow, deep = (_evaluated(case, made, corpus, depth) for depth in DEPTHS)
-    deployed = _evaluated(case, made, corpus, OWN, as_deployed=True, concurrency=len(corpus.dataset.queries))
+    deployed = _evaluated(case, made, corpus, OWN, depth="deployed", concurrency=len(corpus.dataset.queries))
     assert (changed := difference(before, snapshot(made))) is None, f"{case.name}: the user's object: {changed}"
     _assert_as_asked_directly(case, corpus, deployed)
     _assert_fair(case, deep)

@@ -116,7 +116,9 @@ def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
         ("Precision", 1, None),
     ]
     data = rl.load_dataset("lighthouse")
-    expected = rl.evaluate(rl_bm25(data), data, metrics=["recall@tokens(500)"], candidates=20).to_frame()["before"]
+    expected = rl.evaluate(rl_bm25(data), data, metrics=["recall@tokens(500)"], depth="deep", candidates=20).to_frame()[
+        "before"
+    ]
     assert report["metrics"][1]["before"] == pytest.approx(expected.iloc[0])
     code, out, _ = run("evaluate", *arguments, "--metrics", "recall@tokens(500),context_tokens@5")
     assert code == 0

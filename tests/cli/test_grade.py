@@ -44,7 +44,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("OPENAI_API_KEY", "test")
         for retriever in ("bm25", "dense"):
             system = build_retriever(data, LocalSystem(retriever, embedding="openai:text-embedding-3-small"))
-            rl.evaluate(system, data, ks=(1, 3), candidates=5).save(folder / retriever)
+            rl.evaluate(system, data, ks=(1, 3), depth="deep", candidates=5).save(folder / retriever)
     return folder
 
 

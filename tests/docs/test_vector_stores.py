@@ -90,7 +90,7 @@ def exact(folder: Path) -> Evaluation:
     dataset = rl.load_dataset(folder / "mine")
     chunks = rl.RecursiveChunker(1000, 100).split(dataset.documents)
     index = build_index(chunks, SentenceTransformerEmbedder(dtype="float32"))
-    return rl.evaluate(rl.DenseRetriever(index), dataset, candidates=10)
+    return rl.evaluate(rl.DenseRetriever(index), dataset, depth="deep", candidates=10)
 
 
 def commands(word: str) -> list[str]:

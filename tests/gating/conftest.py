@@ -47,7 +47,9 @@ def hostile() -> Callable[..., Evaluation]:
         if fails:
             table[queries[-1].text] = ValueError(text)
         data = Dataset(queries, name=text)
-        return evaluate(FakeRetriever(table), data, ks=(1, 3), candidates=4, metrics=["ndcg", "rr"], retries=0)
+        return evaluate(
+            FakeRetriever(table), data, ks=(1, 3), depth="deep", candidates=4, metrics=["ndcg", "rr"], retries=0
+        )
 
     return build
 

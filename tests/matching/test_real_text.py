@@ -217,7 +217,9 @@ def split_by_langchain(source: Source, cut: int) -> tuple[list[LangChainDocument
 
 def evaluation_of(documents: list[LangChainDocument], data: Dataset) -> Evaluation:
     store = InMemoryVectorStore.from_documents(documents, WordCounts())
-    return evaluate(store, data, match="coverage", metrics=["recall", "span_recall"], ks=(5,), candidates=5)
+    return evaluate(
+        store, data, match="coverage", metrics=["recall", "span_recall"], ks=(5,), depth="deep", candidates=5
+    )
 
 
 def chunks_of(evaluation: Evaluation) -> list[tuple[Chunk, ...]]:

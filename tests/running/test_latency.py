@@ -264,7 +264,7 @@ def test_evaluate_measures_latency_when_asked():
 
 def test_the_pass_asks_for_the_candidates_of_the_run():
     retriever = FakeRetriever(ANSWERS)
-    evaluate(retriever, DATA, ks=(1,), candidates=7, latency=2)
+    evaluate(retriever, DATA, ks=(1,), depth="deep", candidates=7, latency=2)
     assert {depth for _, depth in retriever.asked} == {7}
     assert len(retriever.asked) == 3 + len(QUESTIONS) + 3 + 2
 

@@ -62,7 +62,9 @@ class Adapter(Protocol):
 
         Args:
             system: what the user passed; it must not be changed.
-            as_deployed: whether rerankers inside it keep the number of hits that they let through.
+            as_deployed: whether every part keeps its own settings: what has a depth of its own is asked without another
+                (`RetrieveStage.has_own_depth`), and rerankers keep the number of hits that they let through. Otherwise
+                each part is asked, on a copy, for as many hits as there are candidates.
             doc_key: the metadata key that holds a result's document id; None for the framework's usual ones.
 
         Raises:

@@ -38,7 +38,7 @@ class PlainAdapter(Adapter):
         fits = (_misfit(obj, names) is None for names in (_RETRIEVE_METHODS, _RERANK_METHODS) if _has_any(obj, names))
         return any(fits)
 
-    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:  # noqa: ARG002
+    def retriever_stages(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[Stage]:
         """Return the one stage of a system.
 
         Raises:
@@ -48,13 +48,15 @@ class PlainAdapter(Adapter):
             system = HttpRetriever(system)
         if isinstance(system, HttpRetriever):
             service = system.with_doc_key(doc_key)
-            return [RetrieveStage(service, str(service), service.depth_fixed, asynchronous=True)]
+            fixed = service.depth_fixed
+            own = as_deployed and bool(fixed)
+            return [RetrieveStage(service, str(service), () if own else fixed, asynchronous=True, has_own_depth=own)]
         if _has_any(system, _RETRIEVE_METHODS):
             _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
             return [RetrieveStage(system, _described(system))]
         if callable(system):
             _warn_of_failures(system)
-            return [retriever_stage(system, doc_key=doc_key)]
+            return [retriever_stage(system, as_deployed=as_deployed, doc_key=doc_key)]
         raise UnsupportedSystem(
             f"system: found a {type(system).__name__}; expected {accepted('systems')}, a function from a query to "
             "results, or an object with retrieve(queries, k) or retrieve_one(query, k)" + _failures(system)
@@ -103,19 +105,28 @@ class PlainAdapter(Adapter):
 ADAPTER = PlainAdapter()
 
 
-def retriever_stage(function: Callable[..., Any], *, doc_key: str | None = None) -> RetrieveStage:
+def retriever_stage(
+    function: Callable[..., Any], *, as_deployed: bool = False, doc_key: str | None = None
+) -> RetrieveStage:
     """Adapt a function from a query's text to its results, sync or async.
 
     The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
     many results as it likes, as a list or as what holds one (see `results_in`). A result is a text, a LangChain or
     Haystack document, a LlamaIndex node, a raglift Chunk, a mapping (see `chunk_of_mapping`), or a pair of one of these
     and a score.
+
+    Args:
+        function: what is asked.
+        as_deployed: leave the depth to a function that has a default for it, or takes none, and keep all results.
+        doc_key: the metadata key that holds a result's document id.
     """
-    depth_name = _depth_name(function)
-    kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
+    depth = _depth_parameter(function)
+    own = as_deployed and (depth is None or depth.default is not depth.empty)
     name = _name_of(function)
-    fixed = () if depth_name else (f"{name} (it takes no k)",)
-    return RetrieveStage(kind(function, depth_name, doc_key), f"function {name}", fixed)
+    fixed = () if own or depth is not None else (f"{name} (it takes no k)",)
+    kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
+    retriever = kind(function, None if own or depth is None else depth.name, doc_key, keeps_all=own)
+    return RetrieveStage(retriever, f"function {name}", fixed, has_own_depth=own)
 
 
 def reranker_stage(function: Callable[..., Any]) -> RerankStage:
@@ -160,12 +171,15 @@ def _given_score(value: Any) -> float | None:
 
 
 class _FunctionRetriever:
-    def __init__(self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
+    ) -> None:
         self._function = function
         self._depth_name = depth_name
         self._doc_key = doc_key
         name = _name_of(function)
         self._shown = f"{name if name.isidentifier() else 'search'}(query)"
+        self._keeps_all = keeps_all
 
     def _call(self, query: str, k: int) -> Any:
         return self._function(query, **({self._depth_name: k} if self._depth_name else {}))
@@ -173,15 +187,18 @@ class _FunctionRetriever:
     def _ranking(self, results: Any, k: int) -> Ranking:
         _refuse_coroutine(self._function, results)
         found = results_in(results, _name_of(self._function), self._shown)
-        return Ranking.of([chunk_and_score(result, self._doc_key) for result in found][:k])
+        ranked = [chunk_and_score(result, self._doc_key) for result in found]
+        return Ranking.of(ranked if self._keeps_all else ranked[:k])
 
     def retrieve_one(self, query: str, k: int) -> Ranking:
         return self._ranking(self._call(query, k), k)
 
 
 class _AsyncFunctionRetriever:
-    def __init__(self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None) -> None:
-        self._inner = _FunctionRetriever(function, depth_name, doc_key)
+    def __init__(
+        self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
+    ) -> None:
+        self._inner = _FunctionRetriever(function, depth_name, doc_key, keeps_all=keeps_all)
 
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         results = await cast("Awaitable[Any]", self._inner._call(query, k))  # noqa: SLF001 — same module
@@ -259,13 +276,14 @@ def _is_indexed_score(item: Any, count: int) -> bool:
     return _is_number(index) and float(index).is_integer() and 0 <= index < count and _is_number(score)
 
 
-def _depth_name(function: Callable[..., Any]) -> str | None:
+def _depth_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
+    """Return the parameter after the query that takes the number of hits; None if there is none."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # some built-ins have no signature
         return None
     names = list(parameters)[1:]
-    return next((name for name in _DEPTH_NAMES if name in names), None)
+    return next((parameters[name] for name in _DEPTH_NAMES if name in names), None)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

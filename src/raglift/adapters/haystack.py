@@ -77,7 +77,8 @@ class HaystackAdapter(Adapter):
             )
         kind = _AsyncHaystackRetriever if source.supports_async else _HaystackRetriever
         retriever = kind(source, as_deployed, doc_key)
-        stages: list[Stage] = [RetrieveStage(retriever, str(source), retriever.depth_fixed)]
+        fixed = () if as_deployed else retriever.depth_fixed
+        stages: list[Stage] = [RetrieveStage(retriever, str(source), fixed, has_own_depth=as_deployed)]
         return stages + [_rerank_stage(ranker, as_deployed, doc_key) for ranker in rankers]
 
     def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -205,10 +206,10 @@ class _Source:
         """Warm up the components, and return what runs and the run-time inputs that set its depth, by component."""
         for part in self.parts:
             part.warm_up()
-        raised = [part for part in self.parts if not (as_deployed and part.reranks)]
+        raised = () if as_deployed else self.parts
         depths: dict[str, dict[str, Any]] = {part.name: dict(part.depths(k)) for part in raised}
         if self.pipeline is None:
-            return raised[0].deepened(k) if raised else self.parts[0].component, depths
+            return self.parts[0].deepened(k) if raised else self.parts[0].component, depths
         runs = copy.copy(self.pipeline)
         runs.graph = self.pipeline.graph.subgraph([part.name for part in self.parts]).copy()
         for part in raised:
@@ -328,7 +329,8 @@ class _HaystackRetriever:
         source = self._source
         found = outputs if source.pipeline is None else outputs.get(source.output, {})
         documents = _documents(found, source.socket, source.output or type(source.parts[0].component).__name__)
-        return Ranking.of((chunk_of(document, self._doc_key), finite(document.score)) for document in documents[:k])
+        kept = documents if self._as_deployed else documents[:k]
+        return Ranking.of((chunk_of(document, self._doc_key), finite(document.score)) for document in kept)
 
 
 class _AsyncHaystackRetriever(_HaystackRetriever):

@@ -25,18 +25,16 @@ from raglift.adapters.langchain_chains import (
     runs,
     without_memory,
 )
-from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_room
+from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_own_settings, with_room
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, noted_score
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.truncation import read_by_cross_encoder
 from raglift.base.threads import result_of
+from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from langchain_core.documents import Document
 
@@ -95,7 +93,7 @@ def retriever_stages(
     Args:
         obj: a `BaseRetriever`, a `VectorStore`, or any `Runnable` from a question to documents: a chain, a graph of
             LangGraph, or an agent, also one that takes and returns a mapping.
-        as_deployed: keep the `top_n` that compressors in it were given, instead of raising it.
+        as_deployed: keep every depth and `top_n` that it was given, instead of raising them. A vector store has none.
         doc_key: the metadata key that names the source document; None takes the first that is set of
             `doc_id`, `document_id`, `source` and `file_name`.
 
@@ -110,7 +108,7 @@ def retriever_stages(
 
     if isinstance(obj, VectorStore):
         store = VectorStoreRetriever(vectorstore=obj)
-        return [RetrieveStage(_retriever(store, asking(store), as_deployed, doc_key), type(obj).__name__)]
+        return [RetrieveStage(_retriever(store, asking(store), as_deployed=False, doc_key=doc_key), type(obj).__name__)]
     if not isinstance(obj, Runnable):
         raise UnsupportedSystem(
             f"retriever: found {type(obj).__name__}; expected a LangChain retriever, vector store, "
@@ -134,8 +132,9 @@ def _stages(
         return _stages(resolved(found), None if by_text else asked or asking(runnable), as_deployed, doc_key)
     asked = asked or asking(runnable)
     runnable = without_memory(runnable)
-    _, depth_fixed = with_depth(runnable, 1, as_deployed=as_deployed)
-    return [RetrieveStage(_retriever(runnable, asked, as_deployed, doc_key), _describe(runnable), depth_fixed)]
+    fixed = () if as_deployed else with_depth(runnable, 1)[1]
+    retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
+    return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed)]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -181,7 +180,7 @@ def _opened(runnable: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _retriever(runnable: Any, asked: Asking, as_deployed: bool, doc_key: str | None) -> Any:
+def _retriever(runnable: Any, asked: Asking, *, as_deployed: bool, doc_key: str | None) -> Any:
     """Choose the adapter whose methods are the ones that the system can be asked by."""
     if not _answers_sync(runnable):
         adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever
@@ -191,23 +190,27 @@ def _retriever(runnable: Any, asked: Asking, as_deployed: bool, doc_key: str | N
 
 
 class _RetrieverAdapter:
-    """A LangChain Runnable from a question to documents, with a copy of it for each depth asked."""
+    """A LangChain Runnable from a question to documents, with a copy of it for each depth asked.
+
+    As deployed there is one copy, with the settings that it was given, and all that it returns is kept.
+    """
 
     def __init__(self, runnable: Any, asked: Asking, as_deployed: bool, doc_key: str | None) -> None:
         self._runnable = runnable
         self._asked = asked
         self._as_deployed = as_deployed
         self._doc_key = doc_key
-        self._by_depth: dict[int, Any] = {}
+        self._by_depth: dict[int | None, Any] = {}
         self._answered = False
         self._sync_is_stub = False
         self._refusals: list[UnsupportedSystem] = []
 
     def _at_depth(self, k: int) -> Any:
-        if k not in self._by_depth:
-            deep, _ = with_depth(self._runnable, k, as_deployed=self._as_deployed)
-            return self._by_depth.setdefault(k, deep)
-        return self._by_depth[k]
+        depth = None if self._as_deployed else k
+        if depth not in self._by_depth:
+            copied = with_own_settings(self._runnable) if depth is None else with_depth(self._runnable, depth)[0]
+            return self._by_depth.setdefault(depth, copied)
+        return self._by_depth[depth]
 
     def _ask(self, query: str, k: int) -> Ranking:
         self._stop_if_refused()
@@ -217,7 +220,7 @@ class _RetrieverAdapter:
             with self._explained():
                 answer = runnable.invoke(self._asked.question(query), **_listened_to_by(listener))
             return self._ranking(answer, listener, k)
-        return Ranking.of((chunk_of(document, self._doc_key), score) for document, score in scored[:k])
+        return self._kept([(chunk_of(document, self._doc_key), score) for document, score in scored], k)
 
     async def _ask_async(self, query: str, k: int) -> Ranking:
         self._stop_if_refused()
@@ -250,7 +253,10 @@ class _RetrieverAdapter:
             self._refusals.append(error)
             raise
         self._answered = True
-        return Ranking.of(scored[:k])
+        return self._kept(scored, k)
+
+    def _kept(self, scored: list[tuple[Chunk, float | None]], k: int) -> Ranking:
+        return Ranking.of(scored if self._as_deployed else scored[:k])
 
     def _scored(self, results: Any) -> list[tuple[Chunk, float | None]]:
         """Return the results of an answer as chunks: documents and texts, also with scores, or mappings with a text."""
@@ -347,7 +353,7 @@ class _Reranker:
 
     def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
         """Return how many candidates a cross-encoder reads in part; None for another compressor."""
-        if not _runs(self._part, "compress_documents", "CrossEncoderReranker"):
+        if not runs(self._part, "compress_documents", "CrossEncoderReranker"):
             return None
         asked = [
             (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)

@@ -55,8 +55,15 @@ def with_room(part: Any, candidates: int) -> Any:
     return _Deepening(candidates, as_deployed=False).of(part)
 
 
+def with_own_settings(part: Any) -> Any:
+    """Copy what asking a retriever would change in it; all its settings stay."""
+    return _Deepening(None, as_deployed=True).of(part)
+
+
 class _Deepening:
-    def __init__(self, k: int, *, as_deployed: bool) -> None:
+    """One copy of a tree of parts; with no `k`, every depth stays as it is."""
+
+    def __init__(self, k: int | None, *, as_deployed: bool) -> None:
         self.k = k
         self.as_deployed = as_deployed
         self.fixed: list[str] = []
@@ -91,8 +98,10 @@ class _Deepening:
             self.fixed.append(f"{name} (k counts child chunks)")
         return _copied(part, own | nested | _written_to(part))
 
-    def _raised(self, value: int | None) -> int:
-        return self.k if value is None else max(value, self.k)
+    def _raised(self, value: int | None) -> int | None:
+        if value is None or self.k is None:
+            return value if self.k is None else self.k
+        return max(value, self.k)
 
     def _limits(self, part: Any) -> dict[str, Any]:
         """The limits of a compressor, raised."""
@@ -101,6 +110,8 @@ class _Deepening:
 
     def _depth(self, part: Any) -> dict[str, Any]:
         """The depth fields of a retriever, raised; None there is the default of a service, so it is set."""
+        if self.k is None:
+            return {}
         fields = getattr(type(part), "model_fields", {})
         present = {name: getattr(part, name) for name in _RETRIEVER_FIELDS if name in fields}
         update: dict[str, Any] = {
@@ -144,11 +155,11 @@ class _Deepening:
         k = self._raised(given.get("k"))
         fetch_k = given.get("fetch_k", _DEFAULT_FETCH_K)
         if getattr(part, "search_type", None) == "mmr":
-            return given | {"k": k, "fetch_k": max(fetch_k, k)}
+            return given | {"k": k, "fetch_k": max(fetch_k, k or 0)}
         search = getattr(getattr(part, "vectorstore", None), "similarity_search", None)
         if given.get("filter") is not None and search and "fetch_k" in inspect.signature(search).parameters:
             # FAISS filters only the `fetch_k` nearest: keep the user's ratio of fetched to returned
-            fetch_k = max(fetch_k, math.ceil(fetch_k * k / (given.get("k") or _DEFAULT_K)))
+            fetch_k = max(fetch_k, math.ceil(fetch_k * (k or 0) / (given.get("k") or _DEFAULT_K)))
             return given | {"k": k, "fetch_k": fetch_k}
         return given | {"k": k}
 

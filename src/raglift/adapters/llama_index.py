@@ -16,8 +16,8 @@ from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.components.truncation import read_by_cross_encoder
 from raglift.base.threads import result_of
+from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.rankings import Ranking
 
@@ -34,6 +34,8 @@ ACCEPTED = (
     "with a context (ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine)"
 )
 
+_OWN_DEPTH = 0
+"""Depths are raised and never lowered: to this one none is."""
 _ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
 """Attributes of a vector store that hold the client of its async methods, without a leading underscore."""
 
@@ -85,7 +87,7 @@ def retriever_stages(
 
     Args:
         obj: a retriever, query engine, index or chat engine with a context.
-        as_deployed: whether postprocessors keep the `top_n` that the user set.
+        as_deployed: whether every depth and `top_n` that the user set is kept; an index has none.
         doc_key: the metadata key that holds a node's document id; see `chunk_of`.
 
     Raises:
@@ -97,7 +99,7 @@ def retriever_stages(
     from llama_index.core.indices.base import BaseIndex
 
     if isinstance(obj, BaseIndex):
-        obj = _retriever_of(obj)
+        return retriever_stages(_retriever_of(obj), doc_key=doc_key)  # an index has no depth of its own
     if isinstance(obj, CondenseQuestionChatEngine):
         return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
@@ -150,17 +152,24 @@ class _Asked:
         self._copies: dict[int, Any] = {}
 
     def _at_depth(self, k: int) -> Any:
-        if k not in self._copies:
-            self._copies[k], _ = deepen(self._system, k, as_deployed=self._as_deployed)
-        return self._copies[k]
+        depth = _OWN_DEPTH if self._as_deployed else k
+        if depth not in self._copies:
+            self._copies[depth], _ = deepen(self._system, depth, as_deployed=self._as_deployed)
+        return self._copies[depth]
+
+    def _ranking(self, nodes: Sequence[Any], k: int) -> Ranking:
+        return ranking_of(nodes, None if self._as_deployed else k, self._doc_key)
 
 
 class LlamaIndexRetriever(_Asked):
     """Asks a LlamaIndex retriever, one query at a time."""
 
     def retrieve_one(self, query: str, k: int) -> Ranking:
-        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep."""
-        return ranking_of(self._ask(self._at_depth(k), query), k, self._doc_key)
+        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep.
+
+        As deployed, the copy has the system's own settings, and all that it returns is kept.
+        """
+        return self._ranking(self._ask(self._at_depth(k), query), k)
 
     def _ask(self, system: Any, query: str) -> Sequence[Any]:
         return list(system.retrieve(query))
@@ -171,7 +180,7 @@ class AsyncOnlyLlamaIndexRetriever(_Asked):
 
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits, without blocking."""
-        return ranking_of(await self._at_depth(k).aretrieve(query), k, self._doc_key)
+        return self._ranking(await self._at_depth(k).aretrieve(query), k)
 
 
 class AsyncLlamaIndexRetriever(AsyncOnlyLlamaIndexRetriever, LlamaIndexRetriever):
@@ -252,8 +261,9 @@ class AsyncLlamaIndexReranker(LlamaIndexReranker):
 
 
 def _retrieve_stage(obj: Any, adapter: _Adapter, *, as_deployed: bool, doc_key: str | None) -> RetrieveStage:
-    _, fixed = deepen(obj, 1, as_deployed=as_deployed)
-    return RetrieveStage(adapter(obj, as_deployed=as_deployed, doc_key=doc_key), describe(obj), fixed)
+    fixed = () if as_deployed else deepen(obj, 1)[1]
+    retriever = adapter(obj, as_deployed=as_deployed, doc_key=doc_key)
+    return RetrieveStage(retriever, describe(obj), fixed, has_own_depth=as_deployed)
 
 
 def _is_retriever_then_postprocessors(obj: Any) -> bool:

@@ -71,8 +71,8 @@ def node_of(chunk: Chunk) -> Any:
     )
 
 
-def ranking_of(items: Iterable[Any], k: int, doc_key: str | None = None) -> Ranking:
-    """Return the first `k` of LlamaIndex's scored nodes as a ranking."""
+def ranking_of(items: Iterable[Any], k: int | None, doc_key: str | None = None) -> Ranking:
+    """Return the first `k` of LlamaIndex's scored nodes as a ranking; all of them where `k` is None."""
     return Ranking.of((chunk_of(item, doc_key), finite(item.score)) for item in list(items)[:k])
 
 

@@ -32,6 +32,8 @@ class RetrieveStage:
     """The stage's name; made unique by the caller."""
     asynchronous: bool = False
     """Whether the async form is always used: a call of it that takes too long can be stopped."""
+    has_own_depth: bool = False
+    """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
 
 
 @dataclass(frozen=True)

@@ -298,7 +298,8 @@ def _primary(
 ) -> Metric:
     """Return the metric that decides; where some systems lack it, say which."""
     try:
-        return primary_of(primary, metrics)
+        limits = [limit for each in systems.values() if (limit := each.depth_limit) is not None]
+        return primary_of(primary, metrics, min(limits, default=None))
     except ConfigurationError as error:
         if primary is None:
             raise

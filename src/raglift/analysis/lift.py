@@ -73,7 +73,7 @@ def reranker_lift(
         )
     method = method_of(seed, confidence)
     most = checked_integer("moved", moved, least=0)
-    decides = primary_of(primary, evaluation.scores.metrics)
+    decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides and has_differences(each)))
     lifts = np.stack([evaluation.lift(metric) for metric in metrics], axis=1)
     described = paired_differences(lifts, seed=seed, confidence=confidence)
@@ -221,7 +221,7 @@ def evaluation_by_tag(
     """
     method = method_of(seed, confidence)
     known = evaluation.scores.metrics
-    wanted = primary_of(None, known) if metric is None else scored(metric, known, "metric")
+    wanted = primary_of(None, known, evaluation.depth_limit) if metric is None else scored(metric, known, "metric")
     after = evaluation.scores.of(evaluation.after, wanted)
     before = None if evaluation.before == evaluation.after else evaluation.scores.of(evaluation.before, wanted)
     system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))

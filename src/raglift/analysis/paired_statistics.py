@@ -89,19 +89,20 @@ _USUAL = Metric("ndcg", 10)
 _ANY_NUMBER = re.compile(r"all [\d,]+ assignments?")
 
 
-def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
+def primary_of(metric: Metric | str | None, known: Sequence[Metric], limit: int | None = None) -> Metric:
     """Return the metric that decides: one that was scored, and of which more is better.
 
     Args:
-        metric: which; by default NDCG@10 or, where that was not scored, NDCG at the deepest depth that was, else the
-            first measure of quality at its deepest.
+        metric: which; by default NDCG@10 or, where that was not scored or is deeper than `limit`, NDCG at the deepest
+            depth that is left, else the first measure of quality at its deepest.
         known: those that were scored.
+        limit: the deepest k that all compared stages return as deployed; None if there is none.
 
     Raises:
         ConfigurationError: it was not scored, or is not a measure of quality.
     """
     if metric is None:
-        return _usual(known)
+        return _usual([one for one in known if _is_within(one, limit)] or known)
     if not has_differences(as_metric(metric, "primary")):
         raise ConfigurationError(
             f"primary: found {metric}, whose mean over queries is geometric, so it has no differences query by query; "
@@ -113,6 +114,10 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric]) -> Metric:
             f"primary: found {wanted}, which is no measure of quality; expected one of which more is better, as ndcg@10"
         )
     return wanted
+
+
+def _is_within(metric: Metric, limit: int | None) -> bool:
+    return limit is None or (metric.k is not None and metric.k <= limit)
 
 
 def _usual(known: Sequence[Metric]) -> Metric:

@@ -65,6 +65,12 @@ class EvaluationRecord:
         """The last stage; the first one when there is no other."""
         return self.scores.stages[-1]
 
+    @property
+    def depth_limit(self) -> int | None:
+        """The deepest k that every stage returns as deployed; None if none of them limits it."""
+        limits = [*self.truncated.values(), self.run.spec.get("deployed_depth", 0)]
+        return min(filter(None, limits), default=None)
+
     def is_truncated(self, stage: str, metric: Metric | str) -> bool:
         """Whether a metric looks deeper than the stage could return: at more hits, or at more tokens than they have."""
         limit, metric = self.truncated.get(stage), as_metric(metric)
@@ -75,8 +81,9 @@ class EvaluationRecord:
     def lift(self, metric: Metric | str) -> NDArray[np.float64]:
         """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
 
-        The pair is the same query, the same candidates and the same k. A reranker that returned fewer hits than k
-        whatever it was given has no fair pair at that k, and neither has a system of one stage. At a token budget the
+        The pair is the same query, the same candidates and the same k. A stage that returned fewer hits than k as
+        deployed, or a reranker that did whatever it was given, has no fair pair at that k, and neither has a system of
+        one stage. At a token budget the
         reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
         """
         metric = as_metric(metric)
@@ -92,7 +99,8 @@ class EvaluationRecord:
         metric = as_metric(metric)
         if not has_differences(metric):
             return False
-        stages = self.scores.stages if metric.budget is not None else self.scores.stages[1:]
+        first = self.run.stages[0]
+        stages = self.scores.stages[0 if metric.budget is not None or first.has_own_depth else 1 :]
         return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
 
     def mean_lift(self, metric: Metric | str) -> float | None:

@@ -98,6 +98,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
         replace(dataset, queries=tuple(questions)),
         reranker=settings.reranker,
         ks=sorted({1, 3, 5, settings.k} & set(range(1, settings.k + 1))),
+        depth="deep",
         candidates=settings.k,
         profile=settings.profile,
         metrics=TUTORIAL_METRICS,

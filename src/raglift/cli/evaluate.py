@@ -45,7 +45,7 @@ class Request:
     parts: LocalSystem
     reranker: str
     ks: tuple[int | Tokens, ...]
-    candidates: int
+    candidates: int | None
     profile: str
     match: MatchRule
     options: Options

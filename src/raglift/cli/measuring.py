@@ -53,22 +53,24 @@ def evaluate(
         str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
     ] = "dense",
     embedding: Embedding = "minilm",
-    reranker: Reranker = "late-interaction",
+    reranker: Reranker = "none",
     chunker: ChunkerKind = "recursive",
     chunk_size: ChunkSize = 1000,
     chunk_overlap: ChunkOverlap = 100,
     chunk_unit: ChunkUnit = None,
     dtype: DtypeOption = "auto",
     ks: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--ks",
             "-k",
             help="The depths at which metrics are taken, with commas: numbers of hits, and budgets of context tokens, "
-            "as '1,5,tokens(2000)'.",
+            "as '1,5,tokens(2000)'; by default 1,3,5,10, and the depth that all stages return if that is less.",
         ),
-    ] = "1,3,5,10",
-    candidates: Annotated[int, typer.Option(help="How many hits are retrieved for the reranker.")] = 50,
+    ] = None,
+    candidates: Annotated[
+        int | None, typer.Option(help="How many hits are retrieved for --reranker, and with --depth deep; 50.")
+    ] = None,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +91,19 @@ def evaluate(
         typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
     ] = None,
     unicode_folding: UnicodeFolding = False,
-    as_deployed: Annotated[bool, typer.Option(help="Keep the rerankers' own top_n.")] = False,
+    depth: Annotated[
+        str,
+        typer.Option(
+            help="deployed asks every part with its own settings; deep asks for as many hits as there are candidates."
+        ),
+    ] = "deployed",
+    hits: Annotated[
+        int | None,
+        typer.Option(
+            help="How many hits a system is asked for that takes the number as an argument; by default 10, or "
+            "the deepest of --ks."
+        ),
+    ] = None,
     doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,
     concurrency: Annotated[int, typer.Option(help="Queries under way at once, for remote systems.")] = 1,
     timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
@@ -113,6 +127,7 @@ def evaluate(
     from raglift.cli.tracking import Tracking
     from raglift.components.chunkers import make_chunker
     from raglift.matching.rule import MatchRule
+    from raglift.running.options import DEFAULT_KS
 
     command.run(
         command.Request(
@@ -126,14 +141,15 @@ def evaluate(
                 retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
             ),
             reranker=reranker,
-            ks=command.depths(ks),
+            ks=DEFAULT_KS if ks is None else command.depths(ks),
             candidates=candidates,
             profile=profile,
             match=MatchRule.for_profile(profile, match, threshold=match_threshold, unicode_folding=unicode_folding),
             options=command.options(
                 metrics=metrics,
                 dtype=dtype,
-                as_deployed=as_deployed,
+                depth=depth,
+                k=hits,
                 doc_key=doc_key,
                 concurrency=concurrency,
                 timeout=timeout,

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 # The output of a system: ranked hits, stage by stage.
 
 
+CANDIDATES = "candidates"
+"""The name of a stage: what rerankers got of a system that ranks otherwise when it is asked for more hits."""
+
+
 @dataclass(frozen=True)
 class Hit:
     """A chunk at a rank with a score."""
@@ -104,6 +108,8 @@ class StageInfo:
     """Whether all queries went in at once, so that seconds are shares of a batch."""
     read_in_part: ReadInPart | None = None
     """What a reranker did not read to the end; None for a retriever, and where it is not known."""
+    has_own_depth: bool = False
+    """Whether it was asked with its own settings for the number of hits, and returned no more than these say."""
 
 
 @dataclass(frozen=True, repr=False)

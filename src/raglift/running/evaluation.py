@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
-from raglift.adapters.stages import Policy
+from raglift.adapters.stages import Policy, RerankStage, RetrieveStage
 from raglift.base.tokens import TokenCounts
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MetricFailed
 from raglift.matching.match import inventory_of
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Cost, Run
+from raglift.records.rankings import CANDIDATES, Cost, Run
+from raglift.running.depth import deployed_and_candidates, probe
 from raglift.running.execution import every_query_failed, run_stages
 from raglift.running.latency import CostMeter, OneAtATime
-from raglift.running.notes import run_notes
-from raglift.running.options import DEFAULT_KS, Config, Options, positive, spec_of
+from raglift.running.notes import run_notes, usual_depths
+from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
     from raglift.records.metric import Metric, Tokens
-    from raglift.records.rankings import Inventory
+    from raglift.records.rankings import Inventory, Trace
     from raglift.results.evaluation import Evaluation
 
 
@@ -43,8 +47,8 @@ def rerank(
 ) -> Evaluation:
     """Put the last rankings of an evaluation through one more reranker, without retrieving again.
 
-    What comes back is what `evaluate(system, dataset, reranker=reranker)` gives, as long as the system still answers as
-    it did: the same metrics, match rule and profile.
+    It reranks the hits that the run holds: evaluate with `depth="deep"` first, or with a reranker, to have candidates
+    beyond those that the deployed system returns. The metrics, match rule and profile stay the same.
 
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
@@ -60,8 +64,8 @@ def rerank(
     """
     run, dataset = evaluation.run, evaluation.dataset
     policy = Policy() if policy is None else policy
-    as_deployed = bool(run.spec["as_deployed"])
-    given = adapt_reranker(reranker, as_deployed=as_deployed, dtype=dtype, progress=policy.progress)
+    keeps = run.spec.get("depth", "deep") == "deployed"
+    given = adapt_reranker(reranker, as_deployed=keeps, dtype=dtype, progress=policy.progress)
     if not given:
         raise ConfigurationError(f"reranker: found {reranker!r}; expected one, as 'late-interaction'")
     taken = [replace(given[0], name=info.name) for info in run.stages]  # only their names count
@@ -87,18 +91,21 @@ def _index_alone(cost: Cost | None) -> Cost | None:
 
 def evaluate(
     system: Any,
-    dataset: Dataset,
+    dataset: Dataset | str | os.PathLike[str],
     *,
     reranker: Any = None,
     ks: Sequence[int | Tokens | str] = DEFAULT_KS,
-    candidates: int = 50,
+    candidates: int | None = None,
     match: str | MatchRule = "containment",
     profile: str = "default",
     **options: Unpack[Options],
 ) -> Evaluation:
-    """Measure a retrieval system, before and after reranking.
+    """Measure a retrieval system as it is deployed, before and after reranking.
 
-    Every query runs once; each stage's ranking is kept, matched to the labels, and scored.
+    Every query runs once; each stage's ranking is kept, matched to the labels, and scored. Every part of the system is
+    asked with its own settings, and no figures are given at depths that a stage does not return. With `reranker`, a new
+    system is tried: it gets `candidates` hits, and *before* is the system as deployed. A few queries are then asked
+    both ways; where more hits change which come first, *before* and the candidates are two stages, each with figures.
 
     Args:
         system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
@@ -106,12 +113,13 @@ def evaluate(
             service, or a `raglift.components.http.HttpRetriever`; or an object with `retrieve(queries, k)`. A
             composite (a `ContextualCompressionRetriever`, a query engine with postprocessors, a pipeline with a
             ranker) is opened into its stages. It is never changed: depths are set on copies.
-        dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`.
+        dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
+            or path of a dataset.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
             LangChain compressor, a LlamaIndex postprocessor, a Haystack ranker, a function, or a list of these.
         ks: the depths at which metrics are taken: numbers of hits, and budgets of context tokens as `tokens(2000)`
             (from `raglift.metrics`, or as a text), which make the prompts of different chunk sizes comparable.
-        candidates: how many hits to retrieve for the rerankers; raised to the largest k.
+        candidates: how many hits to retrieve for `reranker`, or with `depth="deep"`: 50, and at least the largest k.
         match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
             fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
         profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
@@ -126,34 +134,29 @@ def evaluate(
         MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
     """
     config = Config.of(options)
-    _check_queries(dataset)
-    metrics = choose_metrics(config.metrics, ks, dataset)
+    data = _checked(dataset)
+    metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
     rule = checked_rule(match, profile)
-    depth = max(positive("candidates", candidates), *(metric.k or 0 for metric in metrics))
-    timed = positive("latency", config.latency) if config.latency else 0
-    policy = config.policy
-    stages = named_stages(
-        [
-            *adapt_system(system, as_deployed=config.as_deployed, doc_key=config.doc_key),
-            *adapt_reranker(reranker, as_deployed=config.as_deployed, dtype=config.dtype, progress=config.progress),
-        ]
+    if config.latency:
+        positive("latency", config.latency)
+    measurement = _Measurement(data, config, _Depths.of(config.k, candidates, metrics))
+    own = named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key))
+    _check_candidates(candidates, reranker, config)
+    added = adapt_reranker(
+        reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
-    inventory = _inventory(system, dataset, config, rule)
+    inventory = _inventory(system, data, config, rule)
     require_chunks(metrics, inventory)
-    provenance = Provenance(dataset, config.doc_key)
-    alone = OneAtATime(stages, depth, policy, Provenance(dataset, config.doc_key))
-    meter = CostMeter(alone, dataset.queries, timed)
-    meter.warm_up()
-    traces = run_stages(stages, dataset.queries, depth, policy, provenance, watch=meter.watch)
-    infos, reading = stage_infos(stages, dataset.queries, traces)
-    notes = [*dataset.resolution.notes, *run_notes(stages, provenance), *reading]
-    batched = [info.name for info in infos if info.batched]
-    if config.timeout is not None and batched:
-        notes.append(f"{', '.join(batched)}: takes all queries at once, so the timeout of one query does not apply")
-    run = Run(infos, traces, spec_of(dataset, config, depth), tuple(notes), inventory, meter.cost(traces))
+    if config.depth == "deployed" and not added:
+        run = measurement.deployed(own)
+    else:
+        run = measurement.deeper(own, named_stages(adapt_system(system, doc_key=config.doc_key)), added)
+    run = replace(run, inventory=inventory)
+    if ks is DEFAULT_KS:
+        metrics = choose_metrics(config.metrics, usual_depths(run), data)
     counter = TokenCounts(progress=config.progress)
-    evaluation = _scored(metrics, lambda chosen: evaluation_of(run, dataset, chosen, rule, profile, counter))
+    evaluation = _scored(metrics, lambda chosen: evaluation_of(run, data, chosen, rule, profile, counter))
     return _answered(evaluation)
 
 
@@ -163,6 +166,122 @@ def _answered(evaluation: Evaluation) -> Evaluation:
         failure.evaluation = evaluation
         raise failure
     return evaluation
+
+
+@dataclass(frozen=True)
+class _Depths:
+    """How many hits are asked for."""
+
+    k: int
+    """As deployed, where the system takes the number as an argument."""
+    candidates: int
+    """For a reranker that is tried, and where depth is asked for."""
+
+    @classmethod
+    def of(cls, k: int | None, candidates: int | None, metrics: Sequence[Metric]) -> _Depths:
+        most = DEFAULT_CANDIDATES if candidates is None else positive("candidates", candidates)
+        depths = [metric.k for metric in metrics if metric.k is not None]
+        # Nobody knows how many hits fill a budget
+        budgets = [most] if any(metric.budget is not None for metric in metrics) else []
+        return cls(max(DEFAULT_KS[-1], *depths, *budgets, 1) if k is None else k, max(most, *depths, k or 1))
+
+
+@dataclass(frozen=True)
+class _Measurement:
+    """How a system is asked the queries of a dataset."""
+
+    dataset: Dataset
+    config: Config
+    depths: _Depths
+
+    def deployed(self, own: Sequence[Stage], *notes: str) -> Run:
+        """Ask each stage with its own settings."""
+        run = self._one_pass(own, self.depths.k, notes)
+        return run if _has_own_depth(own[0]) else replace(run, spec={**run.spec, "k": self.depths.k})
+
+    def deeper(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
+        """Ask for candidates: in one pass if the system then begins with the same hits as when deployed.
+
+        Args:
+            own: the stages with their own settings.
+            deep: the stages with their depths raised.
+            added: rerankers that are tried on the system.
+        """
+        candidates = self.depths.candidates
+        k = min(self.depths.k, candidates)
+        if not _has_own_depth(own[0]) and (not added or k == candidates):  # there is one way to ask
+            return self._one_pass(named_stages([*deep, *added]), candidates, ())
+        found = probe(
+            own,
+            deep,
+            self.dataset.queries,
+            k=k,
+            candidates=candidates,
+            policy=self.config.policy,
+            provenance=self._provenance(),
+        )
+        note = found.note(own[-1].name, candidates)
+        if not found.agrees:
+            return self._two_passes(own, deep, added, note) if added else self.deployed(own, note)
+        if not _has_own_depth(own[0]):
+            return self._one_pass(named_stages([*deep, *added]), candidates, ())
+        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [])
+        return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
+
+    def _one_pass(self, stages: Sequence[Stage], k: int, notes: Sequence[str]) -> Run:
+        provenance = self._provenance()
+        meter = self._meter(stages, k)
+        meter.warm_up()
+        traces = run_stages(stages, self.dataset.queries, k, self.config.policy, provenance, watch=meter.watch)
+        return self._run(stages, traces, k, [*run_notes(stages, provenance), *notes], meter.cost(traces))
+
+    def _two_passes(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str) -> Run:
+        """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
+        queries, policy, provenance = self.dataset.queries, self.config.policy, self._provenance()
+        candidates = [replace(deep[-1], name=CANDIDATES)]
+        stages = named_stages([*own, *candidates, *added])
+        later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deep[:-1]), *stages[len(own) :]]
+        meter = self._meter(later, self.depths.candidates)
+        meter.warm_up()
+        deployed = run_stages(own, queries, self.depths.k, policy, provenance)
+        asked = later[: len(deep)]
+        deeper = run_stages(asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
+        traces = run_stages(
+            later[len(deep) :],
+            queries,
+            self.depths.candidates,
+            policy,
+            provenance,
+            after=deployed_and_candidates(deployed, deeper, queries),
+            watch=meter.watch,
+        )
+        notes = [*run_notes(stages, provenance), note]
+        return self._run(stages, traces, self.depths.candidates, notes, meter.cost(deeper))
+
+    def _run(
+        self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
+    ) -> Run:
+        infos, reading = stage_infos(stages, self.dataset.queries, traces)
+        notes = [*self.dataset.resolution.notes, *notes, *reading]
+        returned = max((len(trace.stages[0].ranking) for trace in traces if trace.stages), default=0)
+        candidates = max(k, returned) if infos[0].has_own_depth else k
+        spec = {**spec_of(self.dataset, self.config), "candidates": candidates}
+        batched = [info.name for info in infos if info.batched]
+        if self.config.timeout is not None and batched:
+            all_at_once = "takes all queries at once, so the timeout of one query does not apply"
+            notes = [*notes, f"{', '.join(batched)}: {all_at_once}"]
+        return Run(infos, traces, spec, tuple(notes), cost=cost)
+
+    def _provenance(self) -> Provenance:
+        return Provenance(self.dataset, self.config.doc_key)
+
+    def _meter(self, stages: Sequence[Stage], k: int) -> CostMeter:
+        alone = OneAtATime(stages, k, self.config.policy, self._provenance())
+        return CostMeter(alone, self.dataset.queries, self.config.latency or 0)
+
+
+def _has_own_depth(stage: Stage) -> bool:
+    return isinstance(stage, RetrieveStage) and stage.has_own_depth
 
 
 def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
@@ -178,14 +297,27 @@ def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], E
         raise
 
 
-def _check_queries(dataset: Any) -> None:
-    """Raise unless there are queries to ask."""
+def _checked(dataset: Any) -> Dataset:
+    """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
+    if isinstance(dataset, (str, os.PathLike)):
+        dataset = load_dataset(dataset)
     if not isinstance(dataset, Dataset):
         raise ConfigurationError(
-            f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or Dataset.from_dict()"
+            f"dataset: found a {type(dataset).__name__}; expected a Dataset, from load_dataset() or "
+            "Dataset.from_dict(), or the name or path of one"
         )
     if not dataset.queries:
         raise ConfigurationError(f"dataset: found no queries in {dataset.name!r}; expected at least one")
+    return dataset
+
+
+def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> None:
+    """Raise where a number of candidates is given that nothing would be asked for."""
+    if candidates is not None and config.depth == "deployed" and (reranker is None or reranker in ("none", [], ())):
+        raise ConfigurationError(
+            f"candidates: found {candidates!r} without a reranker, for a system that is asked as it is deployed; "
+            "expected a reranker that gets them, or depth='deep'"
+        )
 
 
 def _inventory(system: Any, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:

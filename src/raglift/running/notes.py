@@ -14,12 +14,13 @@ from raglift.base.prefixes import find_occurrences
 from raglift.errors import ConfigurationError
 from raglift.matching.nearest import lost_labels_note
 from raglift.metrics.budgets import context_totals, prefix_lengths
+from raglift.metrics.computing import rankings_by_stage
 from raglift.metrics.judged_measures import unjudged_share
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Query
-from raglift.running.options import dataset_hash
+from raglift.running.options import DEFAULT_KS, dataset_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,7 +159,8 @@ _LITTLE = 0.05
 def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     """Return, for each stage that seems to cut, how many hits it returns at most.
 
-    A retriever truncates when its depth could not be set and it returned fewer hits than asked for. A later stage
+    A retriever truncates when its depth is its own or could not be set, and it returned fewer hits than figures are
+    asked for, and not all chunks. A later stage
     truncates when every query that lost hits came out at the same length and none came out longer: a top_n. One that
     drops hits by their content comes out at various lengths, or with nothing, and is scored as it is. Stages after a
     truncating reranker cannot return more either.
@@ -167,7 +169,9 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     lengths = [_lengths(run, rankings, number) for number in range(len(run.stages))]
     first = run.stages[0]
     most = max((after for _, after in lengths[0]), default=0)
-    if first.depth_fixed and lengths[0] and most < int(run.spec["candidates"]):
+    bounded = first.has_own_depth or bool(first.depth_fixed)
+    has_all = run.inventory is not None and most >= run.inventory.chunks
+    if bounded and 0 < most < int(run.spec["candidates"]) and not has_all:
         cut[first.name] = most
     inherited: int | None = None
     for stage, pairs in zip(run.stages[1:], lengths[1:], strict=True):
@@ -180,6 +184,16 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
         if inherited is not None:
             cut[stage.name] = min(most, inherited)
     return cut
+
+
+def usual_depths(run: Run) -> list[int]:
+    """Return the depths at which metrics are taken by default: the usual ones, as far as all stages return so many.
+
+    To them the deepest is added that all stages return as deployed, where it is less than the usual ones reach.
+    """
+    limit = min(cut_stages(run, rankings_by_stage(run)).values(), default=DEFAULT_KS[-1])
+    own = run.spec.get("deployed_depth", limit)
+    return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, own, DEFAULT_KS[-1])})
 
 
 def fewest_tokens(truncated: Mapping[str, int], match_table: Sequence[MatchTable], run: Run) -> dict[str, int]:
@@ -255,7 +269,12 @@ def evaluation_notes(
     notes += [*_without_text(run, dataset), *_repeated(run)]
     notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_table[-1])]
     for stage, limit in truncated.items():
-        why = "no more came back, whatever was asked" if stage == run.stages[0].name else "no fair lift at a deeper k"
+        why = "no fair lift at a deeper k"
+        if stage == run.stages[0].name:
+            own = run.stages[0].has_own_depth
+            why = (
+                "as deployed, so there are no figures at a deeper k" if own else "no more came back, whatever was asked"
+            )
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
     for budget in budgets:
         notes += [*_nothing_fits(dataset, match_table[-1], budget), *_unfilled(run, dataset, match_table[0], budget)]
@@ -332,7 +351,7 @@ def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens
     if not count:
         return []
     short = f"the {asked:,} candidates of {counted(count, 'query')} come to fewer than {budget.most:,} tokens"
-    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more candidates"]
+    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more (k, or candidates)"]
 
 
 def _texts_that_occur_nowhere(dataset: Dataset, match_table: Sequence[MatchTable]) -> list[str]:

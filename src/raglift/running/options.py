@@ -85,6 +85,10 @@ def _cores() -> int:
 # The settings of `evaluate()`: their defaults and validation.
 
 
+DEPTHS = ("deployed", "deep")
+"""How many hits a system is asked for: as its own settings say, or as many as there are candidates."""
+DEFAULT_CANDIDATES = 50
+"""How many hits are retrieved for a reranker unless another number is asked for."""
 DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
 
@@ -98,8 +102,11 @@ class Options(TypedDict, total=False):
     chunks: Sequence[Any] | None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     tell them: then the evaluation knows which facts the chunks allow at all."""
-    as_deployed: bool
-    """Keep the rerankers' own top_n instead of raising it to the number of candidates."""
+    depth: Literal["deployed", "deep"]
+    """`deployed` (default) asks every part with its own settings, and gives no figures deeper than it returns; `deep`
+    asks for `candidates` hits, and keeps to the deployed ones where the first hits would be others."""
+    k: int | None
+    """How many hits a system is asked for that takes the number as an argument. Default: 10, or the deepest of `ks`."""
     doc_key: str | None
     """The metadata key of the hits that holds the ids of the dataset's documents."""
     dtype: Dtype
@@ -126,7 +133,8 @@ class Config:
 
     metrics: Sequence[Metric | str] = DEFAULT_METRICS
     chunks: Sequence[Any] | None = None
-    as_deployed: bool = False
+    depth: Literal["deployed", "deep"] = "deployed"
+    k: int | None = None
     doc_key: str | None = None
     dtype: Dtype = "auto"
     concurrency: int = 1
@@ -147,7 +155,12 @@ class Config:
         unknown = sorted(set(options) - set(known))
         if unknown:
             raise ConfigurationError(f"evaluate: found the option {unknown[0]!r}; expected one of {', '.join(known)}")
-        return cls(**options)
+        config = cls(**options)
+        if config.depth not in DEPTHS:
+            raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")
+        if config.k is not None:
+            positive("k", config.k)
+        return config
 
     @property
     def policy(self) -> Policy:
@@ -169,11 +182,10 @@ def positive(name: str, value: object) -> int:
 # The recorded settings of a run.
 
 
-def spec_of(dataset: Dataset, config: Config, depth: int) -> dict[str, Any]:
+def spec_of(dataset: Dataset, config: Config) -> dict[str, Any]:
     """Return what was asked of the system, and where; never what could be secret."""
     return {
-        "candidates": depth,
-        "as_deployed": config.as_deployed,
+        "depth": config.depth,
         "doc_key": config.doc_key,
         "dtype": config.dtype,
         "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},

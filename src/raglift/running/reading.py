@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raglift.adapters.stages import RetrieveStage
 from raglift.base.display import counted, describe_error
 from raglift.records.rankings import ReadInPart, StageInfo
 from raglift.running.execution import is_batched
@@ -33,7 +34,17 @@ def stage_infos(
             found = _read_in_part(stage, queries, traces)
         except Exception as error:  # noqa: BLE001 — rankings that are there are not lost because of a count
             notes.append(f"{stage.name}: whether it read its candidates whole is not known: {describe_error(error)}")
-        infos.append(StageInfo(stage.name, stage.system, stage.depth_fixed, is_batched(stage), found))
+        own = isinstance(stage, RetrieveStage) and stage.has_own_depth
+        infos.append(
+            StageInfo(
+                stage.name,
+                stage.system,
+                stage.depth_fixed,
+                is_batched(stage),
+                read_in_part=found,
+                has_own_depth=own,
+            )
+        )
         notes += [] if found is None else _notes(stage.name, found)
     return tuple(infos), notes
 

@@ -190,7 +190,8 @@ class _Spec(SavedModel):
 
     candidates: AtLeastOne
     match: Annotated[Object, AfterValidator(_match_rule)]
-    as_deployed: Flag = False
+    depth: Text = "deep"
+    deployed_depth: Count = 0
     profile: Text = ""
     ks: Several[AtLeastOne] = ()
     dataset: dict[Text, TextOrInteger] = {}

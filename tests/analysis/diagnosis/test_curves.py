@@ -72,7 +72,9 @@ def test_a_loaded_evaluation_has_the_same_curve(evaluation: Evaluation, tmp_path
 
 def test_the_profile_is_the_evaluations() -> None:
     results = {**RESULTS, "keeper": []}
-    frame = evaluate(FakeRetriever(results), DATA, candidates=4, profile="autorag").over_k("recall", ks=range(1, 3))
+    frame = evaluate(FakeRetriever(results), DATA, depth="deep", candidates=4, profile="autorag").over_k(
+        "recall", ks=range(1, 3)
+    )
     assert frame["n"].tolist() == [2, 2]  # AutoRAG leaves out what came back empty
     assert frame["k"].dtype == np.int64
 

@@ -50,7 +50,7 @@ RERANKER = FakeReranker({WICK: 3.0, CHUNKS[6]: 2.0, LAMP: 1.0}, top_n=3)
 
 
 def measured(**options: object) -> Evaluation:
-    return evaluate(FakeRetriever(RETRIEVED), DATA, reranker=RERANKER, ks=(1, 2), as_deployed=True, **options)  # type: ignore[arg-type]
+    return evaluate(FakeRetriever(RETRIEVED), DATA, reranker=RERANKER, ks=(1, 2), depth="deployed", **options)  # type: ignore[arg-type]
 
 
 def ends(evaluation: Evaluation, k: int | None = None) -> dict[str, tuple[int, tuple[str, ...]]]:
@@ -166,7 +166,7 @@ def test_what_a_stage_made_findable_and_a_later_one_dropped_is_distinguished_too
 def test_the_last_stage_that_held_a_fact_lost_nothing() -> None:
     """The first reranker keeps three, the second one: what each dropped is kept apart."""
     first, second = FakeReranker({WICK: 3.0, LAMP: 2.0, BOOK: 1.0}, top_n=2), FakeReranker({WICK: 1.0}, top_n=1)
-    evaluation = evaluate(FakeRetriever(RETRIEVED), DATA, reranker=[first, second], ks=(1,), as_deployed=True)
+    evaluation = evaluate(FakeRetriever(RETRIEVED), DATA, reranker=[first, second], ks=(1,), depth="deployed")
     losses = evaluation.failure_analysis()
     _, one, other = evaluation.scores.stages
     assert (losses.of("dropped", one).facts, losses.of("dropped", other).facts) == (1, 1)
@@ -204,9 +204,7 @@ def test_what_a_stage_made_findable_before_the_query_failed_counts_as_failed_alo
 
     data = Dataset((query("q", WICK),))
     with pytest.raises(QueryFailed) as caught:
-        evaluate(
-            FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0, as_deployed=True
-        )
+        evaluate(FakeRetriever({"q": [BOOK]}), data, reranker=[Finding(), Failing()], ks=(1,), retries=0)
     evaluation: Evaluation = caught.value.evaluation
     assert evaluation.match_table[1].first.rank.tolist() == [1]
     assert evaluation.failure_analysis().made_findable == ()
@@ -236,7 +234,7 @@ def test_the_ends_add_up_and_found_is_recall(
     data = Dataset((query("q", *map(tuple, labels)),))
     reranker = FakeReranker(scores, top_n=3)
     evaluation = evaluate(
-        FakeRetriever({"q": retrieved}), data, reranker=reranker, ks=(k,), match=match, chunks=chunks, as_deployed=True
+        FakeRetriever({"q": retrieved}), data, reranker=reranker, ks=(k,), match=match, chunks=chunks, depth="deployed"
     )
     losses = evaluation.failure_analysis()
     assert sum(loss.facts for loss in losses.losses) == losses.facts == len(labels)

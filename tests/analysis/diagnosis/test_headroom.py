@@ -40,7 +40,7 @@ def passage(span: Span, grade: int = 1) -> Passage:
 def measured(labels: list[list[Passage]], cuts: list[Span], rule: MatchRule, k: int) -> Evaluation:
     query = Query("q", "?", tuple(Fact(tuple(alternatives)) for alternatives in labels))
     system = FakeRetriever({"?": [chunk(cut) for cut in cuts]})
-    return evaluate(system, Dataset((query,)), match=rule, ks=(k,), candidates=6)
+    return evaluate(system, Dataset((query,)), match=rule, ks=(k,), depth="deep", candidates=6)
 
 
 def best_of_all_orders(labels: list[list[Passage]], cuts: list[Span], rule: MatchRule, k: int) -> tuple[float, float]:
@@ -110,7 +110,7 @@ def test_it_is_about_the_candidates_whatever_the_reranker_dropped() -> None:
         Dataset((query,)),
         reranker=FakeReranker({texts[0]: 1.0}, top_n=1),
         ks=(1,),
-        as_deployed=True,
+        depth="deployed",
     )
     assert evaluation.scores.mean("rerank", Recall @ 1) == 0
     assert evaluation.headroom().mean_recall == 1

@@ -427,7 +427,9 @@ def test_lines_broken_at_a_width_flow_and_places_stay_places(serve: Callable, vi
         "were it not for\ny = 2\n```\nshort\nlines\n| a table | " + "- " * 30 + "|\n| next |"
     )
     queries = Dataset((Query("flow", "who lit the lamp"),), name="flow")
-    run = evaluate(FakeRetriever({"who lit the lamp": [prose]}), queries, ks=(1,), candidates=1).save(tmp_path / "run")
+    run = evaluate(FakeRetriever({"who lit the lamp": [prose]}), queries, ks=(1,), depth="deep", candidates=1).save(
+        tmp_path / "run"
+    )
     page = visit(serve(tmp_path / "labels.jsonl", run).url)
     text = page.locator(".chunk-text")
     assert text.text_content() == prose
@@ -462,7 +464,7 @@ def hostile(tmp_path: Path) -> Path:
     question = "<b>who</b> lit \u202ethe lamp"
     retriever = FakeRetriever({question: [Chunk(HOSTILE, doc_id="<i>x</i>.md"), Chunk("plain words of another chunk")]})
     queries = Dataset((Query("</script><script>", question),), name="<script>alert(1)</script>")
-    return evaluate(retriever, queries, ks=(1,), candidates=2).save(tmp_path / "hostile")
+    return evaluate(retriever, queries, ks=(1,), depth="deep", candidates=2).save(tmp_path / "hostile")
 
 
 def test_hostile_words_stay_words_and_places_stay_exact(
@@ -522,7 +524,7 @@ def test_a_key_answers_at_once_among_many(serve: Callable, visit: Callable, tmp_
     questions = [f"question {number}" for number in range(100)]
     table = {text: [f"{text} chunk {place}: {words}" for place in range(50)] for text in questions}
     queries = Dataset(tuple(Query(f"q{number:04}", text) for number, text in enumerate(questions)), name="many")
-    run = evaluate(FakeRetriever(table), queries, ks=(1,), candidates=50).save(tmp_path / "run")
+    run = evaluate(FakeRetriever(table), queries, ks=(1,), depth="deep", candidates=50).save(tmp_path / "run")
     page = visit(serve(tmp_path / "labels.jsonl", run, "--depth", 50).url)
     seconds = []
     for key in "2013201320":

@@ -186,7 +186,7 @@ def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:
 
 def test_chunks_that_the_model_truncated_are_reported() -> None:
     hybrid = HybridRetriever([WithDepthOfAPart("abc", 7), WithDepthOfAPart("abc", 0)])
-    notes = evaluate(hybrid, load_dataset("lighthouse"), ks=(1,), candidates=3).run.notes
+    notes = evaluate(hybrid, load_dataset("lighthouse"), ks=(1,), depth="deep", candidates=3).run.notes
     assert [note for note in notes if note.startswith("7 distinct chunks are longer")]
 
 
@@ -194,7 +194,7 @@ def test_chunks_that_the_model_truncated_are_reported() -> None:
 def test_a_hybrid_of_raglifts_own_parts_finds_what_either_finds() -> None:
     data = load_dataset("lighthouse")
     hybrid = build_retriever(data, LocalSystem("hybrid(dense=0.7,bm25=0.3)"), progress=False)
-    evaluation = evaluate(hybrid, data, ks=(5,), candidates=10, progress=False)
+    evaluation = evaluate(hybrid, data, ks=(5,), depth="deep", candidates=10, progress=False)
     assert evaluation.failure_analysis().chunks_known
     dense, bm25 = (part.retrieve([query.text for query in data.queries], 10) for part in hybrid.retrievers)
     expected = fuse([dense, bm25], (0.7, 0.3), k=10)

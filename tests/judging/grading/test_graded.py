@@ -77,7 +77,9 @@ def cache(tmp_path: Path) -> Cache:
 
 def run_of(results: Mapping[str, list[str]], *facts: Fact) -> Evaluation:
     queries = tuple(Query(f"q{number}", text, facts if number == 0 else ()) for number, text in enumerate(results))
-    return evaluate(FakeRetriever(results), Dataset(queries, name="log"), ks=(1,), candidates=3, metrics=("ndcg",))
+    return evaluate(
+        FakeRetriever(results), Dataset(queries, name="log"), ks=(1,), depth="deep", candidates=3, metrics=("ndcg",)
+    )
 
 
 @pytest.fixture

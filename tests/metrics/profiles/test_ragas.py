@@ -65,9 +65,9 @@ def test_evaluate_and_rescore_and_score_rankings_give_its_values() -> None:
     )
     retriever = FakeRetriever({name: [Chunk("text", id=label) for label in ids] for name, ids in rankings.items()})
     data = rl.Dataset(queries)
-    evaluation = rl.evaluate(retriever, data, metrics=metrics, profile="ragas", candidates=200)
+    evaluation = rl.evaluate(retriever, data, metrics=metrics, profile="ragas", depth="deep", candidates=200)
     np.testing.assert_array_equal(evaluation.scores.values[0], expected)
-    by_default = rl.evaluate(retriever, data, metrics=metrics, candidates=200)
+    by_default = rl.evaluate(retriever, data, metrics=metrics, depth="deep", candidates=200)
     np.testing.assert_array_equal(rl.rescore(by_default, metrics=metrics, profile="ragas").scores.values[0], expected)
 
 

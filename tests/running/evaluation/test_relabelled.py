@@ -32,7 +32,7 @@ def test_a_run_under_other_labels_has_the_scores_of_an_evaluation_with_them(rank
         query.text: [hit.chunk for hit in trace.stages[0].ranking]
         for query, trace in zip(labels, first.run.traces, strict=True)
     }
-    direct = evaluate(FakeRetriever(table), labels, candidates=6, **METRICS)
+    direct = evaluate(FakeRetriever(table), labels, depth="deep", candidates=6, **METRICS)
     np.testing.assert_array_equal(again.scores.values, direct.scores.values)
     assert (
         again.scores.of("retrieve", "rr@3").tolist()

@@ -48,6 +48,6 @@ def test_rescore_refuses_what_evaluate_refuses(ranked):
 
 def test_rescoring_deeper_than_the_run_asked_is_refused():
     data = Dataset.from_dict({"q": ["the text that answers it"]})
-    evaluation = evaluate(lambda query: ["the text that answers it"], data, ks=(1,), candidates=10)
+    evaluation = evaluate(lambda query: ["the text that answers it"], data, ks=(1,), depth="deep", candidates=10)
     with pytest.raises(ConfigurationError, match="at most 10, the number of candidates"):
         rescore(evaluation, ks=(50,))

@@ -144,7 +144,7 @@ def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve
 def _deciding(evaluation: Evaluation) -> Metric | None:
     """Return the primary metric; None if only costs or unjudged shares were scored."""
     try:
-        return primary_of(None, evaluation.scores.metrics)
+        return primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
     except ConfigurationError:
         return None
 

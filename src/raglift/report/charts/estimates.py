@@ -193,7 +193,7 @@ def means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | str
     known = evaluation.scores.metrics
     wanted = [scored(metric, known, "metrics") for metric in metrics]
     if not wanted:
-        depth = primary_of(None, known).depth
+        depth = primary_of(None, known, evaluation.depth_limit).depth
         wanted = [one for one in known if one.depth == depth and is_bounded(one) and MEASURES[one.name].is_earned]
     unlike = [str(one) for one in wanted if is_bounded(one) != is_bounded(wanted[0])]
     if unlike:

@@ -220,4 +220,4 @@ class ComparisonPlots:
 
 def _wanted(metric: Metric | str | None, evaluation: EvaluationRecord) -> Metric:
     known = evaluation.scores.metrics
-    return primary_of(None, known) if metric is None else scored(metric, known, "metric")
+    return primary_of(None, known, evaluation.depth_limit) if metric is None else scored(metric, known, "metric")

@@ -74,7 +74,7 @@ def evaluation_document(
             range.
     """
     evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
-    decides = primary_of(primary, evaluation.scores.metrics)
+    decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     lift = None
     if len(evaluation.scores.stages) > 1:
         lift = reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence, moved=_MOVED)

@@ -62,7 +62,7 @@ def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | Non
     """
     evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     try:
-        decides = primary_of(primary, evaluation.scores.metrics)
+        decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     except ConfigurationError:
         if primary is not None:
             raise

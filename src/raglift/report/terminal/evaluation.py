@@ -11,6 +11,7 @@ from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
+from raglift.records.rankings import CANDIDATES
 from raglift.rendering.document import Cell, table_of
 from raglift.report.format import (
     counts_text,
@@ -32,6 +33,8 @@ from raglift.stats.paired_tests import paired_difference
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
@@ -76,20 +79,29 @@ def _head(evaluation: EvaluationRecord) -> list[str]:
 
 
 def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
-    """Return the lift in NDCG with its interval, at the deepest k that has a fair pair; nothing if none has."""
+    """Return the lift in NDCG with its interval, at the deepest k of the deployed system with a fair pair, if any."""
     found = [each for each in evaluation.scores.metrics if each.name == "ndcg" and each.k is not None]
-    fair = [(each.k or 0, not each.parameters, each) for each in found if evaluation.has_fair_lift(each)]
-    if not fair:
+    fair = [each for each in found if evaluation.has_fair_lift(each)]
+    limit = evaluation.depth_limit
+    within = [each for each in fair if limit is None or (each.k or 0) <= limit] or fair
+    if not within:
         return []
-    metric = max(fair)[2]
-    lift = evaluation.lift(metric)
+    metric = max(within, key=lambda each: (each.k or 0, not each.parameters))
+    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
+    more = f"; more: print(evaluation.reranker_lift({asked}))"
+    lines = _lift_line(evaluation.lift(metric), metric, "", more)
+    if CANDIDATES in evaluation.scores.stages[1:-1]:
+        after, before = (evaluation.scores.of(stage, metric) for stage in (evaluation.after, CANDIDATES))
+        lines += _lift_line(after - before, metric, f" over {CANDIDATES}", "")
+    return lines
+
+
+def _lift_line(lift: NDArray[np.float64], metric: Metric, over: str, more: str) -> list[str]:
     difference = within_reach(metric, paired_difference(lift, seed=0))
     if not difference.n:
         return []
-    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
     found_p = f"p {p_text(difference.p)} (n = {difference.n:,})"
-    more = f"print(evaluation.reranker_lift({asked}))"
-    return [f"Lift in {mean_title(metric)} {difference_text(difference)}, {found_p}; more: {more}"]
+    return [f"Lift in {mean_title(metric)}{over} {difference_text(difference)}, {found_p}{more}"]
 
 
 def _diagnosis(evaluation: EvaluationRecord) -> list[str]:

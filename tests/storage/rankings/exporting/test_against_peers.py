@@ -144,6 +144,7 @@ def test_trec_eval_agrees_on_real_text(match: str, tmp_path: Path) -> None:
     evaluation = rl.evaluate(
         BM25Retriever(chunks),
         dataset,
+        depth="deep",
         candidates=20,
         ks=(1, 5, 20),
         metrics=("ndcg", "ap", "rr", "recall"),

@@ -33,7 +33,7 @@ def evaluated(
     facts: list[Fact], hits: list[Chunk], *, irrelevant: tuple[Passage, ...] = (), **options: Any
 ) -> Evaluation:
     query = Query("q1", "Who?", tuple(facts), judged_irrelevant=irrelevant)
-    return rl.evaluate(FakeRetriever({"Who?": hits}), Dataset((query,)), candidates=9, ks=(3,), **options)
+    return rl.evaluate(FakeRetriever({"Who?": hits}), Dataset((query,)), depth="deep", candidates=9, ks=(3,), **options)
 
 
 def exported(facts: list[Fact], hits: list[Chunk], **options: Any) -> IdLabels:
