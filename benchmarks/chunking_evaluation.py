@@ -87,7 +87,14 @@ def measure(name: str, chunker: Chunker, dataset: Dataset, embedder: Embedder) -
     sys.stderr.write(f"{name}: {len(chunks):,} chunks to embed, or to find in the cache …\n")
     index = build_index(chunks, embedder)
     found = evaluate(
-        DenseRetriever(index), dataset, metrics=METRICS, ks=(K,), candidates=K, match="coverage", chunks=chunks
+        DenseRetriever(index),
+        dataset,
+        metrics=METRICS,
+        ks=(K,),
+        depth="deep",
+        candidates=K,
+        match="coverage",
+        chunks=chunks,
     )
     values = np.array([found.scores.of(found.before, metric) for metric in found.scores.metrics])
     return Row(name, len(chunks), index.read_in_part or 0, values)

@@ -139,7 +139,14 @@ def bad_day(queries: int, concurrency: int) -> None:
     system = HttpRetriever(service.address, {"timeout": TIMEOUT})
     started, busy = time.perf_counter(), time.process_time()
     evaluation = rl.evaluate(
-        system, dataset_of(queries), ks=[1, 10], candidates=HITS, concurrency=concurrency, retries=1, progress=False
+        system,
+        dataset_of(queries),
+        ks=[1, 10],
+        depth="deep",
+        candidates=HITS,
+        concurrency=concurrency,
+        retries=1,
+        progress=False,
     )
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
     counts = service.stop()
@@ -175,11 +182,17 @@ def good_day(queries: int, concurrency: int, repetitions: int) -> None:
         "plain httpx": lambda: asyncio.run(plain(service.address, texts, concurrency)),
         "HttpRetriever": lambda: asyncio.run(retriever(service.address, texts, concurrency)),
         "evaluate()": lambda: rl.evaluate(
-            HttpRetriever(service.address), dataset, candidates=HITS, concurrency=concurrency, progress=False
+            HttpRetriever(service.address),
+            dataset,
+            depth="deep",
+            candidates=HITS,
+            concurrency=concurrency,
+            progress=False,
         ),
         "evaluate(), a tenth": lambda: rl.evaluate(
             HttpRetriever(service.address),
             dataset_of(max(1, queries // 10)),
+            depth="deep",
             candidates=HITS,
             concurrency=concurrency,
             progress=False,

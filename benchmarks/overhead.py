@@ -122,8 +122,12 @@ def times(size: int) -> dict[str, float]:
     dataset, answers = prepared(size)
     warm_up(dataset, answers)
     found = {}
-    found["batch"], _ = timed(lambda: rl.evaluate(AllAtOnce(answers), dataset, candidates=HITS, progress=False))
-    found["one"], evaluation = timed(lambda: rl.evaluate(OneAtATime(answers), dataset, candidates=HITS, progress=False))
+    found["batch"], _ = timed(
+        lambda: rl.evaluate(AllAtOnce(answers), dataset, depth="deep", candidates=HITS, progress=False)
+    )
+    found["one"], evaluation = timed(
+        lambda: rl.evaluate(OneAtATime(answers), dataset, depth="deep", candidates=HITS, progress=False)
+    )
     with tempfile.TemporaryDirectory() as folder:
         found["save"], _ = timed(lambda: evaluation.save(Path(folder) / "run"))
         found["load"], _ = timed(lambda: rl.load_evaluation(Path(folder) / "run"))
@@ -135,7 +139,7 @@ def memory(size: int) -> dict[str, float]:
     dataset, answers = prepared(size)
     warm_up(dataset, answers)
     tracemalloc.start()
-    evaluation = rl.evaluate(AllAtOnce(answers), dataset, candidates=HITS, progress=False)
+    evaluation = rl.evaluate(AllAtOnce(answers), dataset, depth="deep", candidates=HITS, progress=False)
     kept, peak = tracemalloc.get_traced_memory()
     with tempfile.TemporaryDirectory() as folder:
         evaluation.save(Path(folder) / "run")
@@ -174,7 +178,7 @@ def prepared(size: int) -> tuple[Dataset, dict[str, Ranking]]:
 def warm_up(dataset: Dataset, answers: dict[str, Ranking]) -> None:
     """Import everything, and fill what is kept for good, so that it is not counted."""
     some = Dataset(dataset.queries[:WARM], dataset.documents)  # with labels that no hit matches
-    evaluation = rl.evaluate(OneAtATime(answers), some, candidates=HITS, progress=False)
+    evaluation = rl.evaluate(OneAtATime(answers), some, depth="deep", candidates=HITS, progress=False)
     with tempfile.TemporaryDirectory() as folder:
         rl.load_evaluation(evaluation.save(Path(folder) / "run"))
 

@@ -127,7 +127,7 @@ class Grading(Asking):
         data, runs = part_of_lighthouse(8, 8), []
         for size in (900, 400):
             system = build_retriever(data, LocalSystem("bm25", make_chunker("recursive", size, 0)))
-            run = evaluate(system, data, reranker=None, ks=(1, 3), candidates=6, progress=False)
+            run = evaluate(system, data, reranker=None, ks=(1, 3), depth="deep", candidates=6, progress=False)
             runs.append(str(run.save(place / f"run-{size}")))
         own = ("--depth", "6", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")
         return ("grade", *runs, *own)

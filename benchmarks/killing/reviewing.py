@@ -69,7 +69,7 @@ class Reviewing:
         place.mkdir(parents=True, exist_ok=True)
         data = part_of_lighthouse(6, 6)
         system = build_retriever(data, LocalSystem("bm25", make_chunker("recursive", 900, 50)))
-        run = evaluate(system, data, reranker=None, ks=(1, 3), candidates=DEPTH, progress=False)
+        run = evaluate(system, data, reranker=None, ks=(1, 3), depth="deep", candidates=DEPTH, progress=False)
         self._run = run.save(place / "run")
         self._queries = [Query(query.id, query.text) for query in data]
         chance = random.Random(5)  # noqa: S311 — which grade

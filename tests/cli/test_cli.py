@@ -37,7 +37,18 @@ def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(
 @pytest.mark.slow
 def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
     folder = tmp_path / "hybrid"
-    arguments = ("--retriever", "hybrid(dense=0.7,bm25=0.3)", "--reranker", "none", "-k", "5", "--candidates", "9")
+    arguments = (
+        "--retriever",
+        "hybrid(dense=0.7,bm25=0.3)",
+        "--reranker",
+        "none",
+        "-k",
+        "5",
+        "--depth",
+        "deep",
+        "--candidates",
+        "9",
+    )
     code, _, _ = run("evaluate", "lighthouse", *arguments, "--save", str(folder))
     assert code == 0
     system = rl.load_evaluation(folder).run.stages[0].system
@@ -106,7 +117,7 @@ def test_evaluate_as_json_is_json_and_agrees_with_the_library(run) -> None:
 
 @pytest.mark.slow
 def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
-    arguments = ("lighthouse", "--retriever", "bm25", "--reranker", "none", "--candidates", "20")
+    arguments = ("lighthouse", "--retriever", "bm25", "--reranker", "none", "--depth", "deep", "--candidates", "20")
     code, out, _ = run("evaluate", *arguments, "-k", "1, tokens(500)", "--metrics", "recall,precision", "--json")
     report = json.loads(out)
     assert code == 0
@@ -135,7 +146,19 @@ def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
 
 @pytest.mark.slow
 def test_evaluate_matches_as_it_is_told_and_its_json_says_where_recall_was_lost(run) -> None:
-    arguments = ("--retriever", "bm25", "--reranker", "none", "-k", "1,3", "--candidates", "5", "--json")
+    arguments = (
+        "--retriever",
+        "bm25",
+        "--reranker",
+        "none",
+        "-k",
+        "1,3",
+        "--depth",
+        "deep",
+        "--candidates",
+        "5",
+        "--json",
+    )
     code, out, _ = run("evaluate", "lighthouse", *arguments, "--match", "coverage", "--match-threshold", "0.8")
     report = json.loads(out)
     assert code == 0

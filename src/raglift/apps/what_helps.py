@@ -89,6 +89,7 @@ def try_what_helps(
             evaluation.dataset,
             reranker=reranker,
             ks=(more,),
+            depth="deep",
             candidates=more,
             profile=evaluation.profile,
             metrics=[Recall],

@@ -41,7 +41,7 @@ def evaluations(lighthouse: Dataset) -> list[Evaluation]:
     systems = [
         build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", size, 50))) for size in (900, 400)
     ]
-    return [evaluate(system, lighthouse, reranker=None, ks=(1, 5), candidates=5) for system in systems]
+    return [evaluate(system, lighthouse, reranker=None, ks=(1, 5), depth="deep", candidates=5) for system in systems]
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def runs(evaluations: list[Evaluation], tmp_path_factory: pytest.TempPathFactory
 def plain_run(lighthouse: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """BM25 over chunks that do not overlap, so that each has a grade of its own."""
     system = build_retriever(lighthouse, LocalSystem("bm25", make_chunker("recursive", 600, 0)))
-    evaluation = evaluate(system, lighthouse, reranker=None, ks=(1, 5), candidates=5)
+    evaluation = evaluate(system, lighthouse, reranker=None, ks=(1, 5), depth="deep", candidates=5)
     return evaluation.save(tmp_path_factory.mktemp("plain") / "run")
 
 
