@@ -80,6 +80,14 @@ def test_what_is_not_read_of_a_folder_is_counted(tmp_path: Path) -> None:
     assert warning.filename == __file__
 
 
+def test_names_of_files_add_no_lines_to_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("words")
+    (tmp_path / "b\n::error::c.\x1b[31mqmd").write_text("words")
+    with pytest.warns(DocumentWarning) as caught:
+        read_documents(tmp_path)
+    assert str(caught[0].message).isprintable()
+
+
 @pytest.mark.parametrize(
     ("include", "doc_ids"),
     [

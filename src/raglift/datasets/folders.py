@@ -256,4 +256,6 @@ def _warn(source: str, lines: Sequence[str]) -> None:
     level, frame = 1, inspect.currentframe()
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "raglift":
         level, frame = level + 1, frame.f_back
-    warnings.warn(printable(f"{source}: {'; '.join(lines)}"), DocumentWarning, stacklevel=level)
+    # On one line, whatever line ends the names of files have
+    text = " ".join(printable(f"{source}: {'; '.join(lines)}").split())
+    warnings.warn(text, DocumentWarning, stacklevel=level)
