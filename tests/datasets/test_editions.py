@@ -209,6 +209,13 @@ def test_what_does_not_resolve_is_left_out_and_named(make_corpus: Callable[..., 
     assert resolution.notes[0] in evaluation.notes
 
 
+def test_the_walkthrough_says_that_a_question_was_left_out(run: Run, make_corpus: Callable[..., Corpus]) -> None:
+    corpus = tides(make_corpus, TIDES)
+    code, _, err = run("walkthrough", "--corpus", corpus.folder, "--question", "why")
+    assert code == 2
+    assert "'why' is left out, because none of its labels resolves in this text; raglift audit tides says why" in err
+
+
 def test_an_audit_lists_what_was_left_out_and_what_was_found_in_another_form(
     run: Run, make_corpus: Callable[..., Corpus]
 ) -> None:

@@ -54,7 +54,9 @@ class Trial:
     """For each fact of each question, the rank of the first hit that matches it, as retrieved; None if none does. Of
     one question in the ranking of all chunks, of several among the candidates."""
     reranked: tuple[int | None, ...]
-    """The same after reranking, among the candidates."""
+    """The same after reranking, or without a reranker as retrieved, among the candidates."""
+    is_reranked: bool
+    """Whether there is a reranker."""
 
     def found(self, k: int, *, reranked: bool = True) -> int:
         """Return how many facts are among the first hits."""
@@ -81,7 +83,6 @@ def try_what_helps(
     """
     first = evaluation.run.spec["candidates"]
     more = max(CANDIDATES, first)
-    chunks = retriever.index.chunks
 
     def measure(name: str, system: Retriever) -> Trial:
         tried = evaluate(
@@ -98,10 +99,16 @@ def try_what_helps(
         return _trial(name, tried, system)
 
     trials = [_trial(f"as above: {first} candidates", evaluation, retriever)]
+    # Of one question the whole ranking is shown, of which the candidates are then the beginning
+    whole = len(evaluation.dataset) == 1
+
+    def fused(dense: DenseRetriever) -> HybridRetriever:
+        return HybridRetriever([dense, BM25Retriever(dense.chunks)], depth=len(dense.chunks) if whole else None)
+
     hybrid = f"hybrid (dense and BM25), {more} candidates"
     steps: list[Callable[[], Trial]] = [
         lambda: measure(f"{more} candidates", retriever),
-        lambda: measure(hybrid, HybridRetriever([retriever, BM25Retriever(chunks)])),
+        lambda: measure(hybrid, fused(retriever)),
     ]
     smaller = _smaller(chunker)
     if smaller is not None and isinstance(retriever.index.embedder, (SentenceTransformerEmbedder, StaticEmbedder)):
@@ -114,8 +121,7 @@ def try_what_helps(
             return measure(f"{named}, {more} candidates", finer[0])
 
         def with_everything() -> Trial:
-            system = HybridRetriever([finer[0], BM25Retriever(finer[0].chunks)])
-            return measure(f"{named}, {hybrid}", system)
+            return measure(f"{named}, {hybrid}", fused(finer[0]))
 
         steps += [with_smaller_chunks, with_everything]
     with track("what would have helped", len(steps), "trials") as advance:
@@ -142,7 +148,7 @@ def _trial(name: str, evaluation: Evaluation, system: Retriever) -> Trial:
     if len(dataset) == 1:
         stages[0] = system.retrieve([query.text for query in dataset], _chunks_in(system))
     retrieved, reranked = (_first_ranks(dataset, rankings, evaluation.profile) for rankings in stages)
-    return Trial(name, run.spec["candidates"], retrieved, reranked)
+    return Trial(name, run.spec["candidates"], retrieved, reranked, is_reranked=len(run.stages) > 1)
 
 
 def _chunks_in(system: Retriever) -> int:
@@ -178,25 +184,18 @@ def show_trials(trials: Sequence[Trial], questions: int, k: int, console: Consol
     say(console, f"{'':{_LABEL_WIDTH}}" + "".join(f"{number:>{_COLUMN_WIDTH}}" for number in range(1, len(trials) + 1)))
     if questions == 1:
         for label in range(labels):
-            cells = [f"{_rank(each.retrieved[label])} → {_rank(each.reranked[label])}" for each in trials]
+            cells = [_cell(each, _rank(each.retrieved[label]), _rank(each.reranked[label])) for each in trials]
             say(console, _row(f"label {label + 1}", cells))
     else:
-        cells = [f"{each.found(each.candidates, reranked=False)}" for each in trials]
-        say(console, _row("candidates", cells))
-    cells = [
-        f"{sum(_within(each, label, k) for label in range(labels))} → {each.found(k)}"
-        if questions == 1
-        else f"{each.found(k, reranked=False)} → {each.found(k)}"
-        for each in trials
-    ]
+        say(console, _row("candidates", [f"{each.found(each.candidates):,}" for each in trials]))
+    cells = [_cell(each, f"{each.found(k, reranked=False):,}", f"{each.found(k):,}") for each in trials]
     say(console, _row(f"first {k}", cells))
-    say(console, _meaning(counted(labels, "label"), questions, k), wrap=True)
+    say(console, _meaning(trials[0], counted(labels, "label"), questions, k), wrap=True)
     say(console, _what_helped(trials, labels, k), wrap=True)
 
 
-def _within(trial: Trial, label: int, k: int) -> bool:
-    rank = trial.retrieved[label]
-    return rank is not None and rank <= k
+def _cell(trial: Trial, retrieved: str, reranked: str) -> str:
+    return f"{retrieved} → {reranked}" if trial.is_reranked else retrieved
 
 
 def _row(title: str, cells: Sequence[str]) -> str:
@@ -207,24 +206,20 @@ def _rank(rank: int | None) -> str:
     return "–" if rank is None else f"{rank:,}"
 
 
-def _meaning(labels: str, questions: int, k: int) -> str:
-    first = f"first {k}: how many are among the first {k} hits, as retrieved → as reranked."
-    if questions == 1:
-        return (
-            "label 1, …: its rank among all chunks, as retrieved → among the candidates, as reranked (– where it is in "
-            f"none of them). {first}"
-        )
-    return f"candidates: how many of the {labels} of {questions:,} questions are among them. {first}"
+def _meaning(trial: Trial, labels: str, questions: int, k: int) -> str:
+    """Say what the rows are."""
+    first = f"first {k}: how many are among the first {k} hits" + (", → reranked." if trial.is_reranked else ".")
+    if questions > 1:
+        return f"candidates: how many of the {labels} of {questions:,} questions are among them. {first}"
+    then = " → among the candidates, reranked" if trial.is_reranked else ""
+    return f"label: its rank among all chunks, as retrieved{then} (– where it is in none of them). {first}"
 
 
 def _what_helped(trials: Sequence[Trial], labels: int, k: int) -> str:
     base = trials[0].found(k)
     most = max(trial.found(k) for trial in trials)
     if most <= base:
-        return (
-            f"None of it brings more labels into the first {k} hits after reranking: another --embedding or --reranker "
-            "is worth a try."
-        )
+        return f"None of it brings more labels into the first {k} hits: try another --embedding or --reranker."
     best = [str(number) for number, trial in enumerate(trials, start=1) if trial.found(k) == most]
-    now = f"{most:,} of {counted(labels, 'label')} among the first {k} hits after reranking"
+    now = f"{most:,} of {counted(labels, 'label')} among the first {k} hits"
     return f"Most with {' and '.join(best)}: {now}, against {base:,} above."

@@ -149,7 +149,7 @@ def _open(assistant: Assistant, console: Console) -> None:
         wrap=wrap,
     )
     say(console, assistant.system, wrap=wrap)
-    for note in assistant.notes:
+    for note in (*dataset.resolution.notes, *assistant.notes):
         say(console, f"! {note}", wrap=wrap)
     if assistant.model is not None:
         say(console, f"answers: {assistant.model.name}, from the first {counted(assistant.context, 'hit')}", wrap=wrap)

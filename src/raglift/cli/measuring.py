@@ -343,8 +343,9 @@ def walkthrough(
         bool | None,
         typer.Option(
             "--what-helps/--no-what-helps",
-            help="As the last step, measure what would have helped: more candidates, hybrid retrieval, smaller chunks. "
-            "By default for one question, not with --all, which takes long.",
+            help="As the last step, measure what would have helped: more candidates, hybrid retrieval, smaller chunks "
+            "(only with an embedding model on this machine). By default for one question, not with --all: it takes "
+            "several times as long.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,

@@ -56,6 +56,11 @@ def dataset_error(dataset: Dataset, question: str) -> Exception:
     """Return the error for a question that has no labels, naming the nearest ones."""
     import difflib
 
+    if question in dataset.resolution.queries_left_out:
+        return ConfigurationError(
+            f"--question: {question!r} is left out, because none of its labels resolves in this text; "
+            f"raglift audit {dataset.name} says why"
+        )
     texts = {query.text: query.id for query in dataset}
     near = difflib.get_close_matches(question, texts, n=5, cutoff=0.3) or list(texts)[:5]
     listed = "\n".join(f"  {texts[text]}: {text}" for text in near)

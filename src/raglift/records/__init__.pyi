@@ -1,3 +1,6 @@
+from .anchors import InexactQuote as InexactQuote
+from .anchors import Resolution as Resolution
+from .anchors import UnresolvedLabel as UnresolvedLabel
 from .dataset import Dataset as Dataset
 from .documents import Chunk as Chunk
 from .documents import Document as Document
