@@ -100,7 +100,7 @@ def evaluate(
     Every query runs once; each stage's ranking is kept, matched to the labels, and scored.
 
     Args:
-        system: a LangChain retriever, vector store or Runnable; a LlamaIndex retriever, query engine or index; a
+        system: a LangChain retriever, vector store or Runnable (a chain, graph or agent); a LlamaIndex retriever, query engine or index; a
             Haystack retriever or pipeline; a function from a query's text to results; the address of an HTTP
             service, or a `raglift.components.http.HttpRetriever`; or an object with `retrieve(queries, k)`. A
             composite (a `ContextualCompressionRetriever`, a query engine with postprocessors, a pipeline with a
