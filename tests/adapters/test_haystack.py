@@ -424,6 +424,14 @@ def test_a_function_may_return_documents(documents):
     assert evaluation.scores.mean("retrieve", "recall@1") == 1
 
 
+def test_a_function_may_return_what_a_pipeline_does(store):
+    pipeline = Pipeline()
+    pipeline.add_component("search", InMemoryBM25Retriever(store, top_k=3))
+    data = Dataset.from_dict({QUERY: ["The keeper walks the island in winter"]})
+    evaluation = evaluate(lambda query: pipeline.run({"query": query}), data, ks=(1,), metrics=["recall"])
+    assert evaluation.scores.mean("retrieve", "recall@1") == 1
+
+
 @pytest.mark.filterwarnings("ignore:'MultiRetriever' is an experimental component")
 def test_the_index_of_a_store_in_memory_is_known(hybrid, store, documents):
     ids = sorted(document.id for document in documents)

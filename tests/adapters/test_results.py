@@ -160,6 +160,11 @@ async def search(query):
             "a DataFrame with the columns passage, score; expected a column of texts named text, content, page_content",
             "search(query).rename(columns={'passage': 'text'})",
         ),
+        (
+            dict.fromkeys(FOUND, 1.0),
+            "a dict of scores, which has no order; expected a list of results",
+            "sorted(search(query).items(), key=lambda pair: -pair[1])",
+        ),
         ({"messages": [("user", "who?")]}, "messages without documents; expected the documents of the tool", None),
     ],
     ids=lambda value: None if isinstance(value, str) else type(value).__name__,
@@ -180,7 +185,7 @@ def test_what_is_no_ranking_is_refused_with_the_function_that_makes_one(answer, 
 
 def test_the_function_that_a_refusal_recommends_is_one_that_is_accepted():
     data = rl.Dataset.from_dict({"who?": [FOUND[0]]})
-    for answer in ("one text", None, {"passages": FOUND}, pd.DataFrame({"passage": FOUND})):
+    for answer in ("one text", None, {"passages": FOUND}, {FOUND[0]: 0.5}, pd.DataFrame({"passage": FOUND})):
         with pytest.raises(UnsupportedSystem) as caught:
             rl.evaluate(lambda query, answer=answer: answer, data)
         names = {"search": lambda query, answer=answer: answer}

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any
 
 from raglift.adapters.base import is_from
+from raglift.base.display import shorten
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 
@@ -34,6 +35,8 @@ _ENVELOPES = ("_source", "payload", "metadata")
 """Where the hit of a search engine or a vector store has the fields of what was indexed."""
 _COLUMNS = ("id", "doc_id", "start", "end", "score", "metadata")
 """The columns of a data frame that are fields of a result; all others are its metadata."""
+_LONGEST = 200
+"""The most characters of the keys or columns that a message shows."""
 _LISTED = "expected a list of results, best first"
 
 
@@ -129,9 +132,10 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
         raise _refused(who, found, f"[{call}]")
     if answer is None:
         raise _refused(who, found, f"{call} or []")
-    if not isinstance(answer, Iterable) or is_from(answer, "polars"):  # a lazy frame
-        lazy = f"{call}.collect()" if is_from(answer, "polars") else f"{call}.documents  # wherever its results are"
-        raise _refused(who, found, lazy)
+    if type(answer).__name__ == "LazyFrame":
+        raise _refused(who, found, f"{call}.collect()")
+    if not isinstance(answer, Iterable):
+        raise _refused(who, found, f"{call}.documents  # wherever its results are")
     return list(answer)
 
 
@@ -168,7 +172,10 @@ def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
         raise UnsupportedSystem(f"{who} returned messages without documents; {WITHOUT_ARTIFACTS}")
     if _with_text(answer) is not None:
         raise _refused(who, f"a {type(answer).__name__} that is one result", f"[{call}]")
-    keys = ", ".join(map(repr, answer)) or "none"
+    if answer and all(_score(value) is not None for value in answer.values()):
+        best_first = f"sorted({call}.items(), key=lambda pair: -pair[1])"
+        raise _refused(who, f"a {type(answer).__name__} of scores, which has no order", best_first)
+    keys = shorten(", ".join(map(repr, answer)), _LONGEST) or "none"
     lists = [key for key, value in answer.items() if isinstance(value, (list, tuple))]
     where = (lists[0],) if lists else ("the key of the results",)
     raise _refused(
@@ -279,7 +286,7 @@ def _rows(frame: Any, who: str, call: str) -> list[dict[str, Any]]:
         renamed = f"columns={named}" if is_from(frame, "pandas") else named
         raise _refused(
             who,
-            f"a DataFrame with the columns {', '.join(columns) or 'none'}",
+            f"a DataFrame with the columns {shorten(', '.join(columns), _LONGEST) or 'none'}",
             f"{call}.rename({renamed})",
             f"expected a column of texts named {', '.join(TEXT_KEYS)}",
         )

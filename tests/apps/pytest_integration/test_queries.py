@@ -198,3 +198,18 @@ def test_a_labelled_set_that_only_a_fixture_knows_is_refused(run: Run) -> None:
 def test_what_came_back_is_shown_of_queries_that_passed_when_asked_for(run: Run) -> None:
     result = run(CODE, SPLIT, "-rP", "-k", "stone-0")
     result.stdout.fnmatch_lines(["stone-0: Where is stone 0?", "*✓   2. stone number 0 lies at the ford"])
+
+
+@pytest.mark.slow
+def test_a_query_that_is_selected_alone_and_fails_is_shown_as_a_query(run: Run) -> None:
+    code = """
+        def broken(query):
+            raise ConnectionError("no index")
+
+        @pytest.mark.retrieval(dataset="labels.jsonl", per_query={"recall@5": 0.5})
+        def test_search(raglift_evaluate):
+            raglift_evaluate(broken, retries=0)
+    """
+    result = run(code, SPLIT, "-k", "stone-3")
+    result.assert_outcomes(failed=1, deselected=5)
+    result.stdout.fnmatch_lines(["stone-3: Where is stone 3?", "*ConnectionError: no index*"])
