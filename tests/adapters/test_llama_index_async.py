@@ -96,6 +96,7 @@ class RemoteByChoice(Remote):
 @pytest.mark.parametrize("kind", [Remote, RemoteByChoice])
 def test_a_retriever_that_is_async_only_is_asked_by_its_async_method(nodes, texts, kind, concurrency):
     data = rl.Dataset.from_dict({QUERY: [texts[4]]})
-    for system in (kind(nodes), RetrieverQueryEngine.from_args(kind(nodes)), QueryFusionRetriever([kind(nodes)])):
+    fusion = QueryFusionRetriever([kind(nodes)], similarity_top_k=10)
+    for system in (kind(nodes), RetrieverQueryEngine.from_args(kind(nodes)), fusion):
         evaluation = rl.evaluate(system, data, ks=(10,), metrics=["recall"], concurrency=concurrency)
         assert evaluation.scores.mean("retrieve", "recall@10") == 1
