@@ -120,6 +120,8 @@ def _by_length(evaluation: Evaluation, reranker: LateInteractionReranker) -> str
         evaluation.dataset.queries, _last(evaluation), _relevant(evaluation), strict=True
     ):
         hits: list[Hit] = [hit for hit in ranking if hit.rank not in relevant]
+        if len(hits) < 2:
+            continue
         length = np.array([tokens[hit.chunk.text] for hit in hits])
         score = np.array([hit.score for hit in hits], dtype=float) / token_counts(model, [query.text])[0]
         lengths.append(length)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
-    from raglift.records.rankings import Inventory, Trace
+    from raglift.records.rankings import Inventory, StageInfo, Trace
 
 
 def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -116,7 +116,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "format": FORMAT,
         "dataset": evaluation.dataset.name,
         "spec": run.spec,
-        "stages": [asdict(stage) for stage in run.stages],
+        "stages": [_stage_line(stage) for stage in run.stages],
         "run_notes": run.notes,
         "profile": evaluation.profile,
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
@@ -168,6 +168,14 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(chunk["metadata"], dict):
         chunk["metadata"] = {"metadata": chunk["metadata"]}
     return chunk
+
+
+def _stage_line(stage: StageInfo) -> dict[str, Any]:
+    """Leave out what is not known, so that a raglift that does not know of it reads the run."""
+    line = asdict(stage)
+    if stage.read_in_part is None:
+        del line["read_in_part"]
+    return line
 
 
 def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
