@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any, cast
 
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
-from raglift.adapters.results import chunk_of_mapping, results_in
+from raglift.adapters.results import chunk_of_mapping, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.http.client import is_http_address
 from raglift.components.http.retriever import HttpRetriever
@@ -148,9 +148,10 @@ def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, flo
     if found is None and (adapter := adapter_of(result)) is not None:
         found = adapter.chunk_and_score(result, doc_key)
     if found is None:
+        keys = f" with the keys {shown_keys(result)}" if isinstance(result, Mapping) else ""
         raise ConfigurationError(
-            f"a retriever's result: found a {type(result).__name__}; expected a text, {accepted('results')}, a raglift "
-            "Chunk, a mapping with 'text', 'content' or 'page_content', or a pair of one of these and a score"
+            f"a retriever's result: found a {type(result).__name__}{keys}; expected a text, {accepted('results')}, a "
+            "raglift Chunk, a mapping with 'text', 'content' or 'page_content', or a pair of one of these and a score"
             + _failures(result)
         )
     return found

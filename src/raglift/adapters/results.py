@@ -175,15 +175,19 @@ def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
     if answer and all(_score(value) is not None for value in answer.values()):
         best_first = f"sorted({call}.items(), key=lambda pair: -pair[1])"
         raise _refused(who, f"a {type(answer).__name__} of scores, which has no order", best_first)
-    keys = shorten(", ".join(map(repr, answer)), _LONGEST) or "none"
     lists = [key for key, value in answer.items() if isinstance(value, (list, tuple))]
     where = (lists[0],) if lists else ("the key of the results",)
     raise _refused(
         who,
-        f"a {type(answer).__name__} with the keys {keys}",
+        f"a {type(answer).__name__} with the keys {shown_keys(answer)}",
         _taken(call, where),
         f"{_LISTED}, or one at {', '.join(LIST_KEYS)}",
     )
+
+
+def shown_keys(mapping: Mapping[Any, Any]) -> str:
+    """Return the keys of a mapping for a message."""
+    return shorten(", ".join(map(repr, mapping)), _LONGEST) or "none"
 
 
 def _columns_of_one_query(answer: Mapping[Any, Any]) -> list[dict[str, Any]] | None:
