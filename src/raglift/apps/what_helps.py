@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.adapters.embeddings import StaticEmbedder
 from raglift.apps.assistant.conversation import say
 from raglift.base.display import counted
 from raglift.base.progress import track
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
 from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever
+from raglift.components.static_model import StaticEmbedder
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.rank_measures import Recall
