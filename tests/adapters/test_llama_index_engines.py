@@ -97,11 +97,12 @@ def test_stages_one_after_another_are_what_the_engine_does(index, tiny_cross_enc
     assert [hit.score for hit in ranking] == pytest.approx([item.score for item in deployed])
 
 
-def test_as_deployed_keeps_top_n_and_still_retrieves_k(index, tiny_cross_encoder):
-    first, _, reranker = retriever_stages(reranking_engine(index, tiny_cross_encoder), as_deployed=True)
-    retrieved = first.retriever.retrieve_one(QUERY, 6)
+def test_as_deployed_keeps_the_depth_and_top_n(index, tiny_cross_encoder):
+    engine = reranking_engine(index, tiny_cross_encoder)
+    first, _, reranker = retriever_stages(engine, as_deployed=True)
+    retrieved = first.retriever.retrieve_one(QUERY, 2)
 
-    assert len(retrieved) == 6
+    assert ids(retrieved) == [item.node.node_id for item in engine.retriever.retrieve(QUERY)]
     assert len(reranker.reranker.rerank_one(QUERY, retrieved)) == 2
 
 
@@ -140,8 +141,7 @@ def test_transform_query_engine(index, tiny_cross_encoder, ask_for, state):
 
     assert sorted(ids(ranking)) == sorted(ids(retrieve(index, k=6, query="ferry winter")))
     assert len(retrieve(engine, k=6, as_deployed=True)) == 2
-    (kept,) = retriever_stages(engine, as_deployed=True)[0].depth_fixed
-    assert kept.endswith("node_postprocessors[1]: SentenceTransformerRerank (top_n as deployed)")
+    assert retriever_stages(engine, as_deployed=True)[0].has_own_depth
     assert transform.runs == 2
     assert state(engine._query_engine) == before
     assert Settings.llm.calls == 0
@@ -211,19 +211,17 @@ def test_chat_engines_are_evaluated_at_their_first_message(index):
     assert Settings.llm.calls == 0
 
 
-@pytest.mark.parametrize(("as_deployed", "found"), [(False, 8), (True, 2)])
-def test_a_reranker_that_keeps_its_top_n_inside_an_engine_is_marked(
-    index, ask_for, texts, tiny_cross_encoder, state, as_deployed, found
+def test_an_engine_with_a_reranker_inside_returns_what_it_does_as_deployed(
+    index, ask_for, texts, tiny_cross_encoder, state
 ):
     reranker = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=2)
     inner = index.as_query_engine(similarity_top_k=2, node_postprocessors=[reranker])
     engine = TransformQueryEngine(inner, ask_for("ferry winter"))
     before = state(inner)
     dataset = rl.Dataset.from_dict({QUERY: [texts[3]]})
-    evaluation = rl.evaluate(engine, dataset, ks=(1, 5), candidates=8, as_deployed=as_deployed, concurrency=4)
+    evaluation = rl.evaluate(engine, dataset, ks=(1, 5), concurrency=4)
 
-    assert len(evaluation.run.traces[0].stages[0].ranking) == found
-    assert evaluation.truncated == ({"retrieve": 2} if as_deployed else {})
-    assert any("SentenceTransformerRerank (top_n as deployed)" in note for note in evaluation.notes) == as_deployed
+    assert len(evaluation.run.traces[0].stages[0].ranking) == 2
+    assert evaluation.truncated == {"retrieve": 2}
     assert state(inner) == before
     assert Settings.llm.calls == 0

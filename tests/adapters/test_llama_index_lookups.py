@@ -128,14 +128,12 @@ def test_indexes_of_a_graph_are_asked_at_depth(nodes, state):
         assert isinstance(engine._graph, ComposableGraph)
 
 
-def test_a_reranker_of_a_custom_engine_that_keeps_its_top_n_is_named(nodes, tiny_cross_encoder):
+def test_a_reranker_of_a_custom_engine_keeps_its_top_n(nodes, tiny_cross_encoder):
     half = VectorStoreIndex(nodes)
     graph = ComposableGraph.from_indices(SummaryIndex, [half], index_summaries=["all"])
     reranker = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=2)
     engine = graph.as_query_engine(
         custom_query_engines={half.index_id: half.as_query_engine(node_postprocessors=[reranker])}
     )
-    (kept,) = retriever_stages(engine, as_deployed=True)[0].depth_fixed
-
-    assert kept.endswith("SentenceTransformerRerank (top_n as deployed)")
+    assert retriever_stages(engine, as_deployed=True)[0].has_own_depth
     assert reranker.top_n == 2

@@ -222,7 +222,8 @@ def test_langchain_compressors_and_llama_index_postprocessors_run_in_turn(index,
             return documents[::-1]
 
     reranker = SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=2)
-    evaluation = rl.evaluate(index, rl.Dataset.from_dict({QUERY: [texts[3]]}), reranker=[Turned(), reranker], ks=(1, 5))
+    data = rl.Dataset.from_dict({QUERY: [texts[3]]})
+    evaluation = rl.evaluate(index, data, reranker=[Turned(), reranker], ks=(1, 5), depth="deep")
     retrieved, turned, reranked = (stage.ranking for stage in evaluation.run.traces[0].stages)
 
     assert ids(turned) == ids(retrieved)[::-1]

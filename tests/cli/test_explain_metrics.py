@@ -92,7 +92,7 @@ def test_a_query_without_labels_is_said_to_have_none(run: Run, saved: Path) -> N
         (("--stage", "rerank"), "expected one of retrieve"),
         (("--metric", "precision"), "precision: found no depth; expected one, as 'precision@10'"),
         (("--metric", "ndgc@5"), "did you mean 'ndcg'"),
-        (("--metric", "ndcg@51"), "expected a depth of at most 50"),
+        (("--metric", "ndcg@51"), "expected a depth of at most 10"),
     ],
 )
 def test_what_cannot_be_shown_is_said(run: Run, saved: Path, options: tuple[str, ...], said: str) -> None:

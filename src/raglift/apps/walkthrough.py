@@ -77,6 +77,7 @@ def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, c
         Dataset(tuple(questions), dataset.documents, dataset.name),
         reranker=settings.reranker,
         ks=sorted({1, 3, 5, settings.k} & set(range(1, settings.k + 1))),
+        depth="deep",
         candidates=settings.k,
         profile=settings.profile,
         metrics=TUTORIAL_METRICS,

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 # The output of a system: ranked hits, stage by stage.
 
 
+CANDIDATES = "candidates"
+"""The name of a stage: what rerankers got of a system that ranks otherwise when it is asked for more hits."""
+
+
 @dataclass(frozen=True)
 class Hit:
     """A chunk at a rank with a score."""

@@ -16,8 +16,8 @@ from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Cost, Run, StageInfo
-from raglift.running.depth import CANDIDATES, deployed_and_candidates, probe
+from raglift.records.rankings import CANDIDATES, Cost, Run, StageInfo
+from raglift.running.depth import deployed_and_candidates, probe
 from raglift.running.execution import is_batched, run_stages
 from raglift.running.latency import CostMeter, OneAtATime
 from raglift.running.notes import run_notes, usual_depths
@@ -195,7 +195,10 @@ class _Measurement:
             deep: the stages with their depths raised.
             added: rerankers that are tried on the system.
         """
-        k, candidates = self.depths.k, self.depths.candidates
+        candidates = self.depths.candidates
+        k = min(self.depths.k, candidates)
+        if not _has_own_depth(own[0]) and (not added or k == candidates):  # there is one way to ask
+            return self._one_pass(named_stages([*deep, *added]), candidates, ())
         found = probe(
             own,
             deep,
@@ -303,8 +306,8 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
     """Raise where a number of candidates is given that nothing would be asked for."""
     if candidates is not None and config.depth == "deployed" and (reranker is None or reranker in ("none", [], ())):
         raise ConfigurationError(
-            f"candidates: found {candidates!r} without a reranker, so that the system is asked as it is deployed; expected "
-            "a reranker that gets them, or depth='deep'"
+            f"candidates: found {candidates!r} without a reranker, for a system that is asked as it is deployed; "
+            "expected a reranker that gets them, or depth='deep'"
         )
 
 

@@ -170,7 +170,7 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     most = max((after for _, after in lengths[0]), default=0)
     bounded = first.has_own_depth or bool(first.depth_fixed)
     has_all = run.inventory is not None and most >= run.inventory.chunks
-    if bounded and lengths[0] and most < int(run.spec["candidates"]) and not has_all:
+    if bounded and 0 < most < int(run.spec["candidates"]) and not has_all:
         cut[first.name] = most
     inherited: int | None = None
     for stage, pairs in zip(run.stages[1:], lengths[1:], strict=True):
@@ -350,7 +350,7 @@ def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens
     if not count:
         return []
     short = f"the {asked:,} candidates of {counted(count, 'query')} come to fewer than {budget.most:,} tokens"
-    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more candidates"]
+    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more (k, or candidates)"]
 
 
 def _texts_that_occur_nowhere(dataset: Dataset, match_table: Sequence[MatchTable]) -> list[str]:

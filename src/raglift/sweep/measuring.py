@@ -250,6 +250,7 @@ def evaluated(system: Any, sweep: Sweep, dataset: Dataset, *, progress: bool | N
         system,
         dataset,
         ks=sweep.ks,
+        depth="deep",
         candidates=sweep.candidates,
         match=sweep.rule,
         profile=sweep.profile,

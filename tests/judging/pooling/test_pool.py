@@ -21,7 +21,7 @@ DATA = Dataset((Query("q1", QUESTION, (Fact((Passage("the keeper"),)),)),), name
 def found(*chunks, reranker=None, data=DATA, **options):
     """Return the evaluation of a system that returns these chunks for every query."""
     system = FakeRetriever({query.text: chunks for query in data})
-    return evaluate(system, data, reranker=reranker, ks=(1,), metrics=("rr",), **options)
+    return evaluate(system, data, reranker=reranker, ks=(1,), k=50, metrics=("rr",), **options)
 
 
 def placed(start, text="the keeper of the lamp", doc="island"):

@@ -60,7 +60,7 @@ def cache(tmp_path):
 
 def evaluated(first, second, *, facts=(), reranker=None, **options):
     queries = (Query("q0", WHO, tuple(facts)), Query("q1", WHEN))
-    settings = {"ks": (1,), "candidates": 4, "metrics": ("rr",), "retries": 0} | options
+    settings = {"ks": (1,), "depth": "deep", "candidates": 4, "metrics": ("rr",), "retries": 0} | options
     return evaluate(
         FakeRetriever({WHO: first, WHEN: second}), Dataset(queries, name="log"), reranker=reranker, **settings
     )

@@ -47,7 +47,7 @@ def test_a_metric_over_k_has_a_point_for_each_stage_and_depth(reranked: Any) -> 
 
 @pytest.mark.slow
 def test_a_stage_that_returns_no_more_ends_and_says_so(ranked: Any) -> None:
-    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True)
+    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2)
     chart = evaluation.plot.over_k("rr")
     found = rows(chart, "k", "v")
     assert max(row["k"] for row in found if row["s"] == "rerank (returns at most 2)") == 2
@@ -148,7 +148,7 @@ def test_means_before_and_after_have_the_intervals_of_their_values(reranked: Any
 
 
 def test_a_stage_without_a_value_at_that_depth_is_left_out_of_the_means(ranked: Any) -> None:
-    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True)
+    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2)
     chart = evaluation.plot.intervals("rr@3")
     assert [row["s"] for row in rows(chart, "l")] == ["retrieve"]
     assert [row["a"] for row in rows(chart, "a")] == ["rerank returns at most 2"]
@@ -217,7 +217,7 @@ def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any)
     with pytest.raises(ConfigurationError, match="expected a measure without a depth"):
         reranked.plot.over_k("rr@3")
     with pytest.raises(ConfigurationError, match="found no fair pair on rr@3, because rerank returns no more hits"):
-        ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2, as_deployed=True).plot.lift("rr@3")
+        ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2).plot.lift("rr@3")
     with pytest.raises(ConfigurationError, match="found no index_bytes of any system"):
         compared.plot.tradeoff(cost="index_bytes")
     with pytest.raises(ConfigurationError, match="system: found 'nobody'"):

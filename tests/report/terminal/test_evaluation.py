@@ -152,7 +152,7 @@ def test_no_labels_are_dashes_and_not_nan():
 
 def test_another_profile_is_named():
     text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), profile="tutorial"))
-    assert text.startswith("island: 3 queries, 50 candidates, match by containment, tutorial conventions")
+    assert text.startswith("island: 3 queries, 10 candidates, match by containment, tutorial conventions")
 
 
 def test_each_mean_is_shown_with_its_own_n():

@@ -47,7 +47,7 @@ WANTED_FIRST = {words("a", 4).text: 2.0, words("b", 40).text: 2.0, words("y", 5)
 
 
 def measure(reranker: object = None, candidates: int = 3, **options: object) -> Evaluation:
-    return evaluate(FakeRetriever(RESULTS), DATA, reranker=reranker, candidates=candidates, **options)  # type: ignore[arg-type]
+    return evaluate(FakeRetriever(RESULTS), DATA, reranker=reranker, depth="deep", candidates=candidates, **options)  # type: ignore[arg-type]
 
 
 def names(evaluation: Evaluation) -> list[str]:
@@ -129,7 +129,7 @@ def test_queries_whose_first_hit_is_more_than_the_budget_are_counted() -> None:
 def test_candidates_that_end_before_the_budget_are_counted() -> None:
     note = (
         "tokens(20): the 3 candidates of 1 query come to fewer than 20 tokens, so their figures are of smaller "
-        "prompts; ask for more candidates"
+        "prompts; ask for more (k, or candidates)"
     )
     notes = measure(ks=(tokens(12), tokens(20)), metrics=["recall"]).notes
     assert [each for each in notes if "candidates of" in each] == [note]

@@ -104,9 +104,9 @@ def test_metrics_come_in_the_order_asked_for_at_each_depth():
 
 def test_candidates_are_raised_to_the_largest_k():
     retriever = FakeRetriever(RESULTS)
-    assert measure(retriever, candidates=2, ks=(1, 3)).run.spec["candidates"] == 3
-    assert measure(retriever, candidates=5, ks=(1, 3)).run.spec["candidates"] == 5
-    assert measure(retriever, candidates=5, metrics=["ndcg@8"]).run.spec["candidates"] == 8
+    assert measure(retriever, depth="deep", candidates=2, ks=(1, 3)).run.spec["candidates"] == 3
+    assert measure(retriever, depth="deep", candidates=5, ks=(1, 3)).run.spec["candidates"] == 5
+    assert measure(retriever, depth="deep", candidates=5, metrics=["ndcg@8"]).run.spec["candidates"] == 8
     assert {k for _, k in retriever.asked} == {3, 5, 8}
 
 
@@ -287,7 +287,7 @@ def test_a_retriever_that_takes_no_k_is_marked():
 
 
 def test_a_retriever_that_returns_enough_without_a_k_is_not_marked():
-    assert measure(lambda query: RESULTS[query], candidates=4).truncated == {}
+    assert measure(lambda query: RESULTS[query], depth="deep", candidates=4).truncated == {}
 
 
 def bronze_first(store):
@@ -319,15 +319,15 @@ def store():
     return store
 
 
-def test_as_deployed_keeps_top_n_and_otherwise_it_is_raised_on_a_copy(store):
+def test_as_deployed_every_part_keeps_its_settings(store):
     retriever, compressor = bronze_first(store)
-    raised = measure(retriever, candidates=12)
-    assert [len(trace.stages[1].ranking) for trace in raised.run.traces] == [12, 12, 12]
-    assert raised.truncated == {}
-    deployed = measure(retriever, candidates=12, depth="deployed")
+    deployed = measure(retriever)
+    for query, trace in zip(DATA.queries, deployed.run.traces, strict=True):
+        asked = [document.page_content for document in retriever.invoke(query.text)]
+        assert [hit.chunk.text for hit in trace.stages[1].ranking] == asked
     assert [len(trace.stages[1].ranking) for trace in deployed.run.traces] == [2, 2, 2]
-    assert deployed.truncated == {"rerank": 2}
-    assert deployed.run.spec["as_deployed"] is True
+    assert deployed.truncated == {"retrieve": 4, "rerank": 2}
+    assert deployed.run.spec["depth"] == "deployed"
     assert compressor.top_n == 2
     assert retriever.base_compressor is compressor
     assert retriever.base_retriever.search_kwargs == {}
@@ -344,7 +344,7 @@ def test_a_langchain_retriever_with_a_llama_index_postprocessor(store):
             return sorted(nodes, key=lambda node: "bronze" not in node.text)[: self.top_n]
 
     retriever, postprocessor = store.as_retriever(search_kwargs={"k": 2}), BronzeFirst()
-    evaluation = measure(retriever, postprocessor, candidates=12, ks=(1, 12))
+    evaluation = measure(retriever, postprocessor, depth="deep", candidates=12, ks=(1, 12))
     assert evaluation.scores.of("rerank", RR @ 1).tolist() == [1.0, 0.0, 0.0]
     assert evaluation.scores.of("retrieve", HitRate @ 12).tolist() == [1.0, 1.0, 0.0]
     assert evaluation.mean_lift(HitRate @ 12) == 0.0  # top_n was raised to all candidates
@@ -468,7 +468,7 @@ def test_seconds_are_kept_per_query_and_stage():
     [
         (
             {"concurency": 4},
-            "found the option 'concurency'; expected one of metrics, chunks, as_deployed, .*concurrency",
+            "found the option 'concurency'; expected one of metrics, chunks, depth, k, .*concurrency",
         ),
         ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
         ({"metrics": []}, "metrics: found none"),
@@ -484,13 +484,16 @@ def test_seconds_are_kept_per_query_and_stage():
         ({"ks": (True,)}, "ks: found True"),
         ({"ks": (2.5,)}, "ks: found 2.5"),
         ({"ks": "10"}, "ks: found '10'"),
-        ({"candidates": 0}, "candidates: found 0"),
-        ({"candidates": "many"}, "candidates: found 'many'"),
+        ({"candidates": 0, "depth": "deep"}, "candidates: found 0"),
+        ({"candidates": "many", "depth": "deep"}, "candidates: found 'many'"),
+        ({"candidates": 100}, "candidates: found 100 without a reranker"),
+        ({"depth": "deeper"}, "depth: found 'deeper'; expected one of 'deployed', 'deep'"),
+        ({"k": 0}, "k: found 0; expected an integer, 1 or more"),
         ({"concurrency": 0}, "concurrency: found 0"),
         ({"on_error": "stop"}, "on_error: found 'stop'"),
         ({"reranker": 5}, "reranker: found a int"),
         ({"data": {"a": ["b"]}}, r"dataset: found a dict; expected a Dataset, from load_dataset\(\)"),
-        ({"data": "island"}, "dataset: found a str"),
+        ({"data": 5}, "dataset: found a int"),
     ],
     ids=repr,
 )

@@ -11,6 +11,7 @@ from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
+from raglift.records.rankings import CANDIDATES
 from raglift.rendering.document import Cell, table_of
 from raglift.report.format import (
     counts_text,
@@ -32,6 +33,8 @@ from raglift.stats.paired_tests import paired_difference
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
@@ -84,14 +87,21 @@ def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
     if not within:
         return []
     metric = max(within, key=lambda each: (each.k or 0, not each.parameters))
-    lift = evaluation.lift(metric)
+    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
+    more = f"; more: print(evaluation.reranker_lift({asked}))"
+    lines = _lift_line(evaluation.lift(metric), metric, "", more)
+    if CANDIDATES in evaluation.scores.stages[1:-1]:
+        after, before = (evaluation.scores.of(stage, metric) for stage in (evaluation.after, CANDIDATES))
+        lines += _lift_line(after - before, metric, f" over {CANDIDATES}", "")
+    return lines
+
+
+def _lift_line(lift: NDArray[np.float64], metric: Metric, over: str, more: str) -> list[str]:
     difference = within_reach(metric, paired_difference(lift, seed=0))
     if not difference.n:
         return []
-    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
     found_p = f"p {p_text(difference.p)} (n = {difference.n:,})"
-    more = f"print(evaluation.reranker_lift({asked}))"
-    return [f"Lift in {mean_title(metric)} {difference_text(difference)}, {found_p}; more: {more}"]
+    return [f"Lift in {mean_title(metric)}{over} {difference_text(difference)}, {found_p}{more}"]
 
 
 def _diagnosis(evaluation: EvaluationRecord) -> list[str]:

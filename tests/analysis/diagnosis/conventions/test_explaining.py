@@ -238,7 +238,7 @@ def test_a_metric_that_was_not_scored_is_computed_from_the_run(three_of_which_tw
     ("wrong", "said"),
     [
         ({"metrics": "precision"}, "precision: found no depth; expected one, as 'precision@10'"),
-        ({"metrics": "f1@51"}, "found f1@51; expected a depth of at most 50"),
+        ({"metrics": "f1@51"}, "found f1@51; expected a depth of at most 10"),
         ({"metrics": []}, "metrics: found none"),
         ({"metrics": "ndgc"}, "did you mean 'ndcg'"),
         ({"metrics": "precision@tokens(20)"}, "it divides by a number of chunks"),
