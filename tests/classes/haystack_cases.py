@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from haystack import Document, Pipeline, SuperComponent, component
@@ -80,7 +81,7 @@ def of(**parts: Any) -> Pipeline:
     names = list(parts)
     for name, part in parts.items():
         made.add_component(name, part)
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         made.connect(before, f"{after}.query_embedding" if before == "embedder" else f"{after}.documents")
     return made
 
@@ -128,7 +129,9 @@ def merging(corpus: Corpus) -> Pipeline:
 
 def wrapped(corpus: Corpus) -> SuperComponent:
     return SuperComponent(
-        reranking(corpus), input_mapping={"query": ["retriever.query"]}, output_mapping={"second.documents": "documents"}
+        reranking(corpus),
+        input_mapping={"query": ["retriever.query"]},
+        output_mapping={"second.documents": "documents"},
     )
 
 
@@ -223,8 +226,20 @@ CASES = (
     Case(f"{RANKERS}.meta_field.MetaFieldRanker", by_field, "ranker", rank, base=bm25),
     Case(f"{RANKERS}.meta_field_grouping_ranker.MetaFieldGroupingRanker", grouping, "ranker", rank, base=bm25),
     Case(f"{RANKERS}.llm_ranker.LLMRanker", by_model, "ranker", rank, base=bm25, replies=rank_backwards),
-    Case(f"{OF_MODELS}.sentence_transformers_similarity.SentenceTransformersSimilarityRanker", similar, "ranker", rank, base=bm25),
-    Case(f"{OF_MODELS}.sentence_transformers_diversity.SentenceTransformersDiversityRanker", diverse, "ranker", rank, base=bm25),
+    Case(
+        f"{OF_MODELS}.sentence_transformers_similarity.SentenceTransformersSimilarityRanker",
+        similar,
+        "ranker",
+        rank,
+        base=bm25,
+    ),
+    Case(
+        f"{OF_MODELS}.sentence_transformers_diversity.SentenceTransformersDiversityRanker",
+        diverse,
+        "ranker",
+        rank,
+        base=bm25,
+    ),
 )
 NOT_RUN = (
     NotRun(f"{RETRIEVERS}.filter_retriever.FilterRetriever", "takes filters, not a question"),

@@ -58,7 +58,7 @@ def run(case: Case, corpus: Corpus) -> Row:
     """Run a class as it is deployed with all questions at once, and with `depth="deep"`.
 
     Raises:
-        AssertionError: raglift changed the object, ranks otherwise than the object itself, or says of it what is not so.
+        AssertionError: raglift changed the object, ranks otherwise than it does itself, or says of it what is not so.
     """
     corpus.server.replies = case.replies
     made = case.make(corpus)

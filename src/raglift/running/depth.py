@@ -121,7 +121,7 @@ def _chosen(queries: Sequence[Query]) -> list[Query]:
 
 
 def _difference(query: Query, deployed: Sequence[Hit], deep: Ranking) -> str:
-    """Return the first rank at which a deeper ranking has another hit; "" if it begins with all of the deployed ones."""
+    """Return the first rank at which a deeper ranking has another hit; "" if it begins with the deployed ones."""
     for rank, hit in enumerate(deployed, start=1):
         other = deep[rank - 1].chunk if rank <= len(deep) else None
         if other is None or (other.text, other.doc_id) != (hit.chunk.text, hit.chunk.doc_id):
