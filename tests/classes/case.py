@@ -24,8 +24,10 @@ Kind = Literal[
     "query engine",
     "chat engine",
     "postprocessor",
+    "pipeline",
+    "ranker",
 ]
-RERANKERS = ("compressor", "transformer", "postprocessor")
+RERANKERS = ("compressor", "transformer", "postprocessor", "ranker")
 """The kinds that go in as `reranker=`, behind the retriever of `base`."""
 
 
@@ -95,6 +97,10 @@ class NotRun:
 def package_of(path: str) -> str:
     """Return the package that a class comes from: `llama-index-retrievers-bm25`."""
     parts = path.split(".")
+    if parts[0] == "haystack":
+        return "haystack-ai"
+    if parts[0] == "haystack_integrations":
+        return f"{parts[3].replace('_', '-')}-haystack"
     if parts[0] != "llama_index":
         return parts[0].replace("_", "-")
     return "llama-index-core" if parts[1] == "core" else "-".join(["llama-index", *parts[1:3]]).replace("_", "-")

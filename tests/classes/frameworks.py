@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from . import langchain_cases, llama_index_cases
+from . import haystack_cases, langchain_cases, llama_index_cases
 
 FRAMEWORKS = {
     "LangChain": (langchain_cases.CASES, langchain_cases.NOT_RUN),
     "LlamaIndex": (llama_index_cases.CASES, llama_index_cases.NOT_RUN),
+    "Haystack": (haystack_cases.CASES, haystack_cases.NOT_RUN),
 }
 CASES = [case for cases, _ in FRAMEWORKS.values() for case in cases]
 NOT_RUN = [one for _, not_run in FRAMEWORKS.values() for one in not_run]

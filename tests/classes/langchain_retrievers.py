@@ -36,6 +36,10 @@ def diverse(corpus: Corpus) -> Any:
     return store(corpus).as_retriever(search_type="mmr", search_kwargs={"k": OWN})
 
 
+def diverse_of_few(corpus: Corpus) -> Any:
+    return store(corpus).as_retriever(search_type="mmr", search_kwargs={"k": OWN, "fetch_k": 6, "lambda_mult": 0.3})
+
+
 def near(corpus: Corpus) -> Any:
     threshold = {"k": OWN, "score_threshold": 0.6}
     return faiss(corpus).as_retriever(search_type="similarity_score_threshold", search_kwargs=threshold)
@@ -254,6 +258,7 @@ CHILDREN = "several children may lead to one parent"
 RETRIEVERS: tuple[Case, ...] = (
     Case(VECTOR_STORE_RETRIEVER, dense, "retriever", invoke),
     Case(VECTOR_STORE_RETRIEVER, diverse, "retriever", invoke, 'search_type="mmr"'),
+    Case(VECTOR_STORE_RETRIEVER, diverse_of_few, "retriever", invoke, 'search_type="mmr", fetch_k'),
     Case(
         VECTOR_STORE_RETRIEVER,
         near,

@@ -1,6 +1,7 @@
 """Runs a class through `evaluate`, checks what raglift made of it, and measures its row of the table.
 
-A row is what was seen: stages from the run, depth from asking for two depths, offsets from the hits.
+A row is what was seen: stages and numbers of hits from two runs, one as deployed and one at a greater depth, and
+offsets from the hits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from .case import OWN, RERANKERS, Case
 from .corpus import Corpus
 from .snapshots import difference, snapshot
 
-DEPTHS = (6, 12)
+DEEP = 12
+"""So many hits are asked for with `depth="deep"`."""
+OTHER_HITS = "no: other first hits"
+ASKED_AT = ("vector store", "index")
+"""The kinds without a depth of their own."""
 VARIES = "what it finds hangs on the order of a set, which differs from run to run"
 
 
@@ -33,8 +38,10 @@ class Row:
     """What it is."""
     stages: tuple[str, ...]
     """What it was opened into."""
-    depth: str
-    """Whether its depth follows what is asked."""
+    hits: str
+    """How many hits it returned as deployed, the same as when asked directly."""
+    deep: str
+    """Whether `depth="deep"` gave as many hits as were asked for."""
     offsets: str
     """How many of the last stage's hits have true offsets."""
     note: str
@@ -43,23 +50,23 @@ class Row:
     @property
     def line(self) -> str:
         """The row in Markdown."""
-        cells = (f"`{self.name}`", self.kind, " → ".join(self.stages), self.depth, self.offsets, self.note)
+        cells = (f"`{self.name}`", self.kind, " → ".join(self.stages), self.hits, self.deep, self.offsets, self.note)
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def run(case: Case, corpus: Corpus) -> Row:
-    """Run a class at two depths, and as it is deployed with all questions at once.
+    """Run a class as it is deployed with all questions at once, and with `depth="deep"`.
 
     Raises:
-        AssertionError: raglift changed the object, or says of it what is not so.
+        AssertionError: raglift changed the object, ranks otherwise than it does itself, or says of it what is not so.
     """
     corpus.server.replies = case.replies
     made = case.make(corpus)
     found = f"{type(made).__module__}.{type(made).__qualname__}"
     assert found == case.path, f"{case.name}: made a {found}; the case says {case.path}"
     before = snapshot(made)
-    shallow, deep = (_evaluated(case, made, corpus, depth) for depth in DEPTHS)
-    deployed = _evaluated(case, made, corpus, OWN, depth="deployed", concurrency=len(corpus.dataset.queries))
+    deployed = _deployed(case, made, corpus)
+    deep = _evaluated(case, made, corpus, candidates=DEEP, depth="deep")
     assert (changed := difference(before, snapshot(made))) is None, f"{case.name}: the user's object: {changed}"
     _assert_as_asked_directly(case, corpus, deployed)
     _assert_fair(case, deep)
@@ -67,20 +74,31 @@ def run(case: Case, corpus: Corpus) -> Row:
         case.name,
         case.package,
         case.kind,
-        tuple(f"{stage.name}: {stage.system.partition('(')[0]}" for stage in _own_stages(case, deep)),
-        _depth(case, shallow, deep),
+        tuple(f"{stage.name}: {stage.system.partition('(')[0]}" for stage in _own_stages(case, deployed)),
+        _hits(case, deployed),
+        _depth(case, deployed, deep),
         _offsets(case, deep, corpus),
         "; ".join(text for text in (case.fewer, case.rewrites, case.note, VARIES if case.varies else "") if text),
     )
 
 
-def _evaluated(case: Case, made: Any, corpus: Corpus, depth: int, **options: Any) -> Evaluation:
+def _deployed(case: Case, made: Any, corpus: Corpus) -> Evaluation:
+    """Evaluate with the default depth: nothing is said of it but where the class has none of its own."""
+    options: dict[str, Any] = {"concurrency": len(corpus.dataset.queries)}
+    if case.kind in ASKED_AT:
+        options["k"] = OWN
+    if case.kind in RERANKERS:
+        options["candidates"] = OWN
+    return _evaluated(case, made, corpus, **options)
+
+
+def _evaluated(case: Case, made: Any, corpus: Corpus, **options: Any) -> Evaluation:
     is_reranker = case.kind in RERANKERS
     assert is_reranker == (case.base is not None), f"{case.name}: `base` is for rerankers, and they need it"
     system = case.base(corpus) if case.base is not None else made
     reranker = made if is_reranker else None
     evaluation = rl.evaluate(
-        system, corpus.dataset, reranker=reranker, ks=(depth,), candidates=depth, retries=0, on_error="raise", **options
+        system, corpus.dataset, reranker=reranker, ks=(OWN,), retries=0, on_error="raise", **options
     )
     assert all(any(stage.ranking.hits for stage in trace.stages) for trace in evaluation.run.traces)
     return evaluation
@@ -92,7 +110,7 @@ def _own_stages(case: Case, evaluation: Evaluation) -> tuple[Any, ...]:
 
 
 def _assert_as_asked_directly(case: Case, corpus: Corpus, deployed: Evaluation) -> None:
-    """At its own depth, what raglift ranks at once is what the class returns when it is asked directly, in turn.
+    """As deployed, what raglift ranks at once is all that the class returns when it is asked directly, in turn.
 
     A new object is asked: some change with every question.
     """
@@ -100,14 +118,14 @@ def _assert_as_asked_directly(case: Case, corpus: Corpus, deployed: Evaluation) 
     for query, trace in zip(corpus.dataset.queries, deployed.run.traces, strict=True):
         candidates: tuple[Chunk, ...] = trace.stages[0].ranking.chunks if case.kind in RERANKERS else ()
         direct = list(case.ask(made, query.text, candidates))
-        if len(trace.stages) == 1:  # some return more than they were made with, as what two retrievers found
+        if case.kind in ASKED_AT:  # an index may return all that it holds
             direct = direct[:OWN]
         assert [chunk.text for chunk in trace.stages[-1].ranking.chunks] == direct, f"{case.name}: {query.text}"
 
 
 def _assert_fair(case: Case, deep: Evaluation) -> None:
     """Every stage after the first ranks the candidates of the one before it: all of them, unless it says why not."""
-    if case.rewrites:
+    if case.rewrites or _kept_as_deployed(deep):
         return
     for trace in deep.run.traces:
         for before, after in pairwise(trace.stages):
@@ -118,19 +136,34 @@ def _assert_fair(case: Case, deep: Evaluation) -> None:
             assert not whole or sorted(kept) == sorted(candidates), f"{case.name}: {after.stage} dropped candidates"
 
 
-def _depth(case: Case, shallow: Evaluation, deep: Evaluation) -> str:
+def _kept_as_deployed(deep: Evaluation) -> bool:
+    """Whether the figures are those of the deployed system, since more hits would change the first ones."""
+    return deep.run.stages[0].has_own_depth
+
+
+def _hits(case: Case, deployed: Evaluation) -> str:
+    """How many hits the questions got, from the fewest to the most."""
+    numbers = sorted({len(trace.stages[-1].ranking) for trace in deployed.run.traces})
+    if case.varies:
+        return "varies"
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _depth(case: Case, deployed: Evaluation, deep: Evaluation) -> str:
     """Say whether the class returned what was asked, which must agree with what raglift says of it."""
-    most = [max(len(trace.stages[-1].ranking) for trace in found.run.traces) for found in (shallow, deep)]
-    follows = all(found >= asked for found, asked in zip(most, DEPTHS, strict=True))
+    if _kept_as_deployed(deep):
+        assert any("does not begin with the hits that it returns as deployed" in note for note in deep.notes)
+        return "varies" if case.varies else OTHER_HITS
+    own, most = (max(len(trace.stages[-1].ranking) for trace in found.run.traces) for found in (deployed, deep))
+    follows = most >= DEEP
     fixed = [part for stage in _own_stages(case, deep) for part in stage.depth_fixed]
     # "(after the retriever)" may cut, or not, and of several parts inside another may have been asked
     certain = [part for part in fixed if not part.endswith(")") and "." not in part]
     assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
-    said = fixed or case.fewer
-    assert follows or said, f"{case.name}: asked for {DEPTHS}, it returned {most}, and nothing says why"
+    assert follows or fixed or case.fewer, f"{case.name}: asked for {DEEP}, it returned {most}, and nothing says why"
     if case.varies:
         return "varies"
-    return "yes" if follows else f"{'in part' if most[0] < most[1] else 'no'}: {most[0]}, {most[1]}"
+    return "yes" if follows else f"{'in part' if most > own else 'no'}: {most}"
 
 
 def _offsets(case: Case, deep: Evaluation, corpus: Corpus) -> str:

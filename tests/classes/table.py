@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "classes.md"
 BEGIN, END = "<!-- what was run, written by tests/classes/table.py -->", "<!-- end of what was run -->"
 WRITE = "RAGLIFT_WRITE_CLASSES"
 """Set in the environment, the tests write the page instead of comparing with it."""
-_HEADS = ("| Class | Kind | Opened into | Depth follows | Offsets | Note |", "|---|---|---|---|---|---|")
+_HEADS = ("| Class | Kind | Opened into | Hits | Deep | Offsets | Note |", "|---|---|---|---|---|---|---|")
 
 
 def generated(lines: Mapping[str, str], frameworks: Mapping[str, tuple[Sequence, Sequence]]) -> str:

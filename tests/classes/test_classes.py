@@ -15,6 +15,7 @@ from .table import WRITE, generated, lines_on_page, read_generated
 pytestmark = [  # what these packages say of their own future
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::langchain_core._api.beta_decorator.LangChainBetaWarning"),
+    pytest.mark.filterwarnings("ignore:'MultiRetriever' is an experimental component"),
 ]
 writing = pytest.mark.skipif(WRITE in os.environ, reason="the page is being written")
 

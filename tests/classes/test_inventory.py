@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from importlib import import_module
 
 import pytest
 
 from .frameworks import FRAMEWORKS, INVENTORY, NOT_RUN
+from .haystack_cases import OF_MODELS
 from .inventory import imported_by, subclasses
 
 
@@ -19,6 +22,17 @@ def test_every_installed_class_is_run_or_has_a_reason_why_not(framework: str) ->
     assert len(set(listed)) == len(listed), "a class is listed twice"
     assert run.isdisjoint(listed), "a class that is run has a reason why it is not"
     assert run | set(listed) == subclasses(*INVENTORY[framework])
+
+
+@pytest.mark.slow
+def test_every_retriever_and_ranker_of_haystack_is_run_alone_or_in_a_pipeline() -> None:
+    cases, not_run = FRAMEWORKS["Haystack"]
+    named = " ".join([*(f"{case.path} {case.setting}" for case in cases), *(one.path for one in not_run)])
+    packages = ("haystack.components.retrievers", "haystack.components.rankers", OF_MODELS)
+    installed = {name for package in packages for name in dir(import_module(package)) if name[0].isupper()}
+    components = {name for name in installed if name.endswith(("Retriever", "Ranker"))}
+    assert len(components) > 10
+    assert components == {name for name in components if name in re.split(r"[ .,]+", named)}
 
 
 @pytest.mark.slow

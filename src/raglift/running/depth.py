@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Policy, Stage
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
-    from raglift.records.rankings import Ranking
+    from raglift.records.rankings import Hit, Ranking
 
 _SEED = 0
 _PROBES = 3
@@ -96,7 +96,7 @@ def probe(
         if left.error is None and right.error is None:
             before, after = left.stages[-1].ranking, right.stages[-1].ranking
             returned, deepest = max(returned, len(before)), max(deepest, len(after))
-            example = example or _difference(query, before, after)
+            example = example or _difference(query, before.hits[:candidates], after)
     return Probe(len(chosen), returned, deepest, example)
 
 
@@ -120,8 +120,8 @@ def _chosen(queries: Sequence[Query]) -> list[Query]:
     return [queries[place] for place in sorted(places.tolist())]
 
 
-def _difference(query: Query, deployed: Ranking, deep: Ranking) -> str:
-    """Return the first rank at which a deeper ranking has another hit; "" if it begins with all of the deployed one."""
+def _difference(query: Query, deployed: Sequence[Hit], deep: Ranking) -> str:
+    """Return the first rank at which a deeper ranking has another hit; "" if it begins with the deployed ones."""
     for rank, hit in enumerate(deployed, start=1):
         other = deep[rank - 1].chunk if rank <= len(deep) else None
         if other is None or (other.text, other.doc_id) != (hit.chunk.text, hit.chunk.doc_id):

@@ -191,7 +191,8 @@ def usual_depths(run: Run) -> list[int]:
 
     To them the deepest is added that all stages return as deployed, where it is less than the usual ones reach.
     """
-    limit = min(cut_stages(run, rankings_by_stage(run)).values(), default=DEFAULT_KS[-1])
+    cut = cut_stages(run, rankings_by_stage(run)).values()
+    limit = min([*cut, run.spec.get("k", DEFAULT_KS[-1])])  # k: what a system without a depth of its own was asked for
     own = run.spec.get("deployed_depth", limit)
     return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, own, DEFAULT_KS[-1])})
 
