@@ -175,6 +175,38 @@ def test_a_package_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
+def summary_of(text: str) -> str:
+    """Return the first sentence of a docstring or comment, in one line."""
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")
+
+
+def sections_of(source: str) -> set[str]:
+    """Return the first sentences of the comments that head a file's sections: comments between two blank lines."""
+    comments = re.findall(r"(?<=\n\n)((?:#.*\n)+)(?=\n)", source)
+    return {summary_of(re.sub("^#", "", comment, flags=re.MULTILINE)) for comment in comments}
+
+
+SUMMARIES = {
+    module: summary_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    for module, path in SOURCES.items()
+}
+"""The first sentence of each module's docstring."""
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_a_docstring_is_about_the_whole_file_and_about_no_other(module: str) -> None:
+    summary = SUMMARIES[module]
+    others = [other for other, theirs in SUMMARIES.items() if summary and theirs == summary and other != module]
+    assert not others, f"{others[0]} has the same docstring; say what tells the files apart"
+    found = sections_of(SOURCES[module].read_text(encoding="utf-8"))
+    assert summary not in found, "the docstring repeats the comment of one section; say what the whole file is for"
+
+
+def test_a_section_is_seen_by_its_comment() -> None:
+    source = '"""All."""\n\nimport re\n\n# Two. More\n# of it.\n\n\n# Why a\nA = 1\n\n\n# Three.\n\n\ndef f(): ...\n'
+    assert sections_of(source) == {"Two", "Three"}
+
+
 @pytest.mark.parametrize("module", SOURCES)
 def test_a_private_name_stays_in_its_module(module: str) -> None:
     for node in ast.walk(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Hits matched to passages."""
+"""Hits matched to passages, and upper bounds from the chunks of an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every metric at every stage, with the denominator defined in one place."""
+"""Scores: the metrics to compute, and their values for all queries at every stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures and their settings."""
+"""Measures, their settings, and what most of them are computed from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes of an evaluation: truncating stages, failures, and what was left out."""
+"""Notes of an evaluation: what a reader of its figures must know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rescore()`: score a run again without running the system again."""
+"""Matching and scoring of a run, when it is made or again later by `rescore()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections whose labels are judged documents, and their topics."""
+"""Relevance judgments of whole documents as facts and back, and TREC's topics."""
 
 from __future__ import annotations
 
