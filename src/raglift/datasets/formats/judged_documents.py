@@ -90,7 +90,7 @@ def _an_id_of(name: str, ids: Iterable[str]) -> str:
     return f"an id of {name}" + ("" if example is None else f", as {quoted(example)}")
 
 
-class MatchTable:
+class Judgments:
     """Which documents are judged for which query, and how relevant they are."""
 
     def __init__(self) -> None:
