@@ -1,6 +1,7 @@
 # Everything runs in .venv, pinned by constraints.txt; only Python 3.11 or later, pip and make are needed.
 #   make demo     evaluate on a corpus that comes along, before and after reranking
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
+#   make test     the fast tests alone; those of one folder: .venv/bin/pytest -m 'not slow and not full' tests/report
 #   make quick    lint, types and the fast tests
 #   make ci       lint, types, the fast and the slow tests: what .ci/run does
 #   make full     the same and the tests that take minutes or repeat much: before a release

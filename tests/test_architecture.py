@@ -1,4 +1,4 @@
-"""The order in which modules may import each other: only from left to right, as docs/architecture.md draws it."""
+"""The order in which modules may import each other: only what comes before, as docs/architecture.md lists it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 
 
 def order_on(page: str) -> tuple[str, ...]:
-    """The packages in the table of layers, left to right: a module imports only from its own and those before it."""
+    """The packages in the table of layers, in order: a module imports only from its own and those before it."""
     table = page.partition("<!-- layers -->")[2].partition("<!-- end of layers -->")[0]
     return tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
 
@@ -79,8 +79,8 @@ def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
                 yield submodule if submodule in known else node.module
 
 
-def imports_from_the_right(source: str, module: str, known: Collection[str], order: Sequence[str]) -> list[str]:
-    """Return what a module imports of a package to the right of its own."""
+def imports_of_later_packages(source: str, module: str, known: Collection[str], order: Sequence[str]) -> list[str]:
+    """Return what a module imports of packages that come after its own."""
     mine = order.index(layer_of(module))
     rooms = ((found, layer_of(found)) for found in imports_of(source, known) if found.startswith("raglift."))
     return [found for found, room in rooms if order.index(room) > mine]
@@ -96,15 +96,21 @@ def cycle_of(sources: Mapping[str, str]) -> list[str]:
     return []
 
 
+def test_the_drawing_of_the_layers_has_the_order_of_the_table() -> None:
+    drawing = PAGE.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
+    layers = [line.partition("   ")[0] for line in drawing.splitlines() if not line.startswith(" ")]
+    assert " ".join(layers).split() == list(ORDER)
+
+
 def test_every_module_has_its_place_in_the_order() -> None:
     assert {layer_of(module) for module in SOURCES} == {*ORDER, "", "__main__"}
 
 
 @pytest.mark.parametrize("module", [module for module in SOURCES if layer_of(module) not in ("", "__main__")])
-def test_a_module_imports_only_from_its_left(module: str) -> None:
+def test_a_module_imports_only_from_packages_before_its_own(module: str) -> None:
     source = SOURCES[module].read_text(encoding="utf-8")
-    found = imports_from_the_right(source, module, SOURCES, ORDER)
-    assert not found, f"{module} imports {', '.join(found)}, to its right"
+    found = imports_of_later_packages(source, module, SOURCES, ORDER)
+    assert not found, f"{module} imports {', '.join(found)}, which comes after it"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -127,9 +133,9 @@ FOR_TYPES = "if TYPE_CHECKING:\n    from raglift.store import write\n"
         ("from raglift.errors import RunError", []),
     ],
 )
-def test_an_import_from_the_right_is_seen(source: str, expected: list[str]) -> None:
+def test_an_import_of_a_later_package_is_seen(source: str, expected: list[str]) -> None:
     known = ("raglift.errors", "raglift.records.run", "raglift.store")
-    assert imports_from_the_right(source, "raglift.records.run", known, ("errors", "records", "store")) == expected
+    assert imports_of_later_packages(source, "raglift.records.run", known, ("errors", "records", "store")) == expected
 
 
 def test_a_circle_is_seen_through_functions_and_packages_but_not_through_types() -> None:
@@ -175,6 +181,38 @@ def test_a_public_name_exists_and_is_no_module_beside_it(package: str) -> None:
 @pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=str)
 def test_a_package_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def summary_of(text: str) -> str:
+    """Return the first sentence of a docstring or comment, in one line."""
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")
+
+
+def sections_of(source: str) -> set[str]:
+    """Return the first sentences of the comments that head a file's sections: comments between two blank lines."""
+    comments = re.findall(r"(?<=\n\n)((?:#.*\n)+)(?=\n)", source)
+    return {summary_of(re.sub("^#", "", comment, flags=re.MULTILINE)) for comment in comments}
+
+
+SUMMARIES = {
+    module: summary_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    for module, path in SOURCES.items()
+}
+"""The first sentence of each module's docstring."""
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_a_docstring_is_about_the_whole_file_and_about_no_other(module: str) -> None:
+    summary = SUMMARIES[module]
+    others = [other for other, theirs in SUMMARIES.items() if summary and theirs == summary and other != module]
+    assert not others, f"{others[0]} has the same docstring; say what tells the files apart"
+    found = sections_of(SOURCES[module].read_text(encoding="utf-8"))
+    assert summary not in found, "the docstring repeats the comment of one section; say what the whole file is for"
+
+
+def test_a_section_is_seen_by_its_comment() -> None:
+    source = '"""All."""\n\nimport re\n\n# Two. More\n# of it.\n\n\n# Why a\nA = 1\n\n\n# Three.\n\n\ndef f(): ...\n'
+    assert sections_of(source) == {"Two", "Three"}
 
 
 @pytest.mark.parametrize("module", SOURCES)

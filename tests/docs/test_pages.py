@@ -95,17 +95,30 @@ def run(page: Page, module: types.ModuleType) -> list[str]:
 def differ(page: Page, shown: str, printed: str) -> str | None:
     """Compare what a page shows with what was printed: word by word, but for the README's table.
 
-    Its last digits depend on the processor (bfloat16 or not), so there the retriever's own column is compared
-    exactly, and the names of rows and stages.
+    Its last digits depend on the processor (bfloat16 or not), so there the header of each table and the retriever's own
+    column are compared exactly, and the names of rows and stages.
     """
     if page.path.name != "README.md":
         return differing(shown, printed)
-    return None if rows(shown) and rows(shown) == rows(printed) else f"{shown}\n\nprinted was\n\n{printed}"
+    same = headers(shown) == headers(printed) and rows(shown) == rows(printed)
+    return None if rows(shown) and same else f"{shown}\n\nprinted was\n\n{printed}"
+
+
+def headers(text: str) -> list[str]:
+    """Return the header line of each table: it stands above a rule."""
+    return re.findall(r"^(\S.*)\n─+$", text, re.MULTILINE)
 
 
 def rows(text: str) -> list[tuple[str, str, str]]:
     """Return metric, value before, and n of each row of a table."""
     return re.findall(r"^(\w+@\d+) +(\d\.\d{4}) .* (\d+)$", text, re.MULTILINE)
+
+
+def test_another_header_in_a_table_of_the_readme_is_noticed() -> None:
+    readme = READ["README.md"]
+    shown = next(output.text for block in readme.python if (output := readme.output(block)))
+    assert differ(readme, shown, shown) is None
+    assert differ(readme, shown, shown.replace("after (rerank)", "later (rerank)"))
 
 
 @pytest.mark.parametrize("name", READ)
@@ -141,6 +154,14 @@ def test_every_format_and_everything_that_may_be_dropped_is_told_of() -> None:
     assert all(f"| `{name}` |" in page for name in FORMATS)
     assert all(f"`{name}`" in page for name in DROPPABLE)
     assert len(READ["docs/datasets.md"].python) >= len(FORMATS)
+
+
+@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.origin])
+def test_a_metric_has_a_row_with_its_definition(name: str) -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| metric \|.* definition \|.*\n((?:\|.*\n)+)", page, re.MULTILINE)
+    defined = re.findall(r"^\| `?(\w+)", "".join(tables), re.MULTILINE)
+    assert {name, MEASURES[name].title} & set(defined), f"docs/metrics.md: add a row that defines {name}"
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:

@@ -22,7 +22,9 @@ _DOTTED = re.compile(r"(?<![\w./:-])raglift(?:\.[A-Za-z_]\w*)+")
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_what_the_code_says(page: str) -> None:
-    assert (DOCS / page).read_text(encoding="utf-8") == PAGES[page](), "it is written anew by `make docs`"
+    assert (DOCS / page).read_text(encoding="utf-8") == PAGES[page](), (
+        "it is written anew by `python tests/docs/references.py`"
+    )
 
 
 def test_there_is_no_page_of_a_package_that_is_gone() -> None:
@@ -37,7 +39,8 @@ def directives() -> list[str]:
 
 def test_every_public_name_is_documented_once() -> None:
     assert len(NAMES) > 200
-    assert sorted(directives()) == sorted({name.documented_as for name in NAMES})
+    expected = sorted({name.documented_as for name in NAMES})
+    assert sorted(directives()) == expected, "it is written anew by `python tests/docs/references.py`"
 
 
 def test_the_packages_follow_each_other_as_their_layers_do() -> None:

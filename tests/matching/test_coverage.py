@@ -78,6 +78,7 @@ def test_white_space_that_a_splitter_strips_is_no_loss() -> None:
     words = "the first paragraph of it\n\n  the second paragraph\n"
     first, second = Chunk("the first paragraph of it"), Chunk("the second paragraph")
     assert satisfied([[Passage(words)]], [first, second], threshold=1) == [(0, 2, 1)]
+    assert satisfied([[Passage(words)]], [second, first], threshold=1) == [(0, 2, 1)]
 
 
 def test_text_and_offsets_cover_together() -> None:

@@ -178,6 +178,11 @@ def reference(case: Case, metric: Metric) -> float:
     return getattr(Reference(case, metric), metric.name)() if case[0] else 0.0
 
 
+@pytest.mark.parametrize("name", RANKED)
+def test_a_metric_has_a_slow_implementation(name: str) -> None:
+    assert hasattr(Reference, name), f"add a method {name} to Reference: slow, obvious, sharing no code with the metric"
+
+
 @pytest.mark.slow
 @given(st.lists(case | unlabelled, min_size=1, max_size=6), depths)
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""Embedding models of providers, by name."""
+"""Embedding models by name, among them those of OpenAI and of other providers."""
 
 from __future__ import annotations
 

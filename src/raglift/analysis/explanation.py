@@ -1,4 +1,4 @@
-"""The gain of each hit, and a metric over k."""
+"""Explanation of one query's score, and a metric over k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The effect of reranking, overall and by tag."""
+"""The effect of reranking, overall, by query and by tag."""
 
 from __future__ import annotations
 

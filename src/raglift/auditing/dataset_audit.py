@@ -1,4 +1,4 @@
-"""`audit()`: problems of labels, and the effect of chunking on them."""
+"""The audit of a dataset: problems of its labels, and how chunkings affect them."""
 
 from __future__ import annotations
 

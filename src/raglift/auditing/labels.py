@@ -1,4 +1,4 @@
-"""How many chunks exceed the embedded model's token limit, computed without loading the model."""
+"""What an audit checks: labels and where their texts occur, the nearest text, and chunks too long for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sanitizing untrusted text for printing, shortening, and counting."""
+"""Texts made safe to print: no control characters, no keys or passwords; also shortening and counting."""
 
 from __future__ import annotations
 

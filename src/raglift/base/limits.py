@@ -1,4 +1,4 @@
-"""Limits on what is read into memory, and paths that users write."""
+"""Limits on what is read into memory, and the paths that users write."""
 
 from __future__ import annotations
 

@@ -1,18 +1,11 @@
-"""Saved evaluations as several commands take them: folders of single ones, or the folder of a sweep."""
+"""Arguments and options that several commands take."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    pass
-
-
-# Arguments and options that several commands share.
-
 
 # In words, so that help needs no import of the metrics; a test holds it to `metrics.PROFILES`
 PROFILE_NAMES = "default, tutorial, autorag, trec, llamaindex or ragas"

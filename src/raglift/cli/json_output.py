@@ -1,4 +1,4 @@
-"""What `raglift gate --json` prints."""
+"""Results of commands as JSON."""
 
 from __future__ import annotations
 

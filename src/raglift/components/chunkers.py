@@ -1,4 +1,4 @@
-"""Chunkers by name and as text: `recursive:1000/100`, `token:250/125`."""
+"""raglift's own chunkers: windows of tokens and recursive splitting, and how a chunker is chosen by name."""
 
 from __future__ import annotations
 

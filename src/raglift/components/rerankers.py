@@ -1,4 +1,4 @@
-"""Rerankers: cross-encoders, and late interaction over the token embeddings of an ordinary embedding model."""
+"""raglift's own rerankers: their protocols, cached scores of pairs, cross-encoders and late interaction."""
 
 from __future__ import annotations
 

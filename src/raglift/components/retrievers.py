@@ -1,4 +1,4 @@
-"""Hybrid retrieval: several rankings combined by weighted reciprocal rank fusion."""
+"""raglift's own retrievers: their protocols, BM25, dense and hybrid retrieval, and how one is chosen by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The static embedded model as an Embedder: two orders of magnitude faster than the transformer it comes from."""
+"""The static embedding model: how it is distilled from MiniLM, and how it embeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents from files, folders, mappings and records."""
+"""Documents read from whatever a user has: files, folders, JSON Lines, mappings or records."""
 
 from __future__ import annotations
 

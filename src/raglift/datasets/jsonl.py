@@ -1,4 +1,4 @@
-"""Writing queries as JSON Lines, which `read_queries` reads back as equal records."""
+"""Queries as JSON Lines: read strictly, and written so that they are read back equal."""
 
 from __future__ import annotations
 

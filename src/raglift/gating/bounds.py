@@ -1,4 +1,4 @@
-"""The bounds of a gate: names of figures and their limits, parsed and checked before anything is computed."""
+"""The bounds of a gate, parsed and checked, and verbal bands of NDCG values."""
 
 from __future__ import annotations
 

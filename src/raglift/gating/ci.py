@@ -1,4 +1,4 @@
-"""A gate that failed with an error: its output files report the error, instead of the result of an earlier run."""
+"""A gate's result for CI systems: JUnit XML, GitHub's workflow commands, and what stands there after an error."""
 
 from __future__ import annotations
 

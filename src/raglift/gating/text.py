@@ -1,4 +1,4 @@
-"""A gate's result as plain text, for a terminal or a log."""
+"""A gate's result in words: its messages, and the text for a terminal or a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summary of a model's grades: how many of each, the systems scored by them, and ungraded chunks."""
+"""A model's grading in words: as text, and as a summary."""
 
 from __future__ import annotations
 

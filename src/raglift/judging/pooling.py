@@ -1,4 +1,4 @@
-"""Pooling, as in TREC: the union of the first hits of several systems is judged."""
+"""Pools for judging, as in TREC: which hits are judged, and which labels they have."""
 
 from __future__ import annotations
 

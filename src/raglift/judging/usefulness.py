@@ -1,4 +1,4 @@
-"""Context precision: a model's verdict on whether each of the first hits helps to answer."""
+"""Context precision: a model is asked whether each of the first hits helps to answer, and its verdicts are scored."""
 
 from __future__ import annotations
 

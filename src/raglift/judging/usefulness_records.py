@@ -1,4 +1,4 @@
-"""Context precision as records."""
+"""Results of context precision as records, and the file of answers that it is asked about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which chunks of an index overlap which passage."""
+"""Where passages occur in the documents, and which chunks of an index overlap each passage."""
 
 from __future__ import annotations
 

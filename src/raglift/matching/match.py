@@ -1,4 +1,4 @@
-"""Hits matched to passages."""
+"""Hits matched to passages, and upper bounds from the chunks of an index."""
 
 from __future__ import annotations
 
@@ -144,11 +144,11 @@ def match_rankings(
                     rows[stage] += [(number, hit.rank, is_repeat, *overlap) for overlap in found]
                 seen.add(chunk.id)
         first_fact += len(query.facts)
-    match_table = []
+    match_tables = []
     for stage_rows, unwanted_hits, repeats, of_stage in zip(rows, irrelevant, repeated, rankings, strict=True):
         overlaps, by_text_alone = _overlaps(stage_rows)
         matches = overlaps.take(overlaps.relevant)
-        match_table.append(
+        match_tables.append(
             MatchTable(
                 queries=len(queries),
                 hits=np.array([len(ranking) for ranking in of_stage], dtype=np.int64),
@@ -167,7 +167,7 @@ def match_rankings(
                 counter=counter,
             )
         )
-    return match_table
+    return match_tables
 
 
 def _satisfied(

@@ -1,4 +1,4 @@
-"""Which part of a passage a chunk covers."""
+"""Which part of a passage a chunk covers, and how much of all passages chunks cover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The match rule."""
+"""The match rule, and texts normalized as it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every metric at every stage, with the denominator defined in one place."""
+"""Scores: the metrics to compute, and their values for all queries at every stage."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def rankings_by_stage(run: Run) -> list[list[Ranking]]:
 
 
 def score(
-    run: Run, dataset: Dataset, match_table: Sequence[MatchTable], metrics: Sequence[Metric], profile: str
+    run: Run, dataset: Dataset, match_tables: Sequence[MatchTable], metrics: Sequence[Metric], profile: str
 ) -> Scores:
     """Compute every metric at every stage.
 
@@ -171,7 +171,7 @@ def score(
     Args:
         run: what the system returned.
         dataset: its queries, in the order of the run's traces.
-        match_table: for each stage, what matched.
+        match_tables: for each stage, what matched.
         metrics: what to compute.
         profile: whose conventions to use.
 
@@ -180,8 +180,8 @@ def score(
     """
     unlabelled = np.array([not query.is_labelled for query in dataset.queries], dtype=bool)
     failed = np.array([trace.error is not None for trace in run.traces], dtype=bool)
-    values = np.full((len(match_table), len(metrics), len(dataset)), np.nan)
-    for stage, judged in enumerate(match_table):
+    values = np.full((len(match_tables), len(metrics), len(dataset)), np.nan)
+    for stage, judged in enumerate(match_tables):
         for place, metric in enumerate(metrics):
             computed = compute(judged, metric, profile)
             # A profile may leave a query out because nothing came back; a failure counts 0 all the same.

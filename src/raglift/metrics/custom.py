@@ -1,4 +1,4 @@
-"""Users' functions as metrics."""
+"""Users' functions as metrics: what they are given, and the decorator `metric`."""
 
 from __future__ import annotations
 

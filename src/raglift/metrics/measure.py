@@ -1,4 +1,4 @@
-"""Measures and their settings."""
+"""Measures, their settings, and what most of them are computed from."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def unjudged_hits(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.in
 
 
 def count_before(match_table: MatchTable, places: HitPositions, hits: HitPositions) -> NDArray[np.int64]:
-    """Return for each of some hits how many of the locations are above it in its ranking.
+    """Return for each of some hits how many of the positions are above it in its ranking.
 
     Args:
         match_table: what they are of.
@@ -146,7 +146,7 @@ def _span(match_table: MatchTable) -> int:
 
 
 def _keys(match_table: MatchTable, places: HitPositions | Matches) -> NDArray[np.int64]:
-    """Return a number for each location, which no other location has, ascending as query and rank are."""
+    """Return a number for each position, which no other position has, ascending as query and rank are."""
     return np.asarray(places.query * _span(match_table) + places.rank, dtype=np.int64)
 
 
@@ -171,7 +171,7 @@ def count_by_query(query: NDArray[np.int64], match_table: MatchTable) -> NDArray
 
 
 def sum_by(place: NDArray[np.int64], terms: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """Return the sum of the terms at each location, as floats also when there are none."""
+    """Return the sum of the terms at each position, as floats also when there are none."""
     sums: NDArray[np.float64] = np.bincount(place, weights=terms, minlength=length).astype(np.float64)
     return sums
 

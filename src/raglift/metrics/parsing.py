@@ -1,4 +1,4 @@
-"""Parsing of metrics, and each measure at each depth."""
+"""Metrics from text, and users' metrics in saved runs."""
 
 from __future__ import annotations
 

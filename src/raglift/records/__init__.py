@@ -1,4 +1,4 @@
-"""Plain frozen records: documents, labels, rankings, metrics, scores and results."""
+"""Plain frozen records: documents, chunks, labels, datasets, hits, rankings, runs and metrics as values."""
 
 import lazy_loader
 

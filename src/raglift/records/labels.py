@@ -1,4 +1,4 @@
-"""Label provenance: people, or which models, labelled a dataset."""
+"""Labels: passages, facts, queries, and who labelled them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One query's metrics under every profile, as plain text."""
+"""One query's metrics under several profiles, in words."""
 
 from __future__ import annotations
 

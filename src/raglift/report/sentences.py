@@ -1,4 +1,4 @@
-"""Failures grouped by cause, as tables and lines."""
+"""Results in words: whether a difference is significant, where recall is lost, and why queries failed."""
 
 from __future__ import annotations
 

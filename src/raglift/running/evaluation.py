@@ -1,4 +1,4 @@
-"""`evaluate()`: one system over one dataset, every metric at every stage."""
+"""`evaluate()` and `rerank()`: a system is run over a dataset, or another reranker over a saved retrieval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concurrency, timeouts, retries, and the handling of failures."""
+"""How a system is run: concurrency, timeouts, retries, failures, and the record of every stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes of an evaluation: truncating stages, failures, and what was left out."""
+"""Notes of an evaluation: what a reader of its figures must know."""
 
 from __future__ import annotations
 
@@ -197,12 +197,12 @@ def usual_depths(run: Run) -> list[int]:
     return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, own, DEFAULT_KS[-1])})
 
 
-def fewest_tokens(truncated: Mapping[str, int], match_table: Sequence[MatchTable], run: Run) -> dict[str, int]:
+def fewest_tokens(truncated: Mapping[str, int], match_tables: Sequence[MatchTable], run: Run) -> dict[str, int]:
     """Return, for each truncated stage, the fewest tokens of a labelled query's ranking that it cut."""
     fewest = {}
-    was_cut = np.zeros(match_table[0].queries, dtype=np.bool_)
-    labelled = np.bincount(match_table[0].facts.query, minlength=match_table[0].queries) > 0
-    for stage, judged in zip(run.stages, match_table, strict=True):
+    was_cut = np.zeros(match_tables[0].queries, dtype=np.bool_)
+    labelled = np.bincount(match_tables[0].facts.query, minlength=match_tables[0].queries) > 0
+    for stage, judged in zip(run.stages, match_tables, strict=True):
         if stage.name in truncated:
             was_cut |= judged.hits >= truncated[stage.name]
             fewest[stage.name] = int(context_totals(judged)[was_cut & labelled].min(initial=np.iinfo(np.int64).max))
@@ -261,14 +261,14 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
 def evaluation_notes(
     run: Run,
     dataset: Dataset,
-    match_table: Sequence[MatchTable],
+    match_tables: Sequence[MatchTable],
     truncated: Mapping[str, int],
     budgets: Sequence[Tokens] = (),
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
     notes += [*_without_text(run, dataset), *_repeated(run)]
-    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_table[-1])]
+    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_tables[-1])]
     for stage, limit in truncated.items():
         why = "no fair lift at a deeper k"
         if stage == run.stages[0].name:
@@ -278,9 +278,9 @@ def evaluation_notes(
             )
         notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
     for budget in budgets:
-        notes += [*_nothing_fits(dataset, match_table[-1], budget), *_unfilled(run, dataset, match_table[0], budget)]
-    notes += _texts_that_occur_nowhere(dataset, match_table)
-    alone = max((judged.by_text_alone for judged in match_table), default=0)
+        notes += [*_nothing_fits(dataset, match_tables[-1], budget), *_unfilled(run, dataset, match_tables[0], budget)]
+    notes += _texts_that_occur_nowhere(dataset, match_tables)
+    alone = max((judged.by_text_alone for judged in match_tables), default=0)
     if alone:
         matches = "1 match" if alone == 1 else f"{alone:,} matches"
         notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
@@ -355,11 +355,11 @@ def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens
     return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more (k, or candidates)"]
 
 
-def _texts_that_occur_nowhere(dataset: Dataset, match_table: Sequence[MatchTable]) -> list[str]:
+def _texts_that_occur_nowhere(dataset: Dataset, match_tables: Sequence[MatchTable]) -> list[str]:
     """Say how many label texts that no hit matched stand in none of the documents: most likely they are misspelled."""
     if not dataset.documents:
         return []
-    matched = {place for judged in match_table for place in judged.matches.fact.tolist()}
+    matched = {place for judged in match_tables for place in judged.matches.fact.tolist()}
     facts = [(query, fact) for query in dataset.queries if query.is_labelled for fact in query.facts]
     literal = [
         (query.id, passage.text)

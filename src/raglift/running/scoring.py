@@ -1,4 +1,4 @@
-"""`rescore()`: score a run again without running the system again."""
+"""Matching and scoring of a run, when it is made or again later by `rescore()`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def evaluation_of(
     reach = (
         span_upper_bound_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
     )
-    match_table = match_rankings(dataset.queries, rankings, rule, reach=reach, counter=counter)
+    match_tables = match_rankings(dataset.queries, rankings, rule, reach=reach, counter=counter)
     notes = []
     if reach is not None and run.inventory is not None and not run.inventory.abutting:
         notes.append(_WITHOUT_ABUTTING)
@@ -68,12 +68,12 @@ def evaluation_of(
     return Evaluation(
         run=run,
         dataset=dataset,
-        scores=score(run, dataset, match_table, metrics, profile),
+        scores=score(run, dataset, match_tables, metrics, profile),
         profile=profile,
         truncated=truncated,
-        notes=(*evaluation_notes(run, dataset, match_table, truncated, budgets), *notes),
-        match_table=tuple(match_table),
-        truncated_tokens=fewest_tokens(truncated, match_table, run) if budgets else {},
+        notes=(*evaluation_notes(run, dataset, match_tables, truncated, budgets), *notes),
+        match_table=tuple(match_tables),
+        truncated_tokens=fewest_tokens(truncated, match_tables, run) if budgets else {},
     )
 
 

@@ -1,4 +1,4 @@
-"""A whole retrieval system from a dataset's documents, for the command line, the demo and the walkthrough."""
+"""Systems that the command line builds: from a dataset's documents, or from a reference to a user's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence intervals."""
+"""Confidence intervals, the quantiles they need, and the checks of what statistics are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk: any metadata of a framework is written, and a damaged line is reported by its number."""
+"""The files of a saved evaluation, and how JSON is written to and read from them."""
 
 from __future__ import annotations
 

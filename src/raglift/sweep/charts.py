@@ -1,4 +1,4 @@
-"""The charts of a sweep, as methods of its `plot`."""
+"""Charts of a sweep, among them the map of its cells."""
 
 from __future__ import annotations
 

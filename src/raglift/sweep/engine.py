@@ -1,4 +1,4 @@
-"""Plan, run, stop and resume sweeps."""
+"""Sweeps as users run them: planned, run, stopped, resumed and loaded."""
 
 from __future__ import annotations
 

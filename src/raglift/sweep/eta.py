@@ -1,4 +1,4 @@
-"""Progress of a sweep, in steps."""
+"""The progress of a sweep: its steps, and the estimated remaining time."""
 
 from __future__ import annotations
 

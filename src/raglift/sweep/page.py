@@ -1,4 +1,4 @@
-"""Summary of a sweep: the best cells, whether their difference is significant, and warnings."""
+"""A sweep as a page and as a summary."""
 
 from __future__ import annotations
 

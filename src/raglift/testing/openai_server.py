@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible server on this machine, with scripted failures."""
+"""A local server with OpenAI's API for tests: what it answers, and how it is made to fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`explain_metrics()`: why tools give one query different numbers."""
+"""Why tools give one query different numbers: the query that shows it best, the reasons, and the notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ranking that is explained: which hit is relevant, for which fact."""
+"""One query's value under a profile: the ranking, the counts that the value is computed from, and the calculation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chat loop: one question after another, until the input ends or the user leaves."""
+"""The assistant as a conversation: what is read from the user, and how answers and hits are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assistant's engine: search, then answer from the hits."""
+"""The assistant without its screen: a question is searched for and answered with citations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model calls of a generation, within one cost limit."""
+"""Draft questions: their styles and typing mistakes, the prompts, the model's replies, and the checks of each draft."""
 
 from __future__ import annotations
 

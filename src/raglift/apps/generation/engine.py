@@ -1,4 +1,4 @@
-"""Questions generated from a corpus."""
+"""`generate()` and its estimate of costs, and the accepted questions as queries."""
 
 from __future__ import annotations
 

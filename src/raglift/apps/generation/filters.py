@@ -1,4 +1,4 @@
-"""Results of question generation, as frozen records."""
+"""Which questions are refused without asking a model, and the records of what a generation gave."""
 
 from __future__ import annotations
 

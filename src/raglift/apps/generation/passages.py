@@ -1,4 +1,4 @@
-"""Sampling of passages, spread over all documents and over the whole length of each."""
+"""Passages that questions are written about: how they are found, sampled and related to each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summary of question generation, for a notebook or as Markdown."""
+"""Reports of a generation: for a terminal, for a notebook and as Markdown."""
 
 from __future__ import annotations
 

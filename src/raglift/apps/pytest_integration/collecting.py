@@ -1,4 +1,4 @@
-"""Collection of a test function: its mark is read, and its queries become items."""
+"""From a marked test function to pytest items: its dataset, its mark and its queries."""
 
 from __future__ import annotations
 

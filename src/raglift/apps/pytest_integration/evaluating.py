@@ -1,4 +1,4 @@
-"""Evaluation of a marked test's expectations."""
+"""Evaluation of a marked test: the fixture `raglift_evaluate`, and the baselines that a test is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of pytest items that come from one test function."""
+"""What a marked test expects, and the names and groups of the items that are made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of failed tests."""
+"""Messages of failed tests, and the items of single queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reviewer's decisions, as functions from a query to the query with the decision in its labels."""
+"""Labels in a review: which of them a chunk matches, and how a reviewer's decision changes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The review page: one HTML file with inlined styles and scripts."""
+"""The review page and its data, as one HTML file."""
 
 from __future__ import annotations
 

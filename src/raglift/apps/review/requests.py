@@ -1,4 +1,4 @@
-"""Requests of the review page: authorization and handlers."""
+"""Requests of the review page: who may send them, how they are validated, and what they do."""
 
 from __future__ import annotations
 

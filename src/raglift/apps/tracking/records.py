@@ -1,4 +1,4 @@
-"""Redaction of addresses and messages: passwords in addresses, and keys of the environment."""
+"""What is sent to a tracker: the records, names that trackers accept, and texts without passwords or keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing a JSON answer into chunks and scores: by the mapping's paths, otherwise by common field names."""
+"""The JSON answer of an HTTP service: its chunks and scores, and a description of an answer that cannot be read."""
 
 from __future__ import annotations
 

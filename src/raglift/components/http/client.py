@@ -1,4 +1,4 @@
-"""One request and its answer: bounded in time and size, with plain error messages."""
+"""Requests to an HTTP service: its address, its connections, and one request with its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation of a mapping by pydantic: every fault of every field, and cross-field validation."""
+"""`HttpMapping`: how a request is filled in and where the hits are in its answer, with all of its validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The descriptor of a corpus, `corpus.toml`, read strictly."""
+"""What `corpus.toml` says of a corpus, which addresses it may name, and which part of a file is its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Download of a corpus's text from its publisher to the cache folder, checked against the labels."""
+"""A corpus's text downloaded from its publisher: one bounded download, the checks, and the cache folder."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from raglift.base.strict_files import parse_object, stream_lines
 from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import read_document_lines, read_documents, write_document_lines
 from raglift.datasets.formats.capabilities import Capabilities, json_metadata
-from raglift.datasets.formats.judged_documents import MatchTable, Topic, judged_document, judged_documents, read_grade
+from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_document, judged_documents, read_grade
 from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
@@ -88,14 +88,14 @@ def _tags(metadata: Any) -> tuple[str, ...]:
     return tuple(tags) if given and tags else ()
 
 
-def _read_qrels(folder: Path, split: str, faults: list[Fault]) -> MatchTable | None:
+def _read_qrels(folder: Path, split: str, faults: list[Fault]) -> Judgments | None:
     path = folder / QRELS / f"{split}.tsv"
     splits = {file.stem: file for file in (folder / QRELS).glob("*.tsv")}
     if split not in splits:
         known = ", ".join(f"split={quoted(name)}" for name in sorted(splits)) or "a file qrels/<split>.tsv"
         Location(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", f"one of {known}" if splits else known)
         return None
-    judged = MatchTable()
+    judged = Judgments()
     location = Location(f"{QRELS}/{path.name}", faults)
     for here, line in stream_lines(path, location):
         columns = line.split("\t")

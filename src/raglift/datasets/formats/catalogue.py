@@ -1,4 +1,4 @@
-"""`write_dataset`: write a dataset in any of the formats, atomically."""
+"""The dataset formats: what each can hold, how it is recognized, read and written."""
 
 from __future__ import annotations
 

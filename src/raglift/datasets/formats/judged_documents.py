@@ -1,4 +1,4 @@
-"""Collections whose labels are judged documents, and their topics."""
+"""Relevance judgments of whole documents as facts and back, and TREC's topics."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _an_id_of(name: str, ids: Iterable[str]) -> str:
     return f"an id of {name}" + ("" if example is None else f", as {quoted(example)}")
 
 
-class MatchTable:
+class Judgments:
     """Which documents are judged for which query, and how relevant they are."""
 
     def __init__(self) -> None:

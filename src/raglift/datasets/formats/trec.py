@@ -10,7 +10,7 @@ from raglift.base.validation import Location
 from raglift.datasets.documents import read_documents, write_document_lines
 from raglift.datasets.formats.capabilities import Capabilities, json_metadata
 from raglift.datasets.formats.judged_documents import (
-    MatchTable,
+    Judgments,
     judged_document,
     judged_documents,
     read_grade,
@@ -80,8 +80,8 @@ def read_trec(
     return judged.to_queries(found, by_id, topics_name=topics_path.name, documents_name="the documents"), given
 
 
-def _read_qrels(path: Path, faults: list[Fault]) -> MatchTable:
-    judged = MatchTable()
+def _read_qrels(path: Path, faults: list[Fault]) -> Judgments:
+    judged = Judgments()
     for here, line in stream_lines(path, Location(path.name, faults)):
         columns = line.split()
         if len(columns) != 4:

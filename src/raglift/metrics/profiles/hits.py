@@ -1,4 +1,4 @@
-"""Shared by the profiles of other tools."""
+"""What the profiles of other tools share: counts of relevant hits and labels, and the profile itself."""
 
 from __future__ import annotations
 

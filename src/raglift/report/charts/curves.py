@@ -1,4 +1,4 @@
-"""Quality against a cost, with the Pareto front."""
+"""Line charts: a metric over k, and quality against a cost."""
 
 from __future__ import annotations
 

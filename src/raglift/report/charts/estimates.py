@@ -1,4 +1,4 @@
-"""Means and differences to draw below each other: of stages, systems and tags."""
+"""Charts of means and differences with their intervals, and the figures that they are drawn from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failure analysis as a flow from all facts to those that were found."""
+"""Charts of what reranking did: the change of each query, and where facts were found or lost."""
 
 from __future__ import annotations
 

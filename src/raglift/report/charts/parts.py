@@ -1,4 +1,4 @@
-"""Charts in a page: the JavaScript that draws them, and their specifications as JSON."""
+"""What all charts share: theme, data, texts and number formats, and their place in a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The differences between systems in every metric besides the primary one."""
+"""Parts of pages: cells, tables and sections that several pages have, the measurement's settings, and all metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as one HTML file: everything inlined, no network requests, every text escaped."""
+"""A page as one HTML file: templates, inlined styles and scripts, and the query browser's data."""
 
 from __future__ import annotations
 

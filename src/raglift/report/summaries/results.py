@@ -1,4 +1,4 @@
-"""Summary of one query's metrics under every profile."""
+"""Summaries of evaluations, comparisons and analyses, from which Markdown and notebook HTML are made."""
 
 from __future__ import annotations
 

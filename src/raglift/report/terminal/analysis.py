@@ -1,4 +1,4 @@
-"""Cost against quality: latency and throughput per stage as a table, index and provider costs as lines."""
+"""Analyses for a terminal: failures, upper bounds, explanations, a metric over k, and cost against quality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons as tables for a terminal, and as plain text when piped."""
+"""Comparisons for a terminal, with their slices by tag and their costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reranker lift as a table, with the queries that changed most."""
+"""An evaluation and its reranker lift for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export of an evaluation as files for other tools."""
+"""`export`: an evaluation's rankings and labels as files for other tools, in a folder of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`read_run`: the rankings in a file, in any of the formats."""
+"""Runs and relevance judgments (qrels) read from files, in any of the formats."""
 
 from __future__ import annotations
 

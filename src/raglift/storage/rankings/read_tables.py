@@ -1,4 +1,4 @@
-"""Lines of columns separated by white space, as TREC's: read in bulk if they are regular, otherwise one by one."""
+"""Files of rankings and judgments as columns: read in bulk, or line by line where a fault must be found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`score_files`: the rankings of one or more files, scored by the labels of another."""
+"""Files of rankings scored by a file of labels, and compared with each other."""
 
 from __future__ import annotations
 

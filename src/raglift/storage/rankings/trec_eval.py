@@ -1,4 +1,4 @@
-"""A run's values as trec_eval prints them, byte for byte."""
+"""What trec_eval prints of a run: the measures, their aggregates, and the lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankings for other tools: ids with scores, each id once."""
+"""Rankings and labels as ids, and the files that other tools read them from."""
 
 from __future__ import annotations
 

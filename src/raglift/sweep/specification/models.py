@@ -1,4 +1,4 @@
-"""The pydantic models of a sweep's fields, each converted to its canonical form."""
+"""The specification of a sweep as pydantic models: its fields, their canonical forms, and how they fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generic field types of a sweep, for pydantic."""
+"""Values and generic field types in the specification of a sweep."""
 
 from __future__ import annotations
 
