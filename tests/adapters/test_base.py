@@ -231,4 +231,4 @@ def test_the_example_of_the_documentation_works_once_it_is_installed(run: Run, s
         assert by_function.to_frame().equals(evaluation.to_frame())
     """)
     assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.splitlines() == ["Acme index (20 pages) 20 2", "20"]
+    assert found.stdout.splitlines() == ["Acme index (20 pages) 20 2", "10"]

@@ -37,7 +37,7 @@ def query_vectors(index: DenseIndex, dataset: Dataset) -> dict[str, list[float]]
 
 @pytest.fixture(scope="module")
 def own(index: DenseIndex, dataset: Dataset) -> Evaluation:
-    return rl.evaluate(rl.DenseRetriever(index), dataset, depth="deep", candidates=CANDIDATES)
+    return rl.evaluate(rl.DenseRetriever(index), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES)
 
 
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
@@ -62,7 +62,7 @@ def test_langchain_over_the_same_index_ranks_and_scores_the_same(
     }
     numbers = dict(enumerate(documents))
     store = FAISS(Vectors(), index.faiss_index, InMemoryDocstore(documents), numbers)
-    assert_same(rl.evaluate(store.as_retriever(), dataset, depth="deep", candidates=CANDIDATES), own)
+    assert_same(rl.evaluate(store.as_retriever(), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES), own)
 
 
 @pytest.mark.filterwarnings("ignore:.*langchain-community.*:DeprecationWarning")
@@ -102,7 +102,9 @@ def test_llama_index_over_the_same_index_ranks_and_scores_the_same(
     store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(index.vectors.shape[1]))
     storage = StorageContext.from_defaults(vector_store=store)
     vector_index = VectorStoreIndex(nodes, storage_context=storage, embed_model=Vectors())
-    assert_same(rl.evaluate(vector_index.as_retriever(), dataset, depth="deep", candidates=CANDIDATES), own)
+    assert_same(
+        rl.evaluate(vector_index.as_retriever(), dataset, ks=(1, 5, 10), depth="deep", candidates=CANDIDATES), own
+    )
 
 
 def assert_same(found: Evaluation, own: Evaluation) -> None:

@@ -35,7 +35,7 @@ def with_two_of_three_labels(book: Dataset) -> Evaluation:
     hits = [*others[:2], holds(0), *others[2:6], holds(1), *others[6:]]
     alone = Dataset((query,), book.documents, "war_and_peace")
     retriever = FakeRetriever({query.text: hits})
-    settings = {"ks": (10,), "candidates": 10, "profile": "tutorial", "metrics": TUTORIAL_METRICS}
+    settings = {"ks": (10,), "profile": "tutorial", "metrics": TUTORIAL_METRICS}
     return rl.evaluate(retriever, alone, **settings)
 
 

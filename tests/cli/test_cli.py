@@ -59,7 +59,8 @@ def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first"
-    code, out, err = run("evaluate", "lighthouse", "--retriever", "bm25", "-k", "1,5", "--save", str(folder))
+    system = ("--retriever", "bm25", "--reranker", "late-interaction")
+    code, out, err = run("evaluate", "lighthouse", *system, "-k", "1,5", "--save", str(folder))
     assert code == 0
     assert "before (retrieve)" in out
     assert f"saved to {folder}" in err

@@ -124,7 +124,7 @@ def test_offsets_of_langchains_pages_become_offsets_in_the_document(tmp_path: Pa
     splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=True)
     chunks = splitter.split_documents(pages)
     data = rl.Dataset.from_dict({"When is the horn blown?": [{"doc": "manual.pdf", "page": 3}]}, documents=[document])  # type: ignore[dict-item]
-    evaluation = rl.evaluate(lambda query, k: chunks[:k], data, ks=(20,), candidates=20, match="coverage")
+    evaluation = rl.evaluate(lambda query, k: chunks[:k], data, ks=(20,), match="coverage")
     hits = evaluation.run.traces[0].stages[0].ranking.chunks
     assert [document.text[hit.start : hit.end] for hit in hits] == [chunk.page_content for chunk in chunks]
     covered = [hit for hit in hits if hit.start is not None and hit.start >= document.pages[2][0]]

@@ -37,6 +37,7 @@ EXCUSED = {
     "judging/prompts/__init__.py": "comes with raglift",
     "components/models.py": "the files of the embedded model, which came with its package",
     "report/charts/parts.py": "comes with a package",
+    "datasets/folders.py _is_text": "looks at the first bytes of files that are not read, for a hint",
     "report/page/rendering.py": "looks for a mark in the first bytes, whatever they say",
     "apps/review/server.py": "opens what `apps/review/labels_file.py` reads",
     "apps/review/session.py _rescued": "decisions of this process",

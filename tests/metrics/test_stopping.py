@@ -112,7 +112,7 @@ def test_a_scale_that_ends_below_a_grade_is_refused_before_anything_is_asked() -
 
 @pytest.mark.slow
 def test_a_measure_without_a_depth_can_be_the_primary_one_and_is_shown(tmp_path: Path) -> None:
-    evaluation = rl.evaluate(_found, DATA, metrics=["r_precision"])
+    evaluation = rl.evaluate(_found, DATA, metrics=["r_precision"], k=50)
     assert evaluation.scores.mean("retrieve", "rprec") == 0
     assert "RPrecision" in str(evaluation)
     assert "Over k" not in evaluation.report(tmp_path / "one.html").read_text(encoding="utf-8")

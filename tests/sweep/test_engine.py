@@ -92,6 +92,7 @@ def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Datas
             system,
             island,
             reranker=entry.cell.reranker,
+            depth="deep",
             candidates=6,
             ks=(1, 3),
             match="coverage",

@@ -101,7 +101,7 @@ def evaluate(
         int | None,
         typer.Option(
             help="How many hits a system is asked for that takes the number as an argument; by default 10, or "
-            "the deepest of --ks."
+            "the deepest of the depths (--ks) if that is more."
         ),
     ] = None,
     doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,

@@ -26,7 +26,7 @@ def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(r
             ">*raglift_evaluate(Search(3))",
             "E * recall@5 is 0.600 over 5 queries; expected ≥ 0.8",
             "E  *FAIL  recall@5  0.600 * 5",
-            "E  *labels: 5 queries, 50 candidates, match by containment",
+            "E  *labels: 5 queries, 10 candidates, match by containment",
             "E  *Recall@5 *0.6000 * 5",
             "E  *stone-3: Where is stone 3?",
             "E  *returned 2 hits; ✓ matches a label:",
@@ -52,7 +52,7 @@ def test_metrics_that_the_mark_names_are_taken_whatever_the_test_asks_for(run: R
         def test_retrieval(raglift_evaluate):
             evaluation = raglift_evaluate(Search(), ks=(3,), metrics=["rr"])
             assert [str(metric) for metric in evaluation.scores.metrics] == ["rr@3", "ap@7", "context_tokens@2"]
-            assert evaluation.run.spec["candidates"] == 50
+            assert evaluation.run.spec["candidates"] == 10
     """
     run(code).assert_outcomes(passed=1)
 
@@ -62,7 +62,7 @@ def test_fewer_candidates_than_the_mark_looks_at_are_refused(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"recall@30": 0.6, "recall@10": 0.6})
         def test_retrieval(raglift_evaluate):
-            raglift_evaluate(Search(), candidates=CANDIDATES)
+            raglift_evaluate(Search(), depth="deep", candidates=CANDIDATES)
     """
     result = run(code.replace("CANDIDATES", "10"))
     result.assert_outcomes(failed=1)
