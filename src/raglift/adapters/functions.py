@@ -126,7 +126,7 @@ def retriever_stage(
     fixed = () if own or depth is not None else (f"{name} (it takes no k)",)
     kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
     retriever = kind(function, None if own or depth is None else depth.name, doc_key, keeps_all=own)
-    return RetrieveStage(retriever, f"function {name}", fixed, has_own_depth=own)
+    return RetrieveStage(retriever, f"function {name}", fixed, has_own_depth=own or depth is None)
 
 
 def reranker_stage(function: Callable[..., Any]) -> RerankStage:

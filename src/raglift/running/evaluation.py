@@ -209,7 +209,8 @@ class _Measurement:
         """
         candidates = self.depths.candidates
         k = min(self.depths.k, candidates)
-        if not _has_own_depth(own[0]) and (not added or k == candidates):  # there is one way to ask
+        one_way = not _has_own_depth(own[0]) and (not added or k == candidates)
+        if one_way or _has_own_depth(deep[0]):  # it would be asked alike
             return self._one_pass(named_stages([*deep, *added]), candidates, ())
         found = probe(
             own,
@@ -219,6 +220,7 @@ class _Measurement:
             candidates=candidates,
             policy=self.config.policy,
             provenance=self._provenance(),
+            is_timed=bool(self.config.latency),
         )
         note = found.note(own[-1].name, candidates)
         if not found.agrees:

@@ -34,7 +34,7 @@ def stage_infos(
             found = _read_in_part(stage, queries, traces)
         except Exception as error:  # noqa: BLE001 — rankings that are there are not lost because of a count
             notes.append(f"{stage.name}: whether it read its candidates whole is not known: {describe_error(error)}")
-        own = isinstance(stage, RetrieveStage) and stage.has_own_depth
+        own = isinstance(stage, RetrieveStage) and stage.has_own_depth and not stage.depth_fixed
         infos.append(
             StageInfo(
                 stage.name,
