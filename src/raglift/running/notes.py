@@ -173,6 +173,9 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     has_all = run.inventory is not None and most >= run.inventory.chunks
     if bounded and 0 < most < int(run.spec["candidates"]) and not has_all:
         cut[first.name] = most
+    asked = run.spec.get("k")  # of a system that takes the number of hits as an argument
+    if asked is not None and asked < max(run.spec.get("ks") or (asked,)) and not has_all:
+        cut[first.name] = min(most, asked)
     inherited: int | None = None
     for stage, pairs in zip(run.stages[1:], lengths[1:], strict=True):
         most = max((after for _, after in pairs), default=0)

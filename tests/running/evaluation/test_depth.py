@@ -58,6 +58,13 @@ def test_a_function_that_takes_k_is_asked_for_as_many_as_metrics_look_at_or_as_o
     assert {len(found) for found in texts(few)} == {5}
 
 
+def test_figures_deeper_than_the_k_that_was_asked_for_are_marked() -> None:
+    evaluation = rl.evaluate(search, DATA, ks=(3, 10), k=4)
+    assert evaluation.is_truncated("retrieve", "recall@10")
+    assert not evaluation.is_truncated("retrieve", "recall@3")
+    assert {metric.k for metric in rl.evaluate(search, DATA, k=4).scores.metrics} == {1, 3, 4}
+
+
 def test_a_k_with_a_default_is_the_functions_own() -> None:
     evaluation = rl.evaluate(search_four, DATA)
     assert texts(evaluation) == [search_four(question) for question in QUESTIONS]
