@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _Place = tuple[str | None, int | None, int | None]
 """A document's id and offsets in it, as far as they are known."""
+_LONGEST_TEXT = 10**15
+"""Characters; a start beyond is no offset in any text, and what would follow from it could not be saved."""
 _NAMES = ("doc_id", "document_id", "source", "file_name", "file_path", "filename", "path", "title")
 
 
@@ -65,7 +67,7 @@ class Provenance:
         page, as loaders that make a document of each page have it, becomes one in the whole document.
         """
         if not self.dataset.documents:
-            if chunk.start is not None and chunk.end is None:
+            if chunk.start is not None and 0 <= chunk.start < _LONGEST_TEXT and chunk.end is None:
                 return replace(chunk, end=chunk.start + len(chunk.text))
             return chunk
         # Only the location is kept: the same chunk may carry another score or another origin for each query and stage.
