@@ -318,7 +318,7 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
     if candidates is not None and config.depth == "deployed" and (reranker is None or reranker in ("none", [], ())):
         raise ConfigurationError(
             f"candidates: found {candidates!r} without a reranker, for a system that is asked as it is deployed; "
-            "expected a reranker that gets them, or depth='deep'"
+            "expected a reranker that gets them, or depth='deep' (--depth deep)"
         )
 
 
