@@ -38,7 +38,7 @@ class Probe:
     """What a few queries showed of a system that was asked both ways."""
 
     queries: int
-    """How many were asked."""
+    """How many were answered both ways, and so compared."""
     returned: int
     """The most hits that the deployed system returned."""
     deepest: int
@@ -49,7 +49,7 @@ class Probe:
     @property
     def agrees(self) -> bool:
         """Whether the first hits at the greater depth were those of the deployed system, for each query."""
-        return not self.example
+        return self.queries > 0 and not self.example
 
     @property
     def is_deeper(self) -> bool:
@@ -64,6 +64,8 @@ class Probe:
                 f"{name}: {asked}, the system does not begin with the hits that it returns as deployed: "
                 f"{self.example}; so figures at more hits than it returns would be of another system"
             )
+        if not self.queries:
+            return f"{name}: {asked}, no query tried was answered both ways: whether it ranks alike is not known"
         returns = f"returns {counted(self.returned, 'hit')} as deployed"
         return f"{name}: {returns}; {asked}, it began with the same for the {counted(self.queries, 'query')} tried"
 
@@ -97,13 +99,14 @@ def probe(
     with bypassed() if is_timed else nullcontext():
         own = run_stages(deployed, chosen, k, calm, provenance)
         more = run_stages(deep, chosen, candidates, calm, provenance)
-    returned, deepest, example = 0, 0, ""
+    compared, returned, deepest, example = 0, 0, 0, ""
     for query, left, right in zip(chosen, own, more, strict=True):
         if left.error is None and right.error is None:
+            compared += 1
             before, after = left.stages[-1].ranking, right.stages[-1].ranking
             returned, deepest = max(returned, len(before)), max(deepest, len(after))
             example = example or _difference(query, before.hits[:candidates], after)
-    return Probe(len(chosen), returned, deepest, example)
+    return Probe(compared, returned, deepest, example)
 
 
 def deployed_and_candidates(

@@ -149,6 +149,17 @@ def test_a_query_that_fails_in_either_pass_has_failed() -> None:
     assert "too deep" in errors[DATA.queries[0].id]
 
 
+def test_what_could_not_be_compared_is_not_taken_for_the_same() -> None:
+    def never_deep(query: str, k: int = 4) -> list[str]:
+        if k > 4:
+            raise ValueError("too deep")
+        return lines_of(query)[:k]
+
+    evaluation = rl.evaluate(never_deep, DATA, depth="deep", candidates=12, retries=0)
+    assert texts(evaluation) == [search_four(question) for question in QUESTIONS]
+    assert any("no query tried was answered both" in note for note in evaluation.notes)
+
+
 def test_latency_of_a_system_in_two_passes_is_that_of_what_is_tried() -> None:
     evaluation = rl.evaluate(search_by_depth, DATA, reranker=backwards, candidates=12, latency=3)
     assert evaluation.run.cost is not None
