@@ -188,15 +188,15 @@ _SHARED_STYLES = ("page.css", "explorer.css")
 _STYLES = ("review.css",)
 _SHARED_SCRIPTS = ("elements.js", "texts.js")
 _SCRIPTS = (
-    "talking.js",
-    "words.js",
+    "server.js",
+    "selection.js",
     "lines.js",
     "listing.js",
     "cards.js",
     "facts.js",
     "keys.js",
-    "deciding.js",
-    "telling.js",
+    "decisions.js",
+    "messages.js",
     "review.js",
 )
 _LAST = "scheme.js"

@@ -267,7 +267,7 @@ class Review {
   }
 }
 
-Object.assign(Review.prototype, DECIDING, TELLING);
+Object.assign(Review.prototype, DECISIONS, MESSAGES);
 
 ask("/api/overview").then((overview) => new Review(overview)).catch((error) => {
   const place = document.getElementById("message");

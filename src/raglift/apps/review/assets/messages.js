@@ -1,9 +1,9 @@
-// What the page tells: progress, what is saved, what other tabs did: methods of the review.
+// What the page reports: progress, what is saved, what other tabs did. Methods of the review.
 
 const POLL = 1500;
 const POLL_HIDDEN = 6000;
 
-const TELLING = {
+const MESSAGES = {
   tell(text) {
     const place = document.getElementById("message");
     if (place.textContent !== text) place.textContent = text;

@@ -1,6 +1,6 @@
 // What a person decides, on its way to the server and back: methods of the review.
 
-const DECIDING = {
+const DECISIONS = {
   grade(number, grade) {
     const shown = this.cards[number];
     if (!shown) return;
