@@ -9,9 +9,10 @@ import numpy as np
 
 from raglift.analysis.shared_queries import named
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.display import TRUNCATED
+from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import compute, mean_of, mean_title
 from raglift.metrics.judged_measures import Judged
+from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import FEW_QUERIES
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRow, EvaluationRecord
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.records.metric import Metric
+    from raglift.records.rankings import Run
 
 
 _LONGER = 1.5
@@ -31,6 +33,8 @@ _LONGER = 1.5
 _CHARACTERS_A_TOKEN = 4
 """Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "beginning only"
+_NAMED = 6
+"""As many metrics without a lift are named."""
 _UNEQUALLY = 0.05
 """From a difference in Judged@k of more than this on the reader is told, whether or not a test would show it: what it
 does to the other figures does not depend on that."""
@@ -57,7 +61,7 @@ def warnings_of(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
         *_lengths(systems, paired.metrics[0]),
-        *_cut_chunks(systems),
+        *_own_notes(systems),
         *_machines(systems),
     ]
 
@@ -73,6 +77,49 @@ def few_queries(n: int) -> list[str]:
 def read_in_part(evaluation: EvaluationRecord) -> list[str]:
     """Return the evaluation's own notes of what the embedding model or a reranker did not read to the end."""
     return [note for note in evaluation.notes if _READ_IN_PART in note]
+
+
+def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
+    """Say which hits of rerankers are not the candidates that they were given, and what has no lift for that.
+
+    Args:
+        run: what a system returned.
+        beyond: as `EvaluationRecord.beyond_candidates`.
+    """
+    notes = []
+    for stage in run.stages:
+        found = stage.changed_hits
+        if found is None:
+            continue
+        counts = (
+            (found.added, "were not among its candidates"),
+            (found.changed, "have another text, document or location than their candidate"),
+            (found.repeated, "repeat a candidate"),
+            (found.excerpts, "are parts of candidates"),
+        )
+        told = [f"{count:,} {what}" for count, what in counts if count]
+        where = f", for {counted(found.queries, 'query')}; the first: {found.example}" if found.example else ""
+        notes.append(f"{stage.name}: of {counted(found.of, 'hit')} returned, {_listed(told)}{where}")
+    if beyond:
+        named = [mean_title(as_metric(name)) for name in beyond]
+        which = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED:,} more metrics" * (len(named) > _NAMED))
+        notes.append(
+            f"no lift in {which}: hits that were not candidates raise {'them' if len(named) > 1 else 'it'} "
+            f"for {counted(max(beyond.values()), 'query')}; the figures after reranking are of the system as deployed"
+        )
+    return notes
+
+
+def new_evidence(evaluation: EvaluationRecord) -> list[str]:
+    """Return the evaluation's own notes of hits that were not candidates, where there are any."""
+    stages = evaluation.run.stages
+    if not any(stage.changed_hits is not None and stage.changed_hits.not_candidates for stage in stages):
+        return []
+    return changed_hits_notes(evaluation.run, evaluation.beyond_candidates)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[str]:
@@ -101,11 +148,11 @@ def _characters(evaluation: EvaluationRecord, k: int) -> float:
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def _cut_chunks(systems: Mapping[str, EvaluationRecord]) -> list[str]:
-    """Pass on notes of systems about what their models truncated, each distinct note once."""
+def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:
+    """Pass on what systems say of truncating models and of hits that were not candidates, each distinct note once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
-        for note in read_in_part(evaluation):
+        for note in (*read_in_part(evaluation), *new_evidence(evaluation)):
             by_note.setdefault(note, []).append(name)
     return [f"{named(names)}: {note}" for note, names in by_note.items()]
 

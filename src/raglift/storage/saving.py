@@ -122,6 +122,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
         "truncated": evaluation.truncated,
         "truncated_tokens": evaluation.truncated_tokens,
+        "beyond_candidates": evaluation.beyond_candidates,
         "notes": evaluation.notes,
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
@@ -173,8 +174,9 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
 def _stage_line(stage: StageInfo) -> dict[str, Any]:
     """Leave out what is not known, so that a raglift that does not know of it reads the run."""
     line = asdict(stage)
-    if stage.read_in_part is None:
-        del line["read_in_part"]
+    for name in ("read_in_part", "changed_hits"):
+        if line[name] is None:
+            del line[name]
     return line
 
 
