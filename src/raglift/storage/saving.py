@@ -122,11 +122,12 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
         "truncated": evaluation.truncated,
         "truncated_tokens": evaluation.truncated_tokens,
-        "beyond_candidates": evaluation.beyond_candidates,
         "notes": evaluation.notes,
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
     }
+    if evaluation.beyond_candidates:
+        head["beyond_candidates"] = evaluation.beyond_candidates
     if own := describe_own(evaluation.scores.metrics):
         head["own_metrics"] = own
     write_json(folder / RUN, head)
