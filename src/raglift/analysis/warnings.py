@@ -102,10 +102,11 @@ def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
         notes.append(f"{stage.name}: of {counted(found.of, 'hit')} returned, {_listed(told)}{where}")
     if beyond:
         named = [mean_title(as_metric(name)) for name in beyond]
-        which = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED:,} more metrics" * (len(named) > _NAMED))
+        more = f" and {counted(len(named) - _NAMED, 'more metric')}" if len(named) > _NAMED else ""
+        it = "them" if len(named) > 1 else "it"
         notes.append(
-            f"no lift in {which}: hits that were not candidates raise {'them' if len(named) > 1 else 'it'} "
-            f"for {counted(max(beyond.values()), 'query')}; the figures after reranking are of the system as deployed"
+            f"no lift in {', '.join(named[:_NAMED])}{more}: hits that were not candidates raise {it} for "
+            f"{counted(max(beyond.values()), 'query')}; the figures after reranking are of the system as deployed"
         )
     return notes
 
