@@ -6,6 +6,7 @@ Each test is an input that gave a plausible figure without a word. A further one
 from __future__ import annotations
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -122,8 +123,8 @@ def test_the_command_line_says_it_as_a_table_as_json_and_as_trec_eval_does(files
     run, qrels = map(str, files(OTHER_IDS))
 
     def output(*more: str) -> tuple[str, str]:
-        with monkeypatch.context() as patched, warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
-            patched.setattr("sys.argv", ["raglift", "score", "--run", run, "--qrels", qrels, *more])
+        monkeypatch.setattr("sys.argv", ["raglift", "score", "--run", run, "--qrels", qrels, *more])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
             cli.main()
         assert ended.value.code in (0, None)
         told = capsys.readouterr()
@@ -140,7 +141,7 @@ def test_rankings_and_labels_without_a_common_query_are_refused():
 
 
 def test_rankings_of_no_query_at_all_are_refused():
-    with pytest.raises(ConfigurationError, match="found rankings of no query"):
+    with pytest.raises(ConfigurationError, match="rankings of no query"):
         rl.score_rankings({}, {"q1": ["d1"]})
 
 
@@ -150,7 +151,7 @@ def test_rankings_of_no_query_at_all_are_refused():
 def test_a_rank_column_that_contradicts_the_scores_is_noted(files):
     run, qrels = files("q1 Q0 d1 1 0.1 t\nq1 Q0 d2 2 0.9 t\nq2 Q0 d3 1 0.5 t\nq2 Q0 d4 2 0.4 t\n")
     assert list(read_run(run)["q1"]) == ["d2", "d1"]
-    expected = "for 1 of 2 queries the rank column contradicts the scores, as for 'q1'; the scores count, more first"
+    expected = 'for 1 of 2 queries the rank column contradicts the scores, as for "q1"; the scores count, more first'
     assert expected in str(score_files(run, qrels))
     with pytest.warns(UserWarning, match="the rank column contradicts the scores"):
         trec_eval_lines(run, qrels, ["map"])
@@ -247,7 +248,7 @@ def test_chunk_sizes_compared_by_containment_come_with_a_warning():
     by_containment = rl.compare({"long": measured(LONG), "short": measured(SHORT)})
     told = [warning for warning in by_containment.warnings if "match='coverage'" in warning]
     assert len(told) == 1
-    assert "hits are 70 characters long in long and 17 in short" in told[0]
+    assert "hits are 72 characters long in long and 17 in short" in told[0]
     by_coverage = rl.compare({"long": measured(LONG, match="coverage"), "short": measured(SHORT, match="coverage")})
     assert not any("match='coverage'" in warning for warning in by_coverage.warnings)
     alike = rl.compare({"one": measured(SHORT), "other": measured(SHORT[::-1])})
@@ -257,7 +258,7 @@ def test_chunk_sizes_compared_by_containment_come_with_a_warning():
 def mean_against_count() -> rl.Comparison:
     """Return a comparison in which one system is better on average and worse for more queries."""
     dataset = rl.Dataset.from_dict({f"question {number}": [TEXTS[0]] for number in range(40)})
-    others = [text for text in TEXTS[1:]] * 7
+    others = list(TEXTS[1:]) * 7
 
     def system(ranks: list[int]) -> rl.Evaluation:
         found = {f"question {n}": [*others[: rank - 1], TEXTS[0]] for n, rank in enumerate(ranks)}
@@ -278,7 +279,7 @@ def test_a_system_that_is_better_on_average_and_worse_for_more_queries_is_said_t
 def test_the_exploratory_table_says_which_column_holds_means_and_which_differences():
     pair = rl.compare({"one": measured(SHORT), "two": measured(SHORT[::-1])})
     (title,) = [line for line in str(pair).splitlines() if line.startswith("metric")]
-    assert title.split("  ")[-2:] == ["one (mean)", "Δ two"]
+    assert re.split(" {2,}", title) == ["metric", "one (mean)", "Δ two"]
     assert "one (mean)" in pair.to_markdown()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.shared_queries import named
-from raglift.analysis.upper_bound import match_tables_of
+from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import compute, mean_of, mean_title
 from raglift.metrics.judged_measures import Judged
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.comparison import Paired
-    from raglift.analysis.records import ComparisonRow, EvaluationRecord
+    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _LONGER = 1.5
 """From how many times the characters on the reader is told."""
+_OTHER_SIZE = 1.2
+"""From how many times the characters on chunks are of another size, by which containment matches more or less."""
 _CHARACTERS_A_TOKEN = 4
 """Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "beginning only"
@@ -60,6 +62,7 @@ def warnings_of(
         *_differing(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
+        *_containment(systems),
         *_lengths(systems, paired.metrics[0]),
         *_own_notes(systems),
         *_machines(systems),
@@ -142,8 +145,47 @@ def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[st
     ]
 
 
-def _characters(evaluation: EvaluationRecord, k: int) -> float:
-    """Return how long the first k hits of the last stage are, on average."""
+def _containment(systems: Mapping[str, EvaluationRecord]) -> list[str]:
+    """Warn of chunk sizes compared by containment, under which the size alone decides what can match."""
+    first = next(iter(systems.values()))
+    texts = any(passage.text for query in first.dataset for fact in query.facts for passage in fact.passages)
+    if rule_of(first).mode != "containment" or not texts:
+        return []
+    found = {name: _characters(evaluation, None) for name, evaluation in systems.items()}
+    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    if not 0 < found[shortest] * _OTHER_SIZE < found[longest]:
+        return []
+    return [
+        (
+            f"chunk sizes are compared by containment: hits are {found[longest]:,.0f} characters long in {longest} and "
+            f"{found[shortest]:,.0f} in {shortest}, on average, and a passage that is cut by the border of two chunks "
+            "matches neither, so longer chunks match more; match='coverage' is fair across sizes: "
+            "rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
+        )
+    ]
+
+
+def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
+    """Say so where the mean and the number of queries won point in opposite directions, of a significant difference.
+
+    Args:
+        row: of the primary metric.
+        name: what the row is of.
+        other: what it is compared with.
+    """
+    found = row.difference
+    if found is None or row.verdict not in ("better", "worse"):
+        return []
+    more, fewer = (found.wins, found.losses) if row.verdict == "better" else (found.losses, found.wins)
+    if more >= fewer:
+        return []
+    mean, often, seldom = ("higher", "loses", "wins") if row.verdict == "better" else ("lower", "wins", "loses")
+    told = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
+    return [f"{told}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
+
+
+def _characters(evaluation: EvaluationRecord, k: int | None) -> float:
+    """Return how long the first k hits of the last stage are, on average; None for all hits."""
     last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
     lengths = [len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]]
     return sum(lengths) / len(lengths) if lengths else 0.0

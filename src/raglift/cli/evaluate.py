@@ -19,6 +19,7 @@ from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunErr
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth, split_metrics
 from raglift.running.evaluation import evaluate
+from raglift.running.execution import most_queries_failed
 from raglift.running.options import Options
 from raglift.running.systems import LocalSystem, build_retriever, load_system
 
@@ -90,6 +91,8 @@ def run(request: Request) -> None:
         if error.evaluation is None:
             raise
         evaluation, failure = error.evaluation, error
+    else:
+        failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
     show = partial(print_result, evaluation, json=request.as_json)
