@@ -23,8 +23,8 @@
         ├── QueryTimeout        a query took longer than its timeout
         └── ServiceFailed       an HTTP service gave no usable answer to a query
 
-A message says where, what was found, what was expected, and what to do. `DocumentWarning` is no exception but a
-warning: documents were read, and something beside them was not.
+A message says where, what was found, what was expected, and what to do. `DocumentWarning` and `RankingWarning` are no
+exceptions but warnings: documents were read, and something beside them was not; rankings were scored, and look odd.
 """
 
 from __future__ import annotations
@@ -87,6 +87,14 @@ def _listed(title: str, faults: list[Fault], outcome: str, shown: int) -> str:
 
 class DocumentWarning(UserWarning):
     """Some of what documents were to be read from was not read: files of a folder, or pages without text."""
+
+
+class RankingWarning(UserWarning):
+    """Figures of rankings may not mean what they seem to: no labelled id is in them, or ranks contradict scores."""
+
+
+OWN_WARNINGS = (DocumentWarning, RankingWarning)
+"""The warnings that the command line shows in one line each."""
 
 
 class CorpusError(RagliftError):

@@ -7,7 +7,8 @@ import math
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from numbers import Real
+from itertools import pairwise
+from numbers import Integral, Real
 from typing import Any, cast
 
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
@@ -22,6 +23,8 @@ from raglift.records.rankings import Hit, Ranking
 _DEPTH_NAMES = ("k", "top_k", "n", "limit")
 _RETRIEVE_METHODS = ("retrieve", "retrieve_one", "aretrieve_one")
 _RERANK_METHODS = ("rerank", "rerank_one", "arerank_one")
+_ENOUGH_TO_TELL = 3
+"""From as many numbers on, 0, 1, 2, … in any order are more likely indices than counts."""
 
 
 class PlainAdapter(Adapter):
@@ -132,10 +135,11 @@ def retriever_stage(
 def reranker_stage(function: Callable[..., Any]) -> RerankStage:
     """Adapt a function of a query and a list of texts, sync or async.
 
-    It returns one score a text; or (index, score) pairs, best first; or the texts themselves in a new order.
+    It returns one score a text; or (index, score) pairs, best first; or the texts themselves in a new order. What can
+    be read in two ways is refused: pairs whose scores rise, a set, and integers that are the indices of the texts.
     """
-    kind = _AsyncFunctionReranker if _is_async(function) else _FunctionReranker
-    return RerankStage(kind(function), f"function {_name_of(function)}")
+    reranker = (_AsyncFunctionReranker if _is_async(function) else _FunctionReranker)(function)
+    return RerankStage(reranker, f"function {_name_of(function)}", doubt=reranker.doubt)
 
 
 def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None]:
@@ -206,31 +210,55 @@ class _AsyncFunctionRetriever:
         return self._inner._ranking(results, k)  # noqa: SLF001
 
 
-class _FunctionReranker:
+class _AnyFunctionReranker:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+        self._looked_like_indices = 0
+        self._looked_like_scores = False
 
+    def doubt(self) -> str | None:
+        """Return why the scores of all queries so far are more likely indices; None if they are not.
+
+        Counts can by chance be the indices of one query's texts; of the same function, those of others are not.
+        """
+        if self._looked_like_scores or not self._looked_like_indices:
+            return None
+        return (
+            f"{_name_of(self._function)} returned the numbers 0 to {self._looked_like_indices - 1} for each query that "
+            "had so many texts, each once: if these are indices, best first, return the texts in that order, or "
+            "(index, score) pairs; if they are scores, return floats"
+        )
+
+    def _read(self, ranking: Ranking, result: Any) -> Ranking:
+        if hasattr(result, "tolist"):  # arrays, tensors
+            result = result.tolist()
+        if isinstance(result, Sequence) and len(result) == len(ranking) >= _ENOUGH_TO_TELL:
+            if _are_indices(result):
+                self._looked_like_indices = len(result)
+            else:
+                self._looked_like_scores = True
+        return _reordered(self._function, ranking, result)
+
+
+class _FunctionReranker(_AnyFunctionReranker):
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
-        return _reordered(self._function, ranking, self._function(query, [hit.chunk.text for hit in ranking]))
+        return self._read(ranking, self._function(query, [hit.chunk.text for hit in ranking]))
 
 
-class _AsyncFunctionReranker:
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
+class _AsyncFunctionReranker(_AnyFunctionReranker):
     async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
-        return _reordered(self._function, ranking, await self._function(query, [hit.chunk.text for hit in ranking]))
+        return self._read(ranking, await self._function(query, [hit.chunk.text for hit in ranking]))
 
 
 def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
     """Read what a reranking function returned."""
     _refuse_coroutine(function, result)
-    if hasattr(result, "tolist"):  # arrays, tensors
-        result = result.tolist()
+    if isinstance(result, (set, frozenset)):
+        raise _not_reordered(function, f"a {type(result).__name__}, which has no order")
     if not isinstance(result, Iterable) or isinstance(result, (str, bytes, Mapping)):
         raise _not_reordered(function, type(result).__name__)
     items = list(result)
@@ -240,6 +268,13 @@ def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> R
     if all(_is_indexed_score(item, len(ranking)) for item in items):
         if len({int(index) for index, _ in items}) < len(items):
             raise _not_reordered(function, "an index twice")
+        scores = [float(score) for _, score in items]
+        if any(later > score for score, later in pairwise(scores)):
+            raise _not_reordered(
+                function,
+                "pairs with scores that rise",
+                "best first, or one score a text: sorted(pairs, key=lambda pair: -pair[1]) if more is better",
+            )
         return Ranking.of((ranking[int(index)].chunk, float(score)) for index, score in items)
     if all(isinstance(item, str) for item in items):
         return _by_text(function, ranking, items)
@@ -247,11 +282,12 @@ def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> R
     raise _not_reordered(function, f"{len(items)} items for {len(ranking)} texts, as {strange!r:.60}")
 
 
-def _not_reordered(function: Callable[..., Any], found: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{_name_of(function)} returned {found}; "
-        "expected one score a text, (index, score) pairs, or the texts reordered"
-    )
+def _not_reordered(
+    function: Callable[..., Any],
+    found: str,
+    expected: str = "one score a text, (index, score) pairs, or the texts reordered",
+) -> ConfigurationError:
+    return ConfigurationError(f"{_name_of(function)} returned {found}; expected {expected}")
 
 
 def _by_text(function: Callable[..., Any], ranking: Ranking, texts: Sequence[str]) -> Ranking:
@@ -264,6 +300,12 @@ def _by_text(function: Callable[..., Any], ranking: Ranking, texts: Sequence[str
             raise ConfigurationError(f"{_name_of(function)} returned a text that it was not given: {text[:60]!r}")
         chunks.append(waiting[text].pop())
     return Ranking.of((chunk, None) for chunk in chunks)
+
+
+def _are_indices(items: Sequence[Any]) -> bool:
+    """Whether numbers are all of 0, 1, 2, …, each once, as integers."""
+    are_integers = all(isinstance(item, Integral) and not isinstance(item, bool) for item in items)
+    return are_integers and sorted(map(int, items)) == list(range(len(items)))
 
 
 def _is_number(value: Any) -> bool:

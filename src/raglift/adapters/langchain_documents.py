@@ -146,21 +146,15 @@ class Candidates:
         - A candidate whose text was changed keeps id and document, and has offsets only where the new text is in the
           old one, once; if the compressor made several pieces of it, the further ones get ids of their own.
         - Anything else is a new chunk.
-
-        The same piece of a candidate is kept once.
         """
         placed = self._placed(outputs)
         claimed = {place for place, document in placed if place is not None and self._intact(place, document)}
-        seen: set[tuple[int, str]] = set()
         scored = []
         scores = _new_scores(outputs, [{} if place is None else self._before[place] for place, _ in placed])
         for (place, document), score in zip(placed, scores, strict=True):
             if place is None:
                 scored.append((chunk_of(_unmarked(document), self._doc_key), score))
                 continue
-            if (place, document.page_content) in seen:
-                continue
-            seen.add((place, document.page_content))
             first = place not in claimed
             claimed.add(place)
             scored.append((self._chunk(place, document, first=first), score))

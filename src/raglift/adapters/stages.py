@@ -10,6 +10,8 @@ from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
     from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
     from raglift.records.documents import Chunk
@@ -48,6 +50,8 @@ class RerankStage:
     """The parts whose top_n could not be raised to the number of candidates."""
     name: str = "rerank"
     """The stage's name; made unique by the caller."""
+    doubt: Callable[[], str | None] | None = None
+    """Returns why what came back so far was most likely meant otherwise than it was read; None if it was not."""
 
 
 Stage = RetrieveStage | RerankStage

@@ -20,7 +20,7 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
-from raglift.analysis.warnings import warnings_of
+from raglift.analysis.warnings import warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -265,7 +265,11 @@ def compare_systems(
         method=replace(method, text=text),
         held_out=held,
         warnings=tuple(warnings_of(systems, shared, paired, rows, held_out=hold_out)),
-        notes=(*shared.notes, *_not_in_common(systems, metrics)),
+        notes=(
+            *shared.notes,
+            *_not_in_common(systems, metrics),
+            *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, TagSlicesRecord
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.analysis.warnings import few_queries, read_in_part
+from raglift.analysis.warnings import few_queries, new_evidence, read_in_part, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
@@ -81,15 +81,16 @@ def reranker_lift(
         _lifted(evaluation, metric, difference, method) for metric, difference in zip(metrics, described, strict=True)
     )
     text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")
+    decided = _decided(rows[0], lifts[:, 0], method)
     up, down = _moved(evaluation, decides, lifts[:, 0], most)
     return LiftRecord(
         evaluation,
         decides,
-        (_decided(rows[0], lifts[:, 0], method), *rows[1:]),
+        (decided, *rows[1:]),
         up,
         down,
         replace(method, text=text),
-        tuple(_warnings(evaluation, rows[0])),
+        tuple(_warnings(evaluation, decided)),
     )
 
 
@@ -108,7 +109,8 @@ def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDiff
         after_interval=interval_of(metric, after, method.confidence),
         n=int(np.count_nonzero(~np.isnan(after))),
         difference=within_reach(metric, difference) if is_fair else None,
-        truncated=not is_fair,
+        truncated=any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages) and not is_fair,
+        beyond_candidates=evaluation.beyond_candidates.get(str(metric), 0),
     )
 
 
@@ -129,7 +131,8 @@ def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
         for stage in cut
         if row.truncated
     ]
-    return [*few_queries(row.n), *unfair, *read_in_part(evaluation)]
+    opposed = wins_against_means(row, evaluation.after, evaluation.before)
+    return [*few_queries(row.n), *unfair, *opposed, *new_evidence(evaluation), *read_in_part(evaluation)]
 
 
 def _hits(count: int) -> str:

@@ -49,6 +49,10 @@ class EvaluationRecord:
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
     """For each truncated stage: the tokens that each of its cut rankings holds at least, where budgets were scored."""
+    beyond_candidates: Mapping[str, int] = field(default_factory=dict)
+    """For each metric that is higher after the last stage than the candidates' own texts make it: for how many queries.
+    Such a metric has no lift, since what raises it was not retrieved; not known of runs saved before this was looked
+    at."""
 
     @property
     def label_sources(self) -> LabelSources:
@@ -78,6 +82,10 @@ class EvaluationRecord:
             return metric.budget.most > self.truncated_tokens.get(stage, 0)
         return limit is not None and (metric.k is None or metric.k > limit)
 
+    def is_beyond_candidates(self, stage: str, metric: Metric | str) -> bool:
+        """Whether hits that were not among the candidates raise a metric after a stage, which is known of the last."""
+        return stage == self.after and str(as_metric(metric)) in self.beyond_candidates
+
     def lift(self, metric: Metric | str) -> NDArray[np.float64]:
         """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
 
@@ -85,6 +93,7 @@ class EvaluationRecord:
         deployed, or a reranker that did whatever it was given, has no fair pair at that k, and neither has a system of
         one stage. At a token budget the
         reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
+        And there is none where hits that were not among the candidates raise the metric (`beyond_candidates`).
         """
         metric = as_metric(metric)
         before = self.scores.of(self.before, metric)
@@ -97,7 +106,7 @@ class EvaluationRecord:
         One whose mean is geometric has none: the difference of two such means is not a mean of differences.
         """
         metric = as_metric(metric)
-        if not has_differences(metric):
+        if not has_differences(metric) or str(metric) in self.beyond_candidates:
             return False
         first = self.run.stages[0]
         stages = self.scores.stages[0 if metric.budget is not None or first.has_own_depth else 1 :]
@@ -322,6 +331,8 @@ class LiftRow:
     """Whether the metric is not the primary one: a hint to look, and no finding."""
     truncated: bool = False
     """Whether the metric looks deeper than the reranker returned: then there is no fair pair."""
+    beyond_candidates: int = 0
+    """For how many queries hits that were not among the candidates raise the metric: if any, there is no fair pair."""
 
 
 @dataclass(frozen=True)

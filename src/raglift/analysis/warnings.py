@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.shared_queries import named
-from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.display import TRUNCATED
+from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import compute, mean_of, mean_title
 from raglift.metrics.judged_measures import Judged
+from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import FEW_QUERIES
 
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.comparison import Paired
-    from raglift.analysis.records import ComparisonRow, EvaluationRecord
+    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.records.metric import Metric
+    from raglift.records.rankings import Run
 
 
 _LONGER = 1.5
 """From how many times the characters on the reader is told."""
+_OTHER_SIZE = 1.2
+"""From how many times the characters on chunks are of another size, by which containment matches more or less."""
 _CHARACTERS_A_TOKEN = 4
 """Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "beginning only"
+_NAMED = 6
+"""As many metrics without a lift are named."""
 _UNEQUALLY = 0.05
 """From a difference in Judged@k of more than this on the reader is told, whether or not a test would show it: what it
 does to the other figures does not depend on that."""
@@ -56,8 +62,9 @@ def warnings_of(
         *_differing(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
+        *_containment(systems),
         *_lengths(systems, paired.metrics[0]),
-        *_cut_chunks(systems),
+        *_own_notes(systems),
         *_machines(systems),
     ]
 
@@ -73,6 +80,50 @@ def few_queries(n: int) -> list[str]:
 def read_in_part(evaluation: EvaluationRecord) -> list[str]:
     """Return the evaluation's own notes of what the embedding model or a reranker did not read to the end."""
     return [note for note in evaluation.notes if _READ_IN_PART in note]
+
+
+def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
+    """Say which hits of rerankers are not the candidates that they were given, and what has no lift for that.
+
+    Args:
+        run: what a system returned.
+        beyond: as `EvaluationRecord.beyond_candidates`.
+    """
+    notes = []
+    for stage in run.stages:
+        found = stage.changed_hits
+        if found is None:
+            continue
+        counts = (
+            (found.added, "were not among its candidates"),
+            (found.changed, "have another text, document or location than their candidate"),
+            (found.repeated, "repeat a candidate"),
+            (found.excerpts, "are parts of candidates"),
+        )
+        told = [f"{count:,} {what}" for count, what in counts if count]
+        where = f", for {counted(found.queries, 'query')}; the first: {found.example}" if found.example else ""
+        notes.append(f"{stage.name}: of {counted(found.of, 'hit')} returned, {_listed(told)}{where}")
+    if beyond:
+        named = [mean_title(as_metric(name)) for name in beyond]
+        more = f" and {counted(len(named) - _NAMED, 'more metric')}" if len(named) > _NAMED else ""
+        it = "them" if len(named) > 1 else "it"
+        notes.append(
+            f"no lift in {', '.join(named[:_NAMED])}{more}: hits that were not candidates raise {it} for "
+            f"{counted(max(beyond.values()), 'query')}; the figures after reranking are of the system as deployed"
+        )
+    return notes
+
+
+def new_evidence(evaluation: EvaluationRecord) -> list[str]:
+    """Return the evaluation's own notes of hits that were not candidates, where there are any."""
+    stages = evaluation.run.stages
+    if not any(stage.changed_hits is not None and stage.changed_hits.not_candidates for stage in stages):
+        return []
+    return changed_hits_notes(evaluation.run, evaluation.beyond_candidates)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[str]:
@@ -94,18 +145,57 @@ def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[st
     ]
 
 
-def _characters(evaluation: EvaluationRecord, k: int) -> float:
-    """Return how long the first k hits of the last stage are, on average."""
+def _containment(systems: Mapping[str, EvaluationRecord]) -> list[str]:
+    """Warn of chunk sizes compared by containment, under which the size alone decides what can match."""
+    first = next(iter(systems.values()))
+    texts = any(passage.text for query in first.dataset for fact in query.facts for passage in fact.passages)
+    if rule_of(first).mode != "containment" or not texts:
+        return []
+    found = {name: _characters(evaluation, None) for name, evaluation in systems.items()}
+    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    if not 0 < found[shortest] * _OTHER_SIZE < found[longest]:
+        return []
+    return [
+        (
+            f"chunk sizes are compared by containment: hits are {found[longest]:,.0f} characters long in {longest} and "
+            f"{found[shortest]:,.0f} in {shortest}, on average, and a passage that is cut by the border of two chunks "
+            "matches neither, so longer chunks match more; match='coverage' is fair across sizes: "
+            "rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
+        )
+    ]
+
+
+def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
+    """Say so where the mean and the number of queries won point in opposite directions, of a significant difference.
+
+    Args:
+        row: of the primary metric.
+        name: what the row is of.
+        other: what it is compared with.
+    """
+    found = row.difference
+    if found is None or row.verdict not in ("better", "worse"):
+        return []
+    more, fewer = (found.wins, found.losses) if row.verdict == "better" else (found.losses, found.wins)
+    if more >= fewer:
+        return []
+    mean, often, seldom = ("higher", "loses", "wins") if row.verdict == "better" else ("lower", "wins", "loses")
+    told = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
+    return [f"{told}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
+
+
+def _characters(evaluation: EvaluationRecord, k: int | None) -> float:
+    """Return how long the first k hits of the last stage are, on average; None for all hits."""
     last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
     lengths = [len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]]
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def _cut_chunks(systems: Mapping[str, EvaluationRecord]) -> list[str]:
-    """Pass on notes of systems about what their models truncated, each distinct note once."""
+def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:
+    """Pass on what systems say of truncating models and of hits that were not candidates, each distinct note once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
-        for note in read_in_part(evaluation):
+        for note in (*read_in_part(evaluation), *new_evidence(evaluation)):
             by_note.setdefault(note, []).append(name)
     return [f"{named(names)}: {note}" for note, names in by_note.items()]
 

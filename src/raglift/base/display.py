@@ -22,6 +22,8 @@ UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 """What could move a terminal's cursor, change its colours or reorder a line, or has no UTF-8; never a line end."""
 TRUNCATED = "†"
 """Marks a value whose depth is greater than the ranking is long: there is no fair pair."""
+BEYOND = "§"
+"""Marks a value after reranking that hits raise which were not among the candidates: there is no fair pair."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A half of a pair of UTF-16 on its own, which has no UTF-8."""
 

@@ -24,10 +24,9 @@ def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
     from raglift.base.display import printable
     from raglift.cli.app import app
-    from raglift.errors import DocumentWarning, RagliftError
+    from raglift.errors import RagliftError
 
-    warnings.simplefilter("always", DocumentWarning)
-    warnings.showwarning = partial(_show_warning, warnings.showwarning)
+    _show_own_warnings()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
@@ -54,12 +53,20 @@ def main() -> None:
         _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
 
 
-def _show_warning(show: Callable[..., object], message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """Show a warning about documents as one line, without the place in the code; any other as Python does."""
-    from raglift.base.display import printable
-    from raglift.errors import DocumentWarning
+def _show_own_warnings() -> None:
+    from raglift.errors import OWN_WARNINGS
 
-    if issubclass(category, DocumentWarning) and sys.stderr is not None:
+    for category in OWN_WARNINGS:
+        warnings.simplefilter("always", category)
+    warnings.showwarning = partial(_show_warning, warnings.showwarning)
+
+
+def _show_warning(show: Callable[..., object], message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Show a warning of raglift's own as one line, without the place in the code; any other as Python does."""
+    from raglift.base.display import printable
+    from raglift.errors import OWN_WARNINGS
+
+    if issubclass(category, OWN_WARNINGS) and sys.stderr is not None:
         sys.stderr.write(f"raglift: warning: {printable(str(message))}\n")
     else:
         show(message, category, *where)

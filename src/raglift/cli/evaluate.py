@@ -19,6 +19,7 @@ from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunErr
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth, split_metrics
 from raglift.running.evaluation import evaluate
+from raglift.running.execution import most_queries_failed
 from raglift.running.options import Options
 from raglift.running.systems import LocalSystem, build_retriever, load_system
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from raglift.components.models import Dtype
     from raglift.matching.rule import MatchRule
     from raglift.records.metric import Tokens
+    from raglift.records.rankings import StageInfo
     from raglift.results.evaluation import Evaluation
 
 
@@ -89,6 +91,8 @@ def run(request: Request) -> None:
         if error.evaluation is None:
             raise
         evaluation, failure = error.evaluation, error
+    else:
+        failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
     show = partial(print_result, evaluation, json=request.as_json)
@@ -188,7 +192,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "dataset": evaluation.dataset.name,
         "queries": len(evaluation.dataset),
         **labels_json(evaluation.label_sources),
-        "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
+        "stages": [_stage_as_json(stage) for stage in evaluation.run.stages],
         "spec": dict(evaluation.run.spec),
         "metrics": records(evaluation.to_frame()),
         "failure_analysis": _failure_analysis_as_json(evaluation),
@@ -197,6 +201,11 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "cost": None if evaluation.run.cost is None else asdict(evaluation.run.cost),
         "notes": list(evaluation.notes),
     }
+
+
+def _stage_as_json(stage: StageInfo) -> dict[str, Any]:
+    changed = {} if stage.changed_hits is None else {"changed_hits": asdict(stage.changed_hits)}
+    return {"name": stage.name, "system": stage.system, **changed}
 
 
 def _failure_analysis_as_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -126,6 +126,7 @@ def _run_as_json(run: RunScores, scores: FileScores, request: Request) -> dict[s
         "queries_without_ranking": run.scores.empty,
         "queries_left_out": run.left_out,
         "rankings_without_labels": run.scores.unlabelled,
+        "notes": list(run.notes),
     }
     if request.per_query:
         found["queries"] = {

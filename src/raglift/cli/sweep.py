@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.sweep.result import SweepResult
 
 
-_FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n")
+_FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates")
 _SOME_FAILED = 1
 
 
@@ -140,6 +140,7 @@ def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
                 **entry.cell.to_dict(),
                 "read_in_part": entry.read_in_part,
                 "candidates_read_in_part": entry.candidates_read_in_part,
+                "not_candidates": entry.not_candidates,
                 "error": entry.error,
                 "metrics": [
                     {name: _plain(name, row[name]) for name in _FIGURES}

@@ -69,6 +69,7 @@ def _together(evaluation: Evaluation, rescored: Evaluation) -> Evaluation:
         notes=tuple(dict.fromkeys((*evaluation.notes, *rescored.notes))),
         match_table=rescored.match_table,
         truncated_tokens=rescored.truncated_tokens or evaluation.truncated_tokens,
+        beyond_candidates={**rescored.beyond_candidates, **evaluation.beyond_candidates},
     )
 
 

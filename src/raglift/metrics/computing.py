@@ -209,6 +209,8 @@ class RankingScores:
     """Queries with labels whose ranking is missing or empty; they count 0."""
     unlabelled: int
     """Rankings of queries without a relevant id: they are left out."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the figures must know: that the rankings have none of the labelled ids."""
 
     def of(self, metric: Metric | str) -> NDArray[np.float64]:
         """Return one metric's values, one a query; NaN if the query is left out.
@@ -253,6 +255,7 @@ class RankingScores:
             lines.append(f"queries with labels whose ranking is missing or empty: {self.empty:,}")
         if self.unlabelled:
             lines.append(f"rankings of queries without labels, which are left out: {self.unlabelled:,}")
+        lines += [f"! {note}" for note in self.notes]
         return "\n".join(lines)
 
 
@@ -280,10 +283,17 @@ def score_rankings(
     Raises:
         DatasetError: an id that is not a text, a grade that is not an integer, no list where a ranking is wanted;
             every fault is listed.
-        ConfigurationError: an unknown metric or profile, or a metric that ids are not enough for.
+        ConfigurationError: an unknown metric or profile, a metric that ids are not enough for, or rankings and labels
+            that have no query in common.
     """
     chosen = _metrics_of_ids(metrics)
     judged = match_ids(rankings, relevant)
+    if relevant and rankings.keys().isdisjoint(relevant):
+        found = f"queries as {next(iter(rankings))!r}" if rankings else "no query"
+        raise ConfigurationError(
+            f"score_rankings: found no query in common: rankings of {found}, labels of queries as "
+            f"{next(iter(relevant))!r}; expected the same ids on both sides"
+        )
     require_irrelevant(chosen, says_irrelevant=bool(judged.judged_irrelevant.any()))
     labelled = np.bincount(judged.facts.query, minlength=judged.queries) > 0
     missing = np.array([query not in rankings for query in relevant], dtype=bool)
@@ -299,7 +309,33 @@ def score_rankings(
         values=values,
         empty=int(np.count_nonzero(labelled & (judged.hits == 0))),
         unlabelled=len(rankings.keys() - scored),
+        notes=tuple(no_labelled_id(rankings, relevant, judged)),
     )
+
+
+def no_labelled_id(
+    rankings: Mapping[str, Sequence[str]],
+    relevant: Mapping[str, Mapping[str, int] | Iterable[str]],
+    judged: MatchTable | None = None,
+) -> list[str]:
+    """Say so where no id of any ranking is among its query's labels: most likely they name documents otherwise.
+
+    Args:
+        rankings: for each query id, the ids that came back.
+        relevant: for each query id, the labelled ids.
+        judged: what matched, where that is known already.
+    """
+    if judged is not None and (len(judged.matches.query) or len(judged.irrelevant.query)):
+        return []
+    both = [query for query in relevant if query in rankings]
+    if judged is None and any(not set(rankings[query]).isdisjoint(relevant[query]) for query in both):
+        return []
+    ours = next((id_ for query in both for id_ in rankings[query]), None)
+    theirs = next((id_ for query in both for id_ in relevant[query]), None)
+    if ours is None or theirs is None:
+        return []
+    told = f"no id of the rankings, as {ours!r}, is among the labels, as {theirs!r}, of any query"
+    return [f"{told}: expected ids that name the same documents alike, unless nothing was found"]
 
 
 def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:

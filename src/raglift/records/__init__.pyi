@@ -12,6 +12,7 @@ from .labels import Passage as Passage
 from .labels import Query as Query
 from .metric import Metric as Metric
 from .metric import Tokens as Tokens
+from .rankings import ChangedHits as ChangedHits
 from .rankings import Cost as Cost
 from .rankings import Hit as Hit
 from .rankings import IndexCost as IndexCost

@@ -95,6 +95,31 @@ class ReadInPart:
 
 
 @dataclass(frozen=True)
+class ChangedHits:
+    """How many of the hits of a reranker are not the candidates that it was given."""
+
+    of: int
+    """How many hits it returned."""
+    added: int = 0
+    """Hits that were not among its candidates."""
+    changed: int = 0
+    """Candidates whose text has something that it did not have before, or that name another document or location."""
+    repeated: int = 0
+    """Candidates that came once more, or parts of them that came already for the most part."""
+    excerpts: int = 0
+    """Hits whose text is a part of a candidate's; what they prove was among the candidates."""
+    queries: int = 0
+    """How many queries have hits that were added, changed or repeated."""
+    example: str = ""
+    """Where the first of these is: the query, the rank and the beginning of the text; empty if there are none."""
+
+    @property
+    def not_candidates(self) -> int:
+        """Hits that were added, changed or repeated: what they alone bring earns no lift."""
+        return self.added + self.changed + self.repeated
+
+
+@dataclass(frozen=True)
 class StageInfo:
     """A named step of a system, as it was run."""
 
@@ -110,6 +135,8 @@ class StageInfo:
     """What a reranker did not read to the end; None for a retriever, and where it is not known."""
     has_own_depth: bool = False
     """Whether it was asked with its own settings for the number of hits, and returned no more than these say."""
+    changed_hits: ChangedHits | None = None
+    """Which of a reranker's hits are not its candidates; None if there are none, and where it is not known."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from raglift.base.display import BEYOND, TRUNCATED
 from raglift.metrics.computing import title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import Method, SystemCost
+    from raglift.analysis.records import EvaluationRecord, Method, SystemCost
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
@@ -40,6 +41,11 @@ _MEGABYTE = 1e6
 def labels_line(sources: LabelSources) -> list[str]:
     """Return the label provenance as a line below figures; None if people made all labels."""
     return [str(sources)] if sources.by_model else []
+
+
+def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
+    """Return the marks of a stage's mean: that it looks deeper than the stage returned, that no candidate raises it."""
+    return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 
 
 def decimals_of(metric: Metric) -> int:

@@ -38,7 +38,8 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
     `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
     (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
-    depth is more than a stage could return), and one column `stage:<name>` a stage.
+    depth is more than a stage could return), `beyond_candidates` (for how many queries hits that were not among the
+    candidates raise the metric: if any, there is no lift), and one column `stage:<name>` a stage.
     """
     import pandas as pd
 
@@ -57,6 +58,7 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
             "n": scores.n(evaluation.before, metric),
             "n_after": scores.n(evaluation.after, metric),
             "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
+            "beyond_candidates": evaluation.beyond_candidates.get(str(metric), 0),
         }
         rows.append(row | {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages})
     return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
@@ -146,7 +148,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
 
     Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
     `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
-    `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`.
+    `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`, `beyond_candidates`.
     """
     rows = [
         {"metric": str(row.metric), "n": row.n, "before": row.before}
@@ -159,6 +161,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
             "verdict": row.verdict,
             "exploratory": row.exploratory,
             "truncated": row.truncated,
+            "beyond_candidates": row.beyond_candidates,
         }
         for row in lift.rows
     ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
+BEYOND_CANDIDATES = "hits that were not among the candidates raise it: there is no fair pair"
 ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
 
 
@@ -232,6 +233,8 @@ def _nothing_counts(name: str) -> str:
 
 def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
+    if evaluation.is_beyond_candidates(evaluation.after, metric):
+        return "hits that were not among the candidates raise it"
     if not cut:
         return "no query has a value on both sides"
     return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import tenacity
 
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
-from raglift.base.display import describe_error
+from raglift.base.display import counted, describe_error
 from raglift.base.progress import track
 from raglift.base.threads import LOOK_UP, WorkerPool, result_of
 from raglift.errors import (
@@ -330,6 +330,8 @@ def run_stages(
         with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
             outcomes = ask_stage(stage, inputs, policy, advance)
         _stop_if_unusable(stage, outcomes)
+        if isinstance(stage, RerankStage) and stage.doubt is not None and (doubt := stage.doubt()) is not None:
+            raise ConfigurationError(doubt)
         for place, outcome in zip(alive, outcomes, strict=True):
             if outcome.value is None:
                 tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
@@ -417,6 +419,17 @@ def every_query_failed(traces: Sequence[Trace]) -> QueryFailed | None:
     if not traces or any(trace.error is None for trace in traces):
         return None
     return QueryFailed(f"every query failed; the first: {traces[0].error}")
+
+
+def most_queries_failed(traces: Sequence[Trace]) -> QueryFailed | None:
+    """Return an error that says how many queries failed, where it is more than half of them; else None."""
+    failed = [trace for trace in traces if trace.error is not None]
+    if 2 * len(failed) <= len(traces):
+        return None
+    return QueryFailed(
+        f"{len(failed):,} of {counted(len(traces), 'query')} failed and count 0, so the figures say little of the "
+        f"system; the first, {failed[0].query_id}: {failed[0].error}"
+    )
 
 
 def _run_batch(

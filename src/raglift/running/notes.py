@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.analysis.warnings import changed_hits_notes
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
 from raglift.base.prefixes import find_occurrences
@@ -267,10 +269,11 @@ def evaluation_notes(
     match_tables: Sequence[MatchTable],
     truncated: Mapping[str, int],
     budgets: Sequence[Tokens] = (),
+    beyond: Mapping[str, int] = MappingProxyType({}),
 ) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
-    notes += [*_without_text(run, dataset), *_repeated(run)]
+    notes += [*_without_text(run, dataset), *_repeated(run), *changed_hits_notes(run, beyond)]
     notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_tables[-1])]
     for stage, limit in truncated.items():
         why = "no fair lift at a deeper k"

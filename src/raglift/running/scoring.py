@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from raglift.base.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings, span_upper_bound_of
+from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens, rankings_by_stage, score
 from raglift.metrics.profiles.registry import PROFILES
@@ -15,10 +18,13 @@ from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 from raglift.running.notes import cut_stages, evaluation_notes, fewest_tokens, relabelled
 from raglift.running.options import DEFAULT_KS
+from raglift.stats.paired_tests import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raglift.matching.matches import MatchTable
+    from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
     from raglift.records.metric import Metric, Tokens
@@ -63,18 +69,42 @@ def evaluation_of(
         "match": asdict(rule),
         "profile": profile,
     }
-    run = replace(run, spec={**run.spec, **scored})
+    run = with_changed_hits(replace(run, spec={**run.spec, **scored}))
     truncated = cut_stages(run, rankings)
+    scores = score(run, dataset, match_tables, metrics, profile)
+    beyond = _beyond_candidates(run, dataset, match_tables[-1], scores, rule, profile)
     return Evaluation(
         run=run,
         dataset=dataset,
-        scores=score(run, dataset, match_tables, metrics, profile),
+        scores=scores,
         profile=profile,
         truncated=truncated,
-        notes=(*evaluation_notes(run, dataset, match_tables, truncated, budgets), *notes),
+        notes=(*evaluation_notes(run, dataset, match_tables, truncated, budgets, beyond), *notes),
         match_table=tuple(match_tables),
         truncated_tokens=fewest_tokens(truncated, match_tables, run) if budgets else {},
+        beyond_candidates=beyond,
     )
+
+
+def _beyond_candidates(
+    run: Run, dataset: Dataset, last: MatchTable, scores: Scores, rule: MatchRule, profile: str
+) -> dict[str, int]:
+    """Return for how many queries each metric after the last stage is higher than the candidates alone make it.
+
+    The last stage is scored once more with what was retrieved in the place of each of its hits (`candidates_alone`).
+    """
+    if not any(stage.changed_hits is not None and stage.changed_hits.not_candidates for stage in run.stages):
+        return {}
+    (alone,) = match_rankings(dataset.queries, [candidates_alone(run)], rule, reach=last.reach, counter=last.counter)
+    alone = replace(alone, rankings=last.rankings)  # so that budgets end where they ended
+    judged = [metric for metric in scores.metrics if not MEASURES[metric.name].is_neutral]
+    earned = score(replace(run, stages=run.stages[-1:]), dataset, [alone], judged, profile)
+    beyond = {}
+    for metric, values in zip(judged, earned.values[0], strict=True):
+        queries = int(np.count_nonzero(scores.of(run.stages[-1].name, metric) > values + TIED))
+        if queries:
+            beyond[str(metric)] = queries
+    return beyond
 
 
 def require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:

@@ -225,6 +225,7 @@ class Header(SavedModel):
     metrics: Several[Text]
     truncated: dict[Text, Count]
     truncated_tokens: dict[Text, Count] = {}
+    beyond_candidates: dict[Text, Count] = {}
     notes: Several[Text]
     inventory: SavedInventory | None = None
     cost: Annotated[Cost, Saved()] | None = None

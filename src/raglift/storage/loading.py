@@ -177,6 +177,7 @@ def _evaluation(
         profile=header.profile,
         truncated=header.truncated,
         truncated_tokens=header.truncated_tokens,
+        beyond_candidates=header.beyond_candidates,
         notes=header.notes,
     )
 

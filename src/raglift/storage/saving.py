@@ -126,6 +126,8 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
     }
+    if evaluation.beyond_candidates:
+        head["beyond_candidates"] = evaluation.beyond_candidates
     if own := describe_own(evaluation.scores.metrics):
         head["own_metrics"] = own
     write_json(folder / RUN, head)
@@ -173,8 +175,9 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
 def _stage_line(stage: StageInfo) -> dict[str, Any]:
     """Leave out what is not known, so that a raglift that does not know of it reads the run."""
     line = asdict(stage)
-    if stage.read_in_part is None:
-        del line["read_in_part"]
+    for name in ("read_in_part", "changed_hits"):
+        if line[name] is None:
+            del line[name]
     return line
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.display import TRUNCATED, counted
+from raglift.base.display import BEYOND, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
-from raglift.report.format import interval_text, level
+from raglift.report.format import interval_text, level, marks
 from raglift.report.page.comparison import comparison_headline, comparison_sections, lead, notes_of, other_of
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
 from raglift.report.page.rendering import Page
-from raglift.report.sentences import best_of, comparison_sentence, held_out_sentence
+from raglift.report.sentences import BEYOND_CANDIDATES, best_of, comparison_sentence, held_out_sentence
 from raglift.report.summaries.results import failure_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.records import compare_cells
@@ -194,9 +194,12 @@ def _cells_section(result: SweepResultRecord, comparison: Comparison) -> Section
     rows = tuple(row_of(_cell_row(entry, called[entry.cell.name], comparison)) for entry in result.ranked)
     table = Table("Every measured cell, best first", columns, rows, text_columns=(0, 4))
     why = "The embedding model or the reranker reads some chunks only in part"
-    marks = [f"{_CUT} {why}, so these cells measure the cut as well."]
     cut = any(entry.is_truncated for entry in result.finished)
-    return Section("Every cell", (f"The baseline is {comparison.baseline}.", *(marks if cut else [])), (table,))
+    told = [f"{_CUT} {why}, so these cells measure the cut as well."] if cut else []
+    measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
+        told.append(f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.")
+    return Section("Every cell", (f"The baseline is {comparison.baseline}.", *told), (table,))
 
 
 def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell | str]:
@@ -205,7 +208,7 @@ def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell
     cells: list[Cell | str] = [f"{name} {_CUT}" if entry.is_truncated else name]
     values = evaluation.scores.of(evaluation.after, metric)
     interval = interval_of(metric, values, comparison.method.confidence)
-    mark = TRUNCATED * evaluation.is_truncated(evaluation.after, metric)
+    mark = marks(evaluation, evaluation.after, metric)
     cells.append(interval_text(evaluation.scores.mean(evaluation.after, metric), interval) + mark)
     if name not in comparison.names:
         cells += ["", "", Cell("not compared", "muted")]

@@ -51,6 +51,12 @@ class CellResult:
         return sum(stage.read_in_part.candidates for stage in stages if stage.read_in_part is not None)
 
     @property
+    def not_candidates(self) -> int:
+        """How many hits of its rerankers were not among their candidates, had a changed text, or came once more."""
+        stages = () if self.evaluation is None else self.evaluation.run.stages
+        return sum(stage.changed_hits.not_candidates for stage in stages if stage.changed_hits is not None)
+
+    @property
     def is_truncated(self) -> bool:
         """Whether its embedding model or a reranker truncated some chunks, so that it measures that as well."""
         return self.read_in_part > 0 or self.candidates_read_in_part > 0
@@ -174,7 +180,8 @@ class SweepResultRecord:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cell, metric and depth.
 
-        Columns: the parts of the cell, truncated chunks and candidates, error, metric, before, after, lift, n.
+        Columns: the parts of the cell, truncated chunks and candidates, hits that were not candidates, error, metric,
+        before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
         """
         import pandas as pd
 
@@ -186,12 +193,14 @@ class SweepResultRecord:
             parts |= {
                 "read_in_part": result.read_in_part,
                 "candidates_read_in_part": result.candidates_read_in_part,
+                "not_candidates": result.not_candidates,
                 "error": error,
             }
             if result.evaluation is None:
                 rows.append(parts)
                 continue
-            frame = result.evaluation.to_frame()[["metric", "k", "tokens", "before", "after", "lift", "n"]]
+            shown = ["metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates"]
+            frame = result.evaluation.to_frame()[shown]
             rows += [{**parts, **{str(name): value for name, value in row.items()}} for row in frame.to_dict("records")]
         return pd.DataFrame(rows)
 

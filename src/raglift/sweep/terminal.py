@@ -7,14 +7,14 @@ import shlex
 from typing import TYPE_CHECKING
 
 from raglift.analysis.upper_bound import rule_of
-from raglift.analysis.warnings import few_queries
-from raglift.base.display import counted
+from raglift.analysis.warnings import few_queries, new_evidence
+from raglift.base.display import BEYOND, counted
 from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, table_of
 from raglift.report.format import labels_line, lifted, seconds_text
-from raglift.report.sentences import failures_lines
+from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -187,7 +187,7 @@ def _columns(result: SweepResultRecord) -> dict[str, Callable[[Evaluation], str 
 
 def _mean(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     mean = evaluation.scores.mean(stage, metric)
-    return "–" if math.isnan(mean) else f"{mean:.4f}"
+    return "–" if math.isnan(mean) else f"{mean:.4f}" + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 
 
 def _if_reranked(evaluation: Evaluation, figure: str) -> str:
@@ -228,10 +228,13 @@ def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, h
     waiting = [entry for entry in result.results if entry.evaluation is None and entry.error is None]
     if waiting:
         yield f"! {counted(len(waiting), 'cell')} not measured yet: go on with --resume"
+    yield from (f"! {warning}" for warning in _new_hits(result))
+    measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
+        yield f"{BEYOND} {BEYOND_CANDIDATES}"
     for reason, names in failed_by_reason(result).items():
-        shown = "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         yield f"! {counted(len(names), 'cell')} failed: {reason}"
-        yield f"    {shown}"
+        yield f"    {_several(names)}"
     for entry in result.finished:
         if entry.evaluation is None:
             continue
@@ -291,6 +294,19 @@ def changed_models(result: SweepResultRecord) -> list[str]:
         "sweep again into another folder"
         for name, identities in result.mixed_models.items()
     ]
+
+
+def _new_hits(result: SweepResultRecord) -> list[str]:
+    """Say which cells have hits that were not candidates of their rerankers, each distinct note once."""
+    cells: dict[str, list[str]] = {}
+    for entry in result.finished:
+        for note in [] if entry.evaluation is None else new_evidence(entry.evaluation):
+            cells.setdefault(note, []).append(entry.cell.name)
+    return [f"{_several(names)}: {note}" for note, names in cells.items()]
+
+
+def _several(names: Sequence[str]) -> str:
+    return "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def failed_by_reason(result: SweepResultRecord) -> dict[str, list[str]]:

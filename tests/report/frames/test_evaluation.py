@@ -50,6 +50,7 @@ def test_one_row_a_metric_and_k(evaluation):
             "n": [3] * 4,
             "n_after": [3] * 4,
             "truncated": [False, True, False, True],
+            "beyond_candidates": [0] * 4,
             "stage:retrieve": [1 / 3, 1.5 / 3, 1 / 3, (1 + 1 / np.log2(3)) / 3],
             "stage:rerank": [2 / 3] * 4,
         }

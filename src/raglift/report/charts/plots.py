@@ -61,6 +61,11 @@ class EvaluationPlots:
                 "evaluate(system, dataset, reranker='late-interaction')"
             )
         wanted = _wanted(metric, one)
+        if one.is_beyond_candidates(one.after, wanted):
+            raise ConfigurationError(
+                f"lift: found no fair pair on {wanted}, because hits that were not among the candidates raise it; "
+                "expected another metric, or a reranker that returns its candidates"
+            )
         if not one.has_fair_lift(wanted):
             cut = [stage for stage in one.scores.stages if one.is_truncated(stage, wanted)]
             raise ConfigurationError(

@@ -12,10 +12,10 @@ from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import headroom, match_tables_of
 from raglift.analysis.warnings import few_queries, read_in_part
-from raglift.base.display import TRUNCATED, counted
+from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Section, Table, row_of
-from raglift.report.format import decimals_of, interval_text
+from raglift.report.format import decimals_of, interval_text, marks
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import (
@@ -37,6 +37,7 @@ from raglift.report.page.parts import (
 )
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import (
+    BEYOND_CANDIDATES,
     EXPLORATORY,
     evaluation_sentence,
     failure_analysis_depth,
@@ -156,7 +157,9 @@ def _headline_row(row: LiftRow, alpha: float) -> tuple[Cell, ...]:
         (
             mean_title(row.metric),
             interval_text(row.before, row.before_interval, decimals),
-            interval_text(row.after, row.after_interval, decimals) + TRUNCATED * row.truncated,
+            interval_text(row.after, row.after_interval, decimals)
+            + TRUNCATED * row.truncated
+            + BEYOND * bool(row.beyond_candidates),
             difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
             p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
             Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
@@ -192,19 +195,22 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
             f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
         )
     table = Table("Every metric at every depth", columns, rows, sections=sections)
-    return Section("All metrics", (*said, *truncation(marked=marked)), (table,))
+    beyond = (
+        (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
+    )
+    return Section("All metrics", (*said, *truncation(marked=marked), *beyond), (table,))
 
 
 def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
     decimals, evaluation = decimals_of(row.metric), lift.evaluation
     means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
-    marked = [evaluation.is_truncated(stage, row.metric) for stage in (evaluation.before, evaluation.after)]
+    before, after = (marks(evaluation, stage, row.metric) for stage in (evaluation.before, evaluation.after))
     return row_of(
         (
             mean_title(row.metric),
-            interval_text(row.before, None, decimals) + TRUNCATED * marked[0],
+            interval_text(row.before, None, decimals) + before,
             *means,
-            interval_text(row.after, None, decimals) + TRUNCATED * marked[1],
+            interval_text(row.after, None, decimals) + after,
             *test_cells(row.metric, row.difference, alpha=lift.method.alpha),
             f"{row.n:,}",
         )

@@ -133,6 +133,7 @@ def tradeoff_parts(tradeoff: TradeoffRecord) -> Iterator[Part]:
 
 
 _MOST_COLUMNS = 6
+_MEAN = " (mean)"
 _METRIC, _FIGURE, _GAP = 20, 8, 2
 """Columns that a metric's title, a figure and the space between two of them take."""
 
@@ -261,8 +262,9 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
     shown = _fitting(labels, comparison.baseline, others)
     alpha = f"{comparison.method.alpha:g}"
     yield (
-        f"Exploratory: differences to {comparison.baseline} in the other metrics. * is p ≤ {alpha}, uncorrected: one "
-        f"such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing differs."
+        f"Exploratory: the other metrics, with means of {comparison.baseline} and the differences to it (Δ). * is "
+        f"p ≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
+        "differs."
     )
     rows: list[tuple[str | Cell, ...]] = []
     family = None
@@ -271,17 +273,17 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
             rows.append(())
         family = metric.name
         rows.append(_exploratory_row(comparison, metric, shown))
-    yield table_of(("metric", *(labels[name] for name in (comparison.baseline, *shown))), rows)
+    yield table_of(("metric", f"{labels[comparison.baseline]}{_MEAN}", *(f"Δ {labels[name]}" for name in shown)), rows)
     if len(shown) < len(others):
         yield f"The {len(shown)} best in {mean_title(comparison.primary)}; the others are in to_frame() and --json."
 
 
 def _fitting(labels: Mapping[str, str], baseline: str, others: Sequence[str]) -> list[str]:
     """Return the first systems, as many as fit next to the metric and the baseline: one in any case."""
-    room = WIDTH - _METRIC - max(len(labels[baseline]), _FIGURE) - _GAP
+    room = WIDTH - _METRIC - max(len(labels[baseline]) + len(_MEAN), _FIGURE) - _GAP
     shown: list[str] = []
     for name in others:
-        room -= max(len(labels[name]), _FIGURE) + _GAP
+        room -= max(len(labels[name]) + len("Δ "), _FIGURE) + _GAP
         if shown and (room < 0 or len(shown) == _MOST_COLUMNS):
             break
         shown.append(name)

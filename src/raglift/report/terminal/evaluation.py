@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import within_reach
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
-from raglift.base.display import TRUNCATED, counted, excerpt
+from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.records.rankings import CANDIDATES
@@ -23,9 +23,10 @@ from raglift.report.format import (
     labels_line,
     level,
     lifted,
+    marks,
     p_text,
 )
-from raglift.report.sentences import detectable_effect_sentence, failures_lines
+from raglift.report.sentences import BEYOND_CANDIDATES, detectable_effect_sentence, failures_lines
 from raglift.report.terminal.analysis import cost_parts, failure_analysis_lines, headroom_line, over_k_lines
 from raglift.report.terminal.rendering import WIDTH, as_text, write
 from raglift.stats.paired_tests import paired_difference
@@ -121,6 +122,8 @@ def _foot(evaluation: EvaluationRecord) -> list[str]:
         notes.append(f"{TRUNCATED} k is deeper than the stage returned")
     if any(metric.budget is not None for metric in deeper):
         notes.append(f"{TRUNCATED} the budget has more tokens than the hits that the stage returned")
+    if evaluation.beyond_candidates:
+        notes.append(f"{BEYOND} {BEYOND_CANDIDATES}")
     return notes
 
 
@@ -151,7 +154,7 @@ def _stage_titles(evaluation: EvaluationRecord) -> list[str]:
 
 
 def _cell(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
-    mark = TRUNCATED if evaluation.is_truncated(stage, metric) else ""
+    mark = marks(evaluation, stage, metric)
     if evaluation.scores.n(stage, metric) == 0:
         return "–"
     mean = evaluation.scores.mean(stage, metric)
@@ -198,6 +201,8 @@ def lift_parts(lift: LiftRecord) -> Iterator[Part]:
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
         yield f"{TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
+    if any(row.beyond_candidates for row in lift.rows):
+        yield f"{BEYOND} {BEYOND_CANDIDATES}"
     yield ""
     found = lift.row().difference
     if found is not None:
@@ -243,7 +248,7 @@ def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
 
 
 def _row(row: LiftRow, alpha: float) -> tuple[str | Cell, ...]:
-    mark = TRUNCATED if row.truncated else ""
+    mark = TRUNCATED * row.truncated + BEYOND * bool(row.beyond_candidates)
     decimals = decimals_of(row.metric)
     means = (interval_text(row.before, None, decimals), interval_text(row.after, None, decimals) + mark)
     found = row.difference

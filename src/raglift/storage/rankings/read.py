@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from raglift.base.display import counted
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.strict_files import lines_of
-from raglift.base.validation import Location
+from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
@@ -16,7 +17,17 @@ from raglift.records.parsing import read_string
 from raglift.storage.rankings.forms import QUERY_ID, form_of
 from raglift.storage.rankings.read_json_lines import first_object, read_json_labels, read_json_run
 from raglift.storage.rankings.read_parquet import read_parquet_labels, read_parquet_run
-from raglift.storage.rankings.read_tables import LONGEST_ROW, Hits, Labels, enough, grade_of, opened, ranked, read_grade
+from raglift.storage.rankings.read_tables import (
+    LONGEST_ROW,
+    Hits,
+    Labels,
+    contradicted,
+    enough,
+    grade_of,
+    opened,
+    ranked,
+    read_grade,
+)
 from raglift.storage.rankings.read_trec import read_trec_qrels, read_trec_run
 
 if TYPE_CHECKING:
@@ -158,12 +169,14 @@ class FileRankings(Mapping[str, list[str]]):
         path: the file.
         tag: what a TREC run calls itself on its last line; for other forms the file's name without its ending.
         hits: how many hits there are in all.
+        notes: what a reader of figures made of them must know: ranks that contradict the scores.
     """
 
     def __init__(self, path: Path, tag: str, hits: Hits) -> None:
         self.path = path
         self.tag = tag
         self.hits = len(hits.id)
+        self.notes = tuple(_ranks_against_scores(hits))
         self._names = hits.names
         self._ids, bounds = ranked(hits)
         ends = bounds.tolist()
@@ -197,13 +210,22 @@ class FileRankings(Mapping[str, list[str]]):
         return f"FileRankings({self.path.name!r}: {len(self):,} queries, {self.hits:,} hits)"
 
 
+def _ranks_against_scores(hits: Hits) -> list[str]:
+    found = contradicted(hits)
+    if not found:
+        return []
+    which = f"for {len(found):,} of {counted(len(hits.queries), 'query')}"
+    told = f"{which} the rank column contradicts the scores, as for {quoted(found[0])}"
+    return [f"{told}; the scores count, more first: turn their signs around if less is better"]
+
+
 def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9) -> FileRankings:
     """Read the rankings in a file, to be scored by `rl.score_rankings`.
 
     In a TREC run the order of a query's hits is that of their scores, and where these are equal in 32 bits that of the
-    ids, descending, as trec_eval has it; the rank column is not looked at. In JSON Lines a list of hits is in its own
-    order, and objects of one hit each in that of their scores. In Parquet it is that of the column `rank`, else of
-    `score`, else of the rows.
+    ids, descending, as trec_eval has it; ranks that contradict the scores do not count, and `notes` says so. In JSON
+    Lines a list of hits is in its own order, and objects of one hit each in that of their scores. In Parquet it is that
+    of the column `rank`, else of `score`, else of the rows.
 
     Args:
         path: the file; it may be compressed with gzip, except for Parquet.

@@ -174,6 +174,8 @@ class Hits:
     """For each hit, which of `names` it is."""
     score: NDArray[Any] | None = None
     """For each hit, its score; more comes first. None if the file's own order counts."""
+    rank: NDArray[np.int64] | None = None
+    """For each hit, the rank that the file gives next to the score that counts; None if it gives none."""
 
 
 def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
@@ -197,6 +199,17 @@ def has_duplicates(hits: Hits) -> bool:
     pairs = hits.query.astype(np.int64) * len(hits.names) + hits.id
     pairs.sort()
     return bool((pairs[1:] == pairs[:-1]).any())
+
+
+def contradicted(hits: Hits) -> list[str]:
+    """Return the queries in which a hit with a higher score than another has a later rank, in the file's order."""
+    if hits.rank is None or hits.score is None:
+        return []
+    order = np.lexsort((hits.rank, -hits.score, hits.query))
+    query, score, rank = hits.query[order], hits.score[order], hits.rank[order]
+    # Equal scores are in the order of their ranks, so an earlier rank can only follow where the score falls
+    falls = (query[1:] == query[:-1]) & (rank[1:] < rank[:-1]) & (score[1:] < score[:-1])
+    return [hits.queries[number] for number in np.unique(query[1:][falls]).tolist()]
 
 
 def labels_of(

@@ -26,6 +26,7 @@ from raglift.storage.rankings.read_tables import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import IO
 
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
-_QUERY, _, _ID, _, _SCORE, _TAG = RUN_COLUMNS
+_QUERY, _, _ID, _RANK, _SCORE, _TAG = RUN_COLUMNS
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _RELEVANCE = QRELS_COLUMNS[3]
 _OF_SUBTOPICS = "; qrels whose second column is a subtopic are for measures of diversity, as ndeval's"
 
@@ -44,8 +46,8 @@ def read_trec_run(path: Path, location: Location, trec_eval: int = 9) -> tuple[H
     """Return the hits of a TREC run, and the tag of its last line; None, and faults, where it is malformed.
 
     Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
-    trec_eval 10 keeps all of their 64 bits, and leaves out comments and what follows the tag. The rank column is not
-    looked at.
+    trec_eval 10 keeps all of their 64 bits, and leaves out comments and what follows the tag. The rank column does not
+    count; where it holds integers, it is kept to be compared with the scores.
     """
     found = None
     with opened(path, location) as file:
@@ -62,7 +64,7 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     import pyarrow as pa
 
     text = pa.dictionary(pa.int32(), pa.string())
-    table = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _SCORE: pa.float64(), _TAG: text})
+    table = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64(), _TAG: text})
     if table is None:
         return None
     score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
@@ -73,21 +75,32 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
         return None
     id_, names = coded(table.column(_ID))
     tag = table.column(_TAG)[-1].as_py()
-    return Hits(tuple(queries.tolist()), names, query, id_, score), tag
+    rank, ranks = coded(table.column(_RANK))
+    known = _ranks(ranks.tolist())
+    return Hits(tuple(queries.tolist()), names, query, id_, score, None if known is None else known[rank]), tag
 
 
 def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[Hits, str]:
     """Return what a run says, reading it line by line; note every fault."""
     found = Gathered(location)
-    tag = ""
+    tag, ranks = "", []
     lines = rows(file, RUN_COLUMNS, location, comments=trec_eval >= 10, may_go_on=trec_eval >= 10)
-    for here, (query, _, id_, _, score, tag) in lines:  # noqa: B007 — the last one's counts
+    for here, (query, _, id_, rank, score, tag) in lines:  # noqa: B007 — the last one's counts
         if _NUMBER.fullmatch(score) is None:
             (here / _SCORE).fault(quoted(score), "a number, as 12.34")
         else:
             found.add(here, query, id_, float(score))
+            ranks.append(rank)
     hits = found.hits()
-    return replace(hits, score=_kept(hits.score, trec_eval)), tag
+    known = _ranks(ranks) if len(ranks) == len(hits.id) else None  # fewer where a hit was a fault
+    return replace(hits, score=_kept(hits.score, trec_eval), rank=known), tag
+
+
+def _ranks(texts: Sequence[str]) -> NDArray[np.int64] | None:
+    """Return ranks as numbers; None if one of them is no integer, since then the column holds something else."""
+    if not all(map(_INTEGER.fullmatch, texts)):
+        return None
+    return np.array(list(map(int, texts)), dtype=np.int64)
 
 
 def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float32] | NDArray[np.float64]:

@@ -97,6 +97,8 @@ class RunScores:
     """The values, one a query and metric."""
     left_out: int
     """Labelled queries without a ranking that are left out of the means, because that was asked for."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the figures must know: ranks that contradict the scores, ids that are nowhere labelled."""
 
     def by_query(self) -> dict[Metric, dict[str, float]]:
         """Return each metric's value for each query; NaN if the query is left out."""
@@ -128,7 +130,8 @@ class FileScores:
             "rankings without labels": [run.scores.unlabelled for run in self.runs],
         }
         rows += [[name, *(f"{count:,}" for count in found)] for name, found in counts.items() if any(found)]
-        return "\n".join([*aligned(rows), *self._differences_in_words()])
+        notes = [f"! {printable(run.name)}: {printable(note)}" for run in self.runs for note in run.notes]
+        return "\n".join([*aligned(rows), *self._differences_in_words(), *notes])
 
     def _differences_in_words(self) -> list[str]:
         found = [each for each in self.differences() if each.paired.n]
@@ -221,7 +224,8 @@ def score_files(
         counted = kept if answered_only else labels
         _require_relevant(counted, qrels, f"that {path} answers" if answered_only else "")
         scores = score_rankings(rankings, counted, metrics, profile=profile)
-        found.append(RunScores(called, path, rankings.hits, scores, missing if answered_only else 0))
+        notes = (*rankings.notes, *scores.notes)
+        found.append(RunScores(called, path, rankings.hits, scores, missing if answered_only else 0, notes))
     return FileScores(Path(qrels), tuple(found), found[0].scores.metrics)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from raglift.base.display import printable
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, RankingWarning
 from raglift.matching.by_id import match_ids
-from raglift.metrics.computing import compute, has_differences
+from raglift.metrics.computing import compute, has_differences, no_labelled_id
 from raglift.metrics.measure import LEAST, count_by_query, irrelevant_hits
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
@@ -396,6 +397,8 @@ def trec_eval_lines(
             `iprec_at_recall` and `11pt_avg` otherwise, has `rbp`, `rbp_resid` and `unj`, prints queries without a
             ranking too, leaves out comments and what follows the tag, and compares scores in 64 bits.
 
+    A `RankingWarning` says where the run has none of the labelled ids, or ranks that contradict its scores.
+
     Raises:
         DatasetError: a file cannot be read or is malformed.
         ConfigurationError: an unknown metric, form or version, another profile, or a run and labels without a common
@@ -409,7 +412,8 @@ def trec_eval_lines(
     columns = columns_of(metrics, trec_eval)
     labels = read_qrels(qrels, trec_eval=trec_eval)
     rankings = read_run(Path(run), form=form, trec_eval=trec_eval)
-    answered(rankings, labels, qrels)
+    for note in (*rankings.notes, *no_labelled_id(rankings, answered(rankings, labels, qrels))):
+        warnings.warn(f"{rankings.path}: {note}", RankingWarning, stacklevel=2)
     found = values_of(columns, rankings, labels, complete=not answered_only, version=trec_eval)
     return _lines(found, columns, printable(rankings.tag), per_query=per_query)
 

@@ -1,0 +1,364 @@
+"""Rerankers that return more than their candidates: what they add, change or repeat is counted and earns no lift.
+
+A case is a row of `CASES`: what a reranker does, the object that does it, and what is found of it.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.cli.evaluate import as_json
+from raglift.cli.sweep import _as_json as sweep_as_json
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+from raglift.running.scoring import rescore
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.terminal import result_text
+from raglift.testing.fakes import FakeRetriever
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
+    from langchain_classic.retrievers import ContextualCompressionRetriever
+    from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline, LLMChainExtractor
+    from langchain_community.document_transformers import LongContextReorder
+    from langchain_community.retrievers import BM25Retriever
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.language_models import FakeListLLM
+from langchain_text_splitters import CharacterTextSplitter
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.postprocessor import (
+    MetadataReplacementPostProcessor,
+    PrevNextNodePostprocessor,
+    SentenceEmbeddingOptimizer,
+)
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+
+from raglift.adapters.llama_index_nodes import chunk_of
+
+ANSWER = "The keeper lights the lamp at dusk."
+FOG = "Fog comes in from the sea before noon. It lifts towards the evening."
+LAMP = f"The tower has ninety steps. {ANSWER} He sleeps in the afternoon."
+HORN = "The horn gives two blasts every minute. It was made in the year of the flood."
+QUESTIONS = ("When is the lamp lit?", "Who lights the lamp?", "What lights up at dusk?")
+DATA = rl.Dataset.from_dict({question: [ANSWER] for question in QUESTIONS}, name="tower")
+
+
+def nodes() -> list[TextNode]:
+    """Return the tower's texts as neighbouring nodes, each with the window that a sentence window parser notes."""
+    made = [
+        TextNode(
+            id_=name,
+            text=text,
+            metadata={"window": f"{text} {ANSWER}"},
+            excluded_llm_metadata_keys=["window"],
+        )
+        for name, text in (("fog", FOG), ("lamp", LAMP), ("horn", HORN))
+    ]
+    for one, other in pairwise(made):
+        one.relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=other.node_id)
+        other.relationships[NodeRelationship.PREVIOUS] = RelatedNodeInfo(node_id=one.node_id)
+    return made
+
+
+def retriever(*names: str) -> FakeRetriever:
+    found = {node.node_id: chunk_of(node) for node in nodes()}
+    return FakeRetriever({question: [found[name] for name in names] for question in QUESTIONS})
+
+
+class Compressor(BaseDocumentCompressor):
+    """A LangChain compressor that returns what a function makes of the documents."""
+
+    change: Callable[[list[Document]], list[Document]]
+
+    def compress_documents(self, documents, query, callbacks=None):
+        return self.change(list(documents))
+
+
+class Postprocessor(BaseNodePostprocessor):
+    """A LlamaIndex postprocessor that returns what a function makes of the nodes."""
+
+    change: Callable[[list[NodeWithScore]], list[NodeWithScore]]
+
+    def _postprocess_nodes(self, nodes, query_bundle=None):
+        return self.change(nodes)
+
+
+class Reranker:
+    """An object with raglift's own method."""
+
+    def __init__(self, change: Callable[[tuple[Chunk, ...]], list[Chunk]]) -> None:
+        self.change = change
+
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        return Ranking.of((chunk, None) for chunk in self.change(ranking.chunks))
+
+
+def neighbours() -> PrevNextNodePostprocessor:
+    store = SimpleDocumentStore()
+    store.add_documents(nodes())
+    return PrevNextNodePostprocessor(docstore=store, num_nodes=1, mode="both")
+
+
+def inventing_ranker() -> Any:
+    from haystack import Document, component
+
+    @component
+    class Inventing:
+        def run(self, query, documents):
+            return {"documents": [Document(content=ANSWER), *documents]}
+
+        run.__annotations__.update(query=str, documents=list[Document])  # Haystack looks at the types themselves
+        run = component.output_types(documents=list[Document])(run)
+
+    return Inventing()
+
+
+def reordering_ranker() -> Any:
+    from haystack.components.rankers import LostInTheMiddleRanker
+
+    return LostInTheMiddleRanker()
+
+
+def written(document: Document) -> Document:
+    return document.model_copy(update={"page_content": f"{document.page_content} {ANSWER}"})
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a reranker does, and what is found of it."""
+
+    make: Callable[[], Any]
+    """Returns the reranker."""
+    found: tuple[int, int, int, int] | None
+    """Hits that were added, changed, repeated, and parts of candidates, for each query; None if all are candidates."""
+    lift: float | None
+    """The lift in Precision@1; None if there is none."""
+    candidates: tuple[str, ...] = ("fog", "horn")
+    """What it gets; the answer is in `lamp`."""
+    marks: tuple[pytest.MarkDecorator, ...] = ()
+
+
+SLOW = (pytest.mark.slow,)  # Haystack takes a second to import
+CASES = {
+    "LangChain: five copies of an answer": Case(
+        lambda: Compressor(change=lambda documents: [Document(page_content=ANSWER)] * 5 + documents),
+        (5, 0, 0, 0),
+        None,
+    ),
+    "LangChain: the answer written into each text": Case(
+        lambda: Compressor(change=lambda documents: [written(document) for document in documents]), (0, 2, 0, 0), None
+    ),
+    "LangChain: the answer under the id of a candidate": Case(
+        lambda: Compressor(change=lambda documents: [documents[0].model_copy(update={"page_content": ANSWER})]),
+        (0, 1, 0, 0),
+        None,
+    ),
+    "LangChain: another order": Case(
+        lambda: Compressor(change=lambda documents: documents[::-1]), None, 1.0, candidates=("fog", "lamp")
+    ),
+    "LangChain: long context reorder": Case(LongContextReorder, None, 0.0, candidates=("lamp", "fog", "horn")),
+    "LangChain: the best hit twice": Case(
+        lambda: Compressor(change=lambda documents: [documents[1], *documents]), (0, 0, 1, 0), 1.0, ("fog", "lamp")
+    ),
+    "LangChain: a model that quotes": Case(
+        lambda: LLMChainExtractor.from_llm(FakeListLLM(responses=["NO_OUTPUT", ANSWER])),
+        (0, 0, 0, 1),
+        1.0,
+        candidates=("fog", "lamp"),
+    ),
+    "LangChain: a model that invents": Case(
+        lambda: LLMChainExtractor.from_llm(FakeListLLM(responses=["NO_OUTPUT", ANSWER])), (0, 1, 0, 0), None
+    ),
+    "LangChain: a splitter": Case(
+        lambda: DocumentCompressorPipeline(
+            transformers=[CharacterTextSplitter(separator=". ", chunk_size=40, chunk_overlap=0)]
+        ),
+        (0, 0, 0, 5),
+        -1.0,  # the first part does not hold the answer
+        candidates=("lamp", "fog"),
+    ),
+    "LlamaIndex: an invented node": Case(
+        lambda: Postprocessor(change=lambda found: [NodeWithScore(node=TextNode(text=ANSWER)), *found]),
+        (1, 0, 0, 0),
+        None,
+    ),
+    "LlamaIndex: windows": Case(lambda: MetadataReplacementPostProcessor("window"), (0, 2, 0, 0), None),
+    "LlamaIndex: neighbours": Case(neighbours, (1, 0, 0, 0), 0.0),
+    "LlamaIndex: neighbours that answer": Case(neighbours, (2, 0, 0, 0), -1.0, candidates=("lamp",)),
+    "LlamaIndex: the best sentences": Case(
+        lambda: SentenceEmbeddingOptimizer(
+            embed_model=MockEmbedding(embed_dim=2),
+            percentile_cutoff=1.0,
+            tokenizer_fn=lambda text: text.replace(". ", ".|").split("|")[::2],
+        ),
+        (0, 0, 0, 2),
+        0.0,
+    ),
+    "raglift: an added hit": Case(
+        lambda: Reranker(lambda chunks: [Chunk(ANSWER, id="new"), *chunks]), (1, 0, 0, 0), None
+    ),
+    "raglift: a candidate of another document": Case(
+        lambda: Reranker(lambda chunks: [Chunk(chunk.text, id=chunk.id, doc_id="another") for chunk in chunks]),
+        (0, 2, 0, 0),
+        0.0,
+    ),
+    "raglift: copies without ids": Case(
+        lambda: Reranker(lambda chunks: [Chunk(chunk.text) for chunk in chunks]), None, 0.0
+    ),
+    "raglift: nearly the same part again and again": Case(
+        lambda: Reranker(lambda chunks: [Chunk(chunks[0].text[: -1 - cut]) for cut in range(4)]),
+        (0, 0, 3, 1),
+        0.0,
+        candidates=("lamp", "fog"),
+    ),
+    "Haystack: an invented document": Case(inventing_ranker, (1, 0, 0, 0), None, marks=SLOW),
+    "Haystack: another order": Case(reordering_ranker, None, 0.0, marks=SLOW),
+}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name, marks=case.marks) for name, case in CASES.items()])
+def test_what_was_not_a_candidate_is_counted_and_earns_no_lift(case: Case):
+    measured = rl.evaluate(retriever(*case.candidates), DATA, reranker=case.make(), ks=(1, 3), metrics=["precision"])
+    found = measured.run.stages[-1].changed_hits
+
+    counts = None if found is None else (found.added, found.changed, found.repeated, found.excerpts)
+    expected = None if case.found is None else tuple(len(QUESTIONS) * count for count in case.found)
+    assert counts == expected
+    assert measured.mean_lift("precision@1") == case.lift
+    strange = case.found is not None and any(case.found[:3])
+    assert (found.queries if found is not None else 0) == len(QUESTIONS) * strange
+    assert any("rerank: of " in note for note in measured.notes) == (case.found is not None)
+
+
+def inventing(change=lambda documents: [Document(page_content=ANSWER), *documents]) -> Compressor:
+    return Compressor(change=change)
+
+
+@pytest.fixture(scope="module")
+def measured() -> rl.Evaluation:
+    return rl.evaluate(retriever("fog", "horn"), DATA, reranker=inventing(), ks=(1, 3))
+
+
+NAMED = "of 9 hits returned, 3 were not among its candidates, for 3 queries; the first: query q1, rank 1, added"
+
+
+def test_the_figures_after_reranking_are_of_the_system_as_deployed(measured):
+    assert measured.scores.mean("rerank", "recall@1") == 1.0
+    assert np.isnan(measured.lift("recall@1")).all()
+    row = measured.reranker_lift().row("ndcg@3")
+    assert (row.before, row.after, row.difference, row.beyond_candidates) == (0.0, 1.0, None, 3)
+
+
+def shows(text: str) -> bool:
+    """Whether a text names the hits, says what has no lift, and marks the pair."""
+    joined = " ".join(text.split())
+    return NAMED in joined and "no lift in HitRate@1" in joined and "§" in joined
+
+
+def test_terminal_and_markdown_name_the_hits_and_mark_the_pair(measured):
+    assert shows(str(measured))
+    assert shows(str(measured.reranker_lift()))
+    assert shows(measured.to_markdown())
+
+
+@pytest.mark.slow
+def test_the_page_names_the_hits_and_marks_the_pair(measured, tmp_path):
+    assert shows(measured.report(tmp_path / "page.html").read_text())
+
+
+def test_json_and_frames_say_how_many(measured):
+    told = json.loads(json.dumps(as_json(measured)))
+    assert told["stages"][1]["changed_hits"]["added"] == 3
+    assert {row["beyond_candidates"] for row in told["metrics"]} == {3}
+    assert {row["lift"] for row in told["metrics"]} == {None}
+    assert set(measured.reranker_lift().to_frame()["beyond_candidates"]) == {3}
+
+
+def test_a_saved_run_keeps_it_and_an_older_one_learns_it_when_it_is_scored_again(measured, tmp_path):
+    folder = measured.save(tmp_path / "run")
+    loaded = rl.load_evaluation(folder)
+    assert loaded.run.stages == measured.run.stages
+    assert loaded.beyond_candidates == measured.beyond_candidates
+    assert str(loaded) == str(measured)
+
+    head = json.loads((folder / "run.json").read_text())
+    del head["beyond_candidates"], head["stages"][1]["changed_hits"]
+    (folder / "run.json").write_text(json.dumps(head))
+    older = rl.load_evaluation(folder)
+    assert older.mean_lift("recall@1") == 1.0  # as it was saved
+    assert rescore(older).run.stages == measured.run.stages
+    assert rescore(older).mean_lift("recall@1") is None
+
+
+def test_a_comparison_names_the_system(measured):
+    plain = rl.evaluate(retriever("fog", "horn"), DATA, ks=(1, 3))
+    compared = rl.compare({"plain": plain, "inventing": measured})
+    assert any(warning.startswith("inventing: rerank: of 9 hits") for warning in compared.warnings)
+
+
+@pytest.mark.slow
+def test_cells_of_a_sweep_say_it(tmp_path):
+    texts = BM25Retriever.from_texts([FOG, HORN])
+    system = ContextualCompressionRetriever(base_retriever=texts, base_compressor=inventing())
+    sweep = Sweep(dataset=DATA, systems={"plain": texts, "inventing": system}, ks=(1,), primary="precision@1")
+    result = sweep.run(tmp_path / "out", progress=False)
+
+    cells = {row["system"]: row for row in result.to_frame().to_dict("records") if row["metric"] == "Precision"}
+    assert (cells["plain"]["not_candidates"], cells["inventing"]["not_candidates"]) == (0, 3)
+    assert np.isnan(cells["inventing"]["lift"])
+    told = {cell["system"]: cell for cell in sweep_as_json(result, include_truncated=False)["cells"]}
+    assert told["inventing"]["not_candidates"] == 3
+    assert told["inventing"]["metrics"][0]["beyond_candidates"] == 3
+    for shown in (result_text(result), result.to_markdown()):
+        assert f": rerank: {NAMED}" in shown
+        assert "1.0000§" in shown
+    page = result.report(tmp_path / "page.html").read_text()
+    assert NAMED in page
+    assert "§" in page
+
+
+def test_only_what_a_repeated_hit_raises_has_no_lift():
+    twice = Compressor(change=lambda documents: [documents[1], documents[1], *documents])
+    measured = rl.evaluate(retriever("fog", "lamp"), DATA, reranker=twice, ks=(1, 3))
+    assert measured.mean_lift("recall@1") == 1.0
+    assert measured.mean_lift("precision@1") == 1.0
+    assert measured.mean_lift("precision@3") is None
+
+
+def test_a_window_of_a_candidate_that_answers_already_has_its_lift():
+    windows = [MetadataReplacementPostProcessor("window"), Compressor(change=lambda documents: documents[::-1])]
+    measured = rl.evaluate(retriever("fog", "lamp"), DATA, reranker=windows, ks=(1, 2), metrics=["hit_rate"])
+    assert [stage.changed_hits is None for stage in measured.run.stages] == [True, False, True]
+    assert measured.mean_lift("hit_rate@1") == 1.0  # the second text comes first, and it holds the answer itself
+    assert measured.mean_lift("hit_rate@2") == 0.0
+
+
+def test_what_was_added_in_one_stage_stays_added_in_the_next():
+    stages = [inventing(), Compressor(change=lambda documents: documents)]
+    measured = rl.evaluate(retriever("fog", "horn"), DATA, reranker=stages, ks=(1,))
+    assert measured.mean_lift("recall@1") is None
+
+
+def test_candidates_of_a_reranker_that_is_tried_are_no_added_hits():
+    class TwoOrThree:
+        def retrieve_one(self, query: str, k: int) -> Ranking:
+            found = {node.node_id: chunk_of(node) for node in nodes()}
+            names = ("fog", "horn") if k == 2 else ("horn", "lamp", "fog")
+            return Ranking.of((found[name], None) for name in names)
+
+    best = Compressor(change=lambda documents: documents[::-1])
+    measured = rl.evaluate(TwoOrThree(), DATA, reranker=best, k=2, candidates=3, ks=(2,))
+    assert measured.scores.stages == ("retrieve", "candidates", "rerank")
+    assert all(stage.changed_hits is None for stage in measured.run.stages)
+    assert measured.mean_lift("recall@2") == 1.0

@@ -1,0 +1,292 @@
+"""Figures that stand on nothing: an error, or a note on the surface that shows the figure.
+
+Each test is an input that gave a plausible figure without a word. A further one is a row of a table where there is one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.adapters.functions import reranker_stage
+from raglift.errors import ConfigurationError, QueryFailed
+from raglift.records.rankings import Ranking
+from raglift.storage.rankings.read import read_run
+from raglift.storage.rankings.scoring import score_files
+from raglift.storage.rankings.trec_eval import trec_eval_lines
+from raglift.testing.fakes import FakeRetriever
+
+TEXTS = ("The lamp is lit.", "The fog comes in.", "The horn is loud.", "The ferry is late.")
+CANDIDATES = Ranking.of([*((rl.Chunk(text), None) for text in TEXTS)])
+QUESTIONS = tuple(f"When is the lamp lit, {number}?" for number in range(4))
+DATA = rl.Dataset.from_dict({question: [TEXTS[0]] for question in QUESTIONS}, name="tower")
+SYSTEM = FakeRetriever(dict.fromkeys(QUESTIONS, TEXTS))
+
+
+# Returns of reranking functions that can be read in two ways.
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"),
+    [
+        pytest.param([(0, 0.1), (1, 0.9), (2, 0.5)], "scores that rise", id="pairs in the order of the candidates"),
+        pytest.param([(2, 0.1), (0, 0.5)], "scores that rise", id="pairs by distance"),
+        pytest.param(set(TEXTS), "a set, which has no order", id="a set of texts"),
+        pytest.param({0.1, 0.2, 0.3, 0.4}, "a set, which has no order", id="a set of scores"),
+        pytest.param({(0, 0.5), (1, 0.9)}, "a set, which has no order", id="a set of pairs"),
+        pytest.param(frozenset(TEXTS), "a frozenset, which has no order", id="a frozenset"),
+        pytest.param(dict.fromkeys(TEXTS, 1.0), "dict", id="a mapping"),
+    ],
+)
+def test_a_reranking_that_can_be_read_in_two_ways_is_refused(returned, found):
+    stage = reranker_stage(lambda query, texts: returned)
+    with pytest.raises(ConfigurationError, match=found):
+        stage.reranker.rerank_one("q", CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    ("returned", "first"),
+    [
+        pytest.param([(1, 0.9), (2, 0.5), (0, 0.5)], 1, id="pairs, best first, some equal"),
+        pytest.param([0.5, 0.1, 0.9, 0.2], 2, id="scores"),
+        pytest.param([TEXTS[3], TEXTS[0]], 3, id="texts"),
+        pytest.param({TEXTS[2]: 1, TEXTS[0]: 2}.keys(), 2, id="keys, which have an order"),
+    ],
+)
+def test_a_reranking_that_can_be_read_in_one_way_is_read(returned, first):
+    stage = reranker_stage(lambda query, texts: returned)
+    assert stage.reranker.rerank_one("q", CANDIDATES).chunks[0].text == TEXTS[first]
+
+
+def test_indices_instead_of_scores_are_refused():
+    with pytest.raises(ConfigurationError, match=r"returned the numbers 0 to 3 for each query .* indices"):
+        rl.evaluate(SYSTEM, DATA, reranker=lambda query, texts: [3, 2, 1, 0], candidates=4)
+
+
+def test_counts_that_happen_to_be_the_indices_of_one_query_are_scores():
+    def words_in_common(query: str, texts: list[str]) -> list[int]:
+        return [3, 2, 1, 0] if query == QUESTIONS[0] else [2, 2, 0, 1]
+
+    measured = rl.evaluate(SYSTEM, DATA, reranker=words_in_common, candidates=4)
+    assert measured.scores.mean("rerank", "rr@10") == 1.0
+
+
+# Rankings and labels of ids that have nothing in common.
+
+
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a function that writes a run and the qrels, and returns their paths."""
+
+    def write(run: str, qrels: str = QRELS):
+        (tmp_path / "run.trec").write_text(run)
+        (tmp_path / "qrels.txt").write_text(qrels)
+        return tmp_path / "run.trec", tmp_path / "qrels.txt"
+
+    return write
+
+
+OTHER_IDS = "q1 Q0 doc-1 1 0.9 t\nq2 Q0 doc-3 1 0.8 t\n"
+NO_ID = r"no id of the rankings, as 'doc-1', is among the labels, as 'd1'"
+
+
+def test_rankings_without_a_labelled_id_are_said_to_have_none(files):
+    run, qrels = files(OTHER_IDS)
+    found = score_files(run, qrels)
+    assert NO_ID in str(found)
+    scored = rl.score_rankings(read_run(run), {"q1": {"d1": 1}, "q2": {"d3": 1}})
+    assert any(NO_ID in note for note in scored.notes)
+    assert NO_ID in str(scored)
+
+
+def test_rankings_with_a_judged_id_say_nothing():
+    scored = rl.score_rankings({"q1": ["d2"]}, {"q1": {"d1": 1, "d2": 0}})
+    assert scored.notes == ()
+
+
+def test_the_lines_of_trec_eval_come_with_the_same_note(files):
+    with pytest.warns(UserWarning, match="no id of the rankings"):
+        trec_eval_lines(*files(OTHER_IDS), ["map"])
+
+
+def test_the_command_line_says_it_as_a_table_as_json_and_as_trec_eval_does(files, capsys, monkeypatch):
+    from raglift import cli
+
+    run, qrels = map(str, files(OTHER_IDS))
+
+    def output(*more: str) -> tuple[str, str]:
+        monkeypatch.setattr("sys.argv", ["raglift", "score", "--run", run, "--qrels", qrels, *more])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code in (0, None)
+        told = capsys.readouterr()
+        return told.out, told.err
+
+    assert NO_ID in output()[0]
+    assert NO_ID in json.loads(output("--json")[0])["runs"][0]["notes"][0]
+    assert f"raglift: warning: {run}: {NO_ID}" in output("--format", "trec")[1]
+
+
+def test_rankings_and_labels_without_a_common_query_are_refused():
+    with pytest.raises(ConfigurationError, match=r"found no query in common: rankings of queries as '1', labels of"):
+        rl.score_rankings({"1": ["d1"]}, {"q1": ["d1"]})
+
+
+def test_rankings_of_no_query_at_all_are_refused():
+    with pytest.raises(ConfigurationError, match="rankings of no query"):
+        rl.score_rankings({}, {"q1": ["d1"]})
+
+
+# Ranks against scores.
+
+
+def test_a_rank_column_that_contradicts_the_scores_is_noted(files):
+    run, qrels = files("q1 Q0 d1 1 0.1 t\nq1 Q0 d2 2 0.9 t\nq2 Q0 d3 1 0.5 t\nq2 Q0 d4 2 0.4 t\n")
+    assert list(read_run(run)["q1"]) == ["d2", "d1"]
+    expected = 'for 1 of 2 queries the rank column contradicts the scores, as for "q1"; the scores count, more first'
+    assert expected in str(score_files(run, qrels))
+    with pytest.warns(UserWarning, match="the rank column contradicts the scores"):
+        trec_eval_lines(run, qrels, ["map"])
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param("q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.5 t\n", id="ranks from 1"),
+        pytest.param("q1 Q0 d1 0 0.9 t\nq1 Q0 d2 1 0.5 t\n", id="ranks from 0"),
+        pytest.param("q1 Q0 d1 2 0.5 t\nq1 Q0 d2 1 0.5 t\n", id="equal scores"),
+        pytest.param("q1 Q0 d1 1 0.1 t\nq1 Q0 d2 1 0.9 t\n", id="one rank for all"),
+        pytest.param("q1 Q0 d1 - 0.1 t\nq1 Q0 d2 - 0.9 t\n", id="no ranks"),
+        pytest.param("q1  Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.5 t\n", id="read line by line"),
+    ],
+)
+def test_ranks_that_agree_with_the_scores_or_say_nothing_are_not_noted(run, files):
+    assert score_files(*files(run)).runs[0].notes == ()
+
+
+def test_contradicting_ranks_are_noted_where_a_run_is_read_line_by_line(files):
+    run, qrels = files("q1  Q0 d1 1 0.1 t\nq1 Q0 d2 2 0.9 t\n")
+    assert "the rank column contradicts the scores" in str(score_files(run, qrels))
+
+
+# Systems that answered few queries, or none.
+
+
+def failing(answered: int):
+    def system(query: str) -> list[str]:
+        if query in QUESTIONS[answered:]:
+            raise ConnectionError("no answer")
+        return list(TEXTS)
+
+    return system
+
+
+def test_when_every_query_fails_the_first_cause_is_raised_with_what_there_is():
+    with pytest.raises(
+        QueryFailed, match="every query failed; the first: retrieve: ConnectionError: no answer"
+    ) as all_:
+        rl.evaluate(failing(0), DATA)
+    assert all_.value.evaluation is not None
+
+
+SYSTEMS = """
+QUESTIONS = {questions!r}
+
+
+def mostly(query):
+    if query != QUESTIONS[0]:
+        raise ConnectionError("no answer")
+    return ["The lamp is lit."]
+
+
+def rarely(query):
+    if query == QUESTIONS[0]:
+        raise ConnectionError("no answer")
+    return ["The lamp is lit."]
+"""
+
+
+@pytest.mark.parametrize(("system", "code"), [("mostly", 2), ("rarely", 0)])
+def test_the_command_ends_with_an_error_where_most_queries_failed(system, code, tmp_path, monkeypatch, capsys):
+    from raglift import cli
+
+    (tmp_path / "failing_systems.py").write_text(SYSTEMS.format(questions=QUESTIONS))
+    labels = [{"id": f"q{n}", "query": text, "relevant": [TEXTS[0]]} for n, text in enumerate(QUESTIONS)]
+    (tmp_path / "tower.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = ["raglift", "evaluate", "tower.jsonl", "--system", f"failing_systems:{system}", "--save", f"runs/{system}"]
+    monkeypatch.setattr("sys.argv", asked)
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr()
+    assert (ended.value.code or 0) == code
+    assert "HitRate" in told.out  # what there is is shown and saved all the same
+    assert rl.load_evaluation(f"runs/{system}").failures()
+    assert ("3 of 4 queries failed and count 0" in told.err) == (code == 2)
+
+
+# Comparisons.
+
+
+def measured(chunk_texts: list[str], **options) -> rl.Evaluation:
+    return rl.evaluate(FakeRetriever(dict.fromkeys(QUESTIONS, chunk_texts)), DATA, ks=(1,), **options)
+
+
+SHORT, LONG = list(TEXTS), [" ".join(TEXTS), "The sea. " * 8]
+
+
+def test_chunk_sizes_compared_by_containment_come_with_a_warning():
+    by_containment = rl.compare({"long": measured(LONG), "short": measured(SHORT)})
+    told = [warning for warning in by_containment.warnings if "match='coverage'" in warning]
+    assert len(told) == 1
+    assert "hits are 72 characters long in long and 17 in short" in told[0]
+    by_coverage = rl.compare({"long": measured(LONG, match="coverage"), "short": measured(SHORT, match="coverage")})
+    assert not any("match='coverage'" in warning for warning in by_coverage.warnings)
+    alike = rl.compare({"one": measured(SHORT), "other": measured(SHORT[::-1])})
+    assert not any("match='coverage'" in warning for warning in alike.warnings)
+
+
+def mean_against_count() -> rl.Comparison:
+    """Return a comparison in which one system is better on average and worse for more queries."""
+    dataset = rl.Dataset.from_dict({f"question {number}": [TEXTS[0]] for number in range(40)})
+    others = list(TEXTS[1:]) * 7
+
+    def system(ranks: list[int]) -> rl.Evaluation:
+        found = {f"question {n}": [*others[: rank - 1], TEXTS[0]] for n, rank in enumerate(ranks)}
+        return rl.evaluate(FakeRetriever(found), dataset, ks=(20,), metrics=["rr"])
+
+    return rl.compare({"one": system([20] * 16 + [9] * 24), "two": system([1] * 16 + [10] * 24)})
+
+
+def test_a_system_that_is_better_on_average_and_worse_for_more_queries_is_said_to_be():
+    compared = mean_against_count()
+    assert compared.row("two").verdict == "better"
+    note = "two has the higher mean MRR@20 than one, and loses more queries (24) than it wins (16): it wins by more"
+    assert any(note in each for each in compared.notes)
+    assert note in " ".join(str(compared).split())
+    assert note in compared.to_markdown()
+
+
+def test_the_exploratory_table_says_which_column_holds_means_and_which_differences():
+    pair = rl.compare({"one": measured(SHORT), "two": measured(SHORT[::-1])})
+    (title,) = [line for line in str(pair).splitlines() if line.startswith("metric")]
+    assert re.split(" {2,}", title) == ["metric", "one (mean)", "Δ two"]
+    assert "one (mean)" in pair.to_markdown()
+
+
+def test_an_unknown_metric_of_trec_eval_is_refused_before_the_first_line_is_asked_for(files):
+    with pytest.raises(ConfigurationError, match="nothing"):
+        trec_eval_lines(*files(OTHER_IDS), ["nothing"])
+
+
+def test_the_means_of_rankings_without_any_label_are_no_numbers():
+    assert np.isnan(rl.score_rankings({}, {}, ["ndcg@10"]).mean("ndcg@10"))
