@@ -12,7 +12,7 @@ import typer
 from raglift.apps.generation.drafts import parse_styles
 from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate
 from raglift.apps.generation.report import print_generation
-from raglift.base.display import counted
+from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
 from raglift.cli.json_output import print_json
@@ -84,9 +84,8 @@ def run(request: Request) -> None:
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
     _print(generation, as_json=request.as_json)
     if not len(generation.dataset):
-        sys.stderr.write(
-            f"raglift: no question was kept, so {output} was not written: the report says what was thrown away, and why\n"
-        )
+        told = f"no question was kept, so {output} was not written: the report says what was thrown away, and why"
+        sys.stderr.write(f"raglift: {printable(told)}\n")
         raise typer.Exit(_NOTHING)
 
 

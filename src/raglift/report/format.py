@@ -180,10 +180,10 @@ def figure_text(metric: Metric, value: float) -> str:
 
 def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
     """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
-    earned, cost = _changes(each, explanation)
-    return (", ".join(map(_with_title, earned)) or "nothing") + (
-        f"; cost: {', '.join(map(_with_title, cost))}" if cost else ""
+    earned, cost = (
+        ", ".join(f"{title(m)} {change}" for m, change in changes) for changes in _changes(each, explanation)
     )
+    return (earned or "nothing") + (f"; cost: {cost}" if cost else "")
 
 
 def earned_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
@@ -222,10 +222,6 @@ def _changes(
     changed = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
     earned = [(m, f"{value:+.4f}") for m, value in changed if not MEASURES[m.name].is_cost]
     return earned, [(m, f"{value:+,.0f}") for m, value in changed if MEASURES[m.name].is_cost]
-
-
-def _with_title(figure: tuple[Metric, str]) -> str:
-    return f"{title(figure[0])} {figure[1]}"
 
 
 def overlap_text(overlap: Overlap) -> str:
