@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +64,35 @@ def test_every_direct_dependency_is_pinned() -> None:
             pins[normalized(name)] = version
     assert names <= set(pins)
     assert pins["torch"] == "2.13.0"
+
+
+@pytest.mark.slow
+def test_bm25_needs_no_extra(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = needed(project["dependencies"])
+    installed = importlib.metadata.packages_distributions()
+    of_extras = sorted(module for module, by in installed.items() if not {*map(normalized, by)} & {*brought, "raglift"})
+    assert {"torch", "faiss", "langchain_core"} <= set(of_extras)
+    script = (
+        f"import sys\nsys.modules.update(dict.fromkeys({of_extras!r}))\n"  # what is None cannot be imported
+        "from raglift.cli import main\n"
+        "sys.argv = ['raglift', 'evaluate', 'lighthouse', '--retriever', 'bm25', '--save', 'runs/bm25']\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "saved to runs/bm25\n")
+    assert "retrieve: bm25 (100 chunks)" in done.stdout
+
+
+def needed(requirements: Iterable[str]) -> set[str]:
+    """Return the names of the packages that requirements need on this machine, directly or not."""
+    waiting, found = [Requirement(text) for text in requirements], set()
+    while waiting:
+        wanted = waiting.pop()
+        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+            name = normalized(wanted.name)
+            waiting += [] if name in found else map(Requirement, importlib.metadata.requires(name) or ())
+            found.add(name)
+    return found
 
 
 def test_the_example_of_an_environment_names_every_variable() -> None:

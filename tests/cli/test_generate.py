@@ -81,7 +81,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
     question_writer.replies = lambda messages, schema: {"question": "", "quotes": []}
     out = tmp_path / "queries.jsonl"
     code, said, told = run("generate", "lighthouse", "-n", "2", "--output", out)
-    assert code == 2
+    assert code == 1
     assert "no question (" in said
     assert "no question was kept, so" in told
     assert not out.exists()

@@ -73,6 +73,17 @@ def test_the_command_lines_of_a_page_can_be_typed(name: str) -> None:
                 assert (ROOT / script).is_file(), line
 
 
+@pytest.mark.parametrize("name", [name for name, page in READ.items() if lines(page)])
+def test_no_command_of_a_page_writes_where_an_earlier_one_wrote(name: str) -> None:
+    written = [
+        target
+        for line in lines(READ[name])
+        if "--overwrite" not in line
+        for target in re.findall(r"^raglift .*--save (\S+)", line)
+    ]
+    assert sorted(written) == sorted(set(written))
+
+
 @pytest.mark.parametrize("name", READ)
 def test_the_options_that_a_page_speaks_of_are_there(name: str) -> None:
     for command in INLINE.findall(READ[name].path.read_text(encoding="utf-8").replace("\n", " ")):

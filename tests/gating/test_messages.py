@@ -46,6 +46,12 @@ def test_ndcg_has_its_band_and_nothing_else_has() -> None:
     assert check(0.712, 0.75, unit="s").band is None
 
 
+def test_a_check_that_passed_is_not_called_rework() -> None:
+    assert check_sentence(check(0.466, 0.45)) == "ndcg@10 is 0.466 over 30 queries; expected ≥ 0.45"
+    assert check_sentence(check(0.466, 0.5)) == "ndcg@10 is 0.466 (rework) over 30 queries; expected ≥ 0.5"
+    assert check_sentence(check(0.566, 0.5)) == "ndcg@10 is 0.566 (fair) over 30 queries; expected ≥ 0.5"
+
+
 @given(
     bound=st.floats(0.0, 1.0).map(lambda value: round(value, 4)),
     found=st.floats(0.0, 1.0) | st.none(),

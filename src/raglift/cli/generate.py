@@ -7,16 +7,18 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from raglift.apps.generation.drafts import parse_styles
 from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate
 from raglift.apps.generation.report import print_generation
-from raglift.base.display import counted
+from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
-from raglift.errors import ConfigurationError, DatasetError, ModelError
+from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 _LINES = (".jsonl", ".ndjson")
 _REPORTS = (".md", ".json")
+_NOTHING = 1
+"""The exit code where no question was kept: nothing is wrong with the command, so it is not 2."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,9 @@ def run(request: Request) -> None:
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
     _print(generation, as_json=request.as_json)
     if not len(generation.dataset):
-        raise ModelError(f"no question was kept, so {output} was not written: the report says what was thrown away")
+        told = f"no question was kept, so {output} was not written: the report says what was thrown away, and why"
+        sys.stderr.write(f"raglift: {printable(told)}\n")
+        raise typer.Exit(_NOTHING)
 
 
 def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:

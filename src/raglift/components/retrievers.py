@@ -85,7 +85,7 @@ class BM25Retriever:
         try:
             import bm25s
         except ImportError:
-            raise MissingDependency("bm25s", "local", "BM25 retrieval") from None
+            raise MissingDependency("bm25s", None, "BM25 retrieval") from None
         started = time.perf_counter()
         words = [_words(chunk.text) for chunk in chunks]
         if not any(words):

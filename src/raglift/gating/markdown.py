@@ -8,6 +8,7 @@ from raglift.analysis.shared_queries import named
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import counted, excerpt
 from raglift.gating.text import (
+    band_word,
     check_notes,
     checks_table,
     dropped_sentence,
@@ -135,7 +136,7 @@ def _measured(result: GateResultRecord) -> Iterator[tuple[str, str]]:
         yield "Conventions", result.evaluation.profile
     if result.method is not None:
         yield "Method", method_sentence(result.method)
-    if any(check.band for check in result.checks):
+    if any(map(band_word, result.checks)):
         yield "Bands of NDCG", "above 0.9 elite, 0.7 to 0.9 solid, 0.5 to 0.7 fair, under 0.5 rework"
     for check in result.checks:
         if not check.passed and check.worst:

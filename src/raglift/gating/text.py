@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
 from raglift.base.display import counted, excerpt
+from raglift.gating.bounds import Band
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, table_of
@@ -71,10 +72,15 @@ def _scale(check: Check, value: float) -> tuple[float, str]:
     return (1000.0, " ms") if value < 1.0 else (1.0, " s")
 
 
+def band_word(check: Check) -> str:
+    """Return the word for an NDCG, empty for other figures and where it would contradict a check that passed."""
+    return "" if check.band is None or (check.passed and check.band is Band.REWORK) else str(check.band)
+
+
 def check_sentence(check: Check) -> str:
     """Return a check in one sentence: `ndcg@10 is 0.712 (solid) over 30 queries; expected ≥ 0.75`."""
     over = "" if check.n is None else f" {'over' if check.metric or check.unit else 'of'} {counted(check.n, 'query')}"
-    band = f" ({check.band})" if check.band else ""
+    band = f" ({word})" if (word := band_word(check)) else ""
     note = f" ({check.note})" if check.note else ""
     return f"{check.name} is {found_text(check)}{band}{over}; expected {bound_text(check)}{note}"
 
@@ -218,7 +224,7 @@ def checks_table(result: GateResultRecord, passed: Cell = _PASSED, failed: Cell 
                 passed if check.passed else failed,
                 check.name,
                 found_text(check),
-                str(check.band or ""),
+                band_word(check),
                 bound_text(check),
                 "" if check.n is None else f"{check.n:,}",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import BEYOND, TRUNCATED
@@ -26,6 +27,8 @@ _LONGEST_LABEL = 24
 """The longest name of a system that fits into a table next to its values."""
 _SMALLEST_P = 0.0001
 _EARNED = 1e-12
+_MOST_ON_A_LINE = 4
+"""With more metrics than these, those of one measure share a line."""
 _EXCERPT = 60
 _COST_TITLES = {
     "latency_p50": "latency p50 (s)",
@@ -183,10 +186,48 @@ def figure_text(metric: Metric, value: float) -> str:
 
 def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
     """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
-    changes = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
-    earned = [f"{title(m)} {value:+.4f}" for m, value in changes if not MEASURES[m.name].is_cost]
-    cost = [f"{title(m)} {value:+,.0f}" for m, value in changes if MEASURES[m.name].is_cost]
-    return (", ".join(earned) or "nothing") + (f"; cost: {', '.join(cost)}" if cost else "")
+    earned, cost = (
+        ", ".join(f"{title(m)} {change}" for m, change in changes) for changes in _changes(each, explanation)
+    )
+    return (earned or "nothing") + (f"; cost: {cost}" if cost else "")
+
+
+def earned_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
+    """Return what a hit earned and cost, as `earned_text`; where many metrics were taken, a line for each measure."""
+    if len(explanation.metrics) <= _MOST_ON_A_LINE:
+        return [earned_text(each, explanation)]
+    earned, cost = _changes(each, explanation)
+    return [*(_by_measure(earned) or ["nothing"]), *(f"cost: {line}" for line in _by_measure(cost))]
+
+
+def value_lines(explanation: ExplanationRecord) -> list[str]:
+    """Return the values of a query's metrics, a line each; where many were taken, a line for each measure."""
+    values = list(zip(explanation.metrics, explanation.values, strict=True))
+    if len(values) > _MOST_ON_A_LINE:
+        return _by_measure([(m, "left out" if math.isnan(value) else figure_text(m, value)) for m, value in values])
+    return [
+        f"{title(m)}: left out" if math.isnan(value) else f"{title(m)} = {figure_text(m, value)}" for m, value in values
+    ]
+
+
+def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:
+    """Return a line for each measure, with its figures at all depths: `Recall@1 0.5000, @3 1.0000`."""
+    lines: dict[str, list[str]] = {}
+    for metric, figure in figures:
+        measure = title(replace(metric, depth=None))
+        depth = title(metric).removeprefix(measure)
+        of_measure = lines.setdefault(measure, [])
+        of_measure.append(f"{depth if of_measure else measure + depth} {figure}")
+    return [", ".join(line) for line in lines.values()]
+
+
+def _changes(
+    each: ExplainedHit, explanation: ExplanationRecord
+) -> tuple[list[tuple[Metric, str]], list[tuple[Metric, str]]]:
+    """Return by how much a hit changed measures of quality, and of cost."""
+    changed = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
+    earned = [(m, f"{value:+.4f}") for m, value in changed if not MEASURES[m.name].is_cost]
+    return earned, [(m, f"{value:+,.0f}") for m, value in changed if MEASURES[m.name].is_cost]
 
 
 def overlap_text(overlap: Overlap) -> str:

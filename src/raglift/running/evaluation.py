@@ -196,8 +196,13 @@ class _Measurement:
 
     def deployed(self, own: Sequence[Stage], *notes: str) -> Run:
         """Ask each stage with its own settings."""
-        run = self._one_pass(own, self.depths.k, notes)
-        return run if _has_own_depth(own[0]) else replace(run, spec={**run.spec, "k": self.depths.k})
+        if not _has_own_depth(own[0]):
+            run = self._one_pass(own, self.depths.k, notes)
+            return replace(run, spec={**run.spec, "k": self.depths.k})
+        if self.config.k is not None:
+            unused = f"{own[0].name}: returns as many hits as its own settings say, so k={self.config.k} has no effect"
+            notes = (*notes, f"{unused}; the depths of metrics are ks (-k)")
+        return self._one_pass(own, self.depths.k, notes)
 
     def deeper(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
         """Ask for candidates: in one pass if the system then begins with the same hits as when deployed.

@@ -93,6 +93,10 @@ DEFAULT_KS = (1, 3, 5, 10)
 """The depths at which metrics are taken unless others are asked for."""
 
 
+ARGUMENTS = ("reranker", "ks", "candidates", "match", "profile")
+"""The settings of `evaluate` besides `Options`."""
+
+
 class Options(TypedDict, total=False):
     """The less common settings of `evaluate`, all optional."""
 
@@ -154,7 +158,8 @@ class Config:
         known = [field.name for field in fields(cls)]
         unknown = sorted(set(options) - set(known))
         if unknown:
-            raise ConfigurationError(f"evaluate: found the option {unknown[0]!r}; expected one of {', '.join(known)}")
+            expected = ", ".join((*ARGUMENTS, *known))
+            raise ConfigurationError(f"evaluate: found the option {unknown[0]!r}; expected one of {expected}")
         config = cls(**options)
         if config.depth not in DEPTHS:
             raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")

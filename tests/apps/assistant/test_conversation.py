@@ -69,6 +69,22 @@ def test_help_and_questions_list_what_there_is(make: Make) -> None:
     ]
 
 
+@pytest.mark.parametrize("command", ["help", "questions"])
+def test_a_command_may_begin_with_a_slash(make: Make, command: str) -> None:
+    assert talk(make(), f" /{command.upper()} \n") == talk(make(), command)
+    assert talk(make(), "/exit", "horn") == talk(make(), "/quit", "horn") == []
+
+
+def test_an_unknown_command_with_a_slash_is_not_asked(make: Make) -> None:
+    (told,) = talk(make(), "/clear all of it")
+    assert told == "/clear is no command: expected /help, /questions, /exit, /quit, or a question"
+
+
+@pytest.mark.parametrize(("line", "at_a_terminal"), [("/etc/keeper.conf: what is it?", True), ("/clear", False)])
+def test_a_path_and_a_line_of_a_pipe_are_questions(make: Make, line: str, at_a_terminal: bool) -> None:
+    assert talk(make(), line, at_a_terminal=at_a_terminal) == ["found asked", "answered asked"]
+
+
 def test_ctrl_c_at_the_prompt_says_how_to_leave_and_the_session_continues(make: Make) -> None:
     assert talk(make(), KeyboardInterrupt(), "horn") == ["\nexit leaves", "found horn", "answered horn"]
 

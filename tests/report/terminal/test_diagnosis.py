@@ -8,7 +8,7 @@ import numpy as np
 
 from raglift.analysis.explanation import ExplainedHit, Overlap
 from raglift.analysis.outcomes import OutcomeFacts
-from raglift.metrics.rank_measures import RR, Recall
+from raglift.metrics import RR, ContextTokens, Recall, tokens
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Hit
@@ -93,6 +93,27 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
         "hits that cover nothing that is wanted: 1 of 2",
         "  RR@5 = 0.5000",
         "  Recall@5: left out",
+    ]
+
+
+def test_the_metrics_of_one_measure_share_a_line_where_there_are_many() -> None:
+    metrics = (RR @ 1, RR @ 5, Recall @ 1, Recall @ 5, Recall @ tokens(100), ContextTokens @ 5)
+    overlap = Overlap(1, 1, 2, "chunk contains passage", 0, 99, 99, counts=True, satisfies=True, share=1.0)
+    found = ExplainedHit(Hit(Chunk("so"), 2), (overlap,), (0.0, 0.5, 0.0, 1.0, 1.0, 1200.0))
+    nothing = ExplainedHit(Hit(Chunk("or"), 3), (overlap,), (0.0,) * 6)
+    values = (0.0, 0.5, math.nan, 1.0, 1.0, 1200.0)
+    text = explanation_text(Explanation(QUERY, "rerank", "containment", None, metrics, values, (found, nothing)))
+    lines = text.splitlines()
+    assert lines[6:9] == [
+        "    earned: RR@5 +0.5000",
+        "            Recall@5 +1.0000, @tokens(100) +1.0000",
+        "            cost: ContextTokens@5 +1,200",
+    ]
+    assert "    earned: nothing" in lines
+    assert lines[-3:] == [
+        "  RR@1 0.0000, @5 0.5000",
+        "  Recall@1 left out, @5 1.0000, @tokens(100) 1.0000",
+        "  ContextTokens@5 1,200",
     ]
 
 

@@ -1,6 +1,7 @@
 """evaluate(): the figures, who counts in them, and what the reader is told."""
 
 import copy
+import inspect
 import json
 import math
 import threading
@@ -19,6 +20,7 @@ from raglift.records.labels import Fact, Passage, Query
 from raglift.records.metric import Metric
 from raglift.records.rankings import Ranking
 from raglift.running.evaluation import evaluate
+from raglift.running.options import Options
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 
@@ -464,12 +466,33 @@ def test_seconds_are_kept_per_query_and_stage():
     assert [stage.batched for stage in evaluation.run.stages] == [False, True]
 
 
+def test_a_number_of_hits_that_a_system_does_not_take_is_noted():
+    def fixed(query):
+        return ["one", "two"]
+
+    data = Dataset.from_dict({"Which?": ["one"]})
+    (note,) = [found for found in evaluate(fixed, data, k=5).notes if "no effect" in found]
+    assert note.startswith(
+        "retrieve: returns as many hits as its own settings say, so k=5 has no effect; the depths of"
+    )
+    assert not [found for found in evaluate(fixed, data, ks=(5,)).notes if "no effect" in found]
+    assert not [found for found in evaluate(lambda query, k: fixed(query)[:k], data, k=5).notes if "no effect" in found]
+
+
+def test_the_message_on_an_unknown_option_lists_every_argument_of_evaluate():
+    with pytest.raises(ConfigurationError) as found:
+        evaluate(FakeRetriever(RESULTS), DATA, top_k=5)
+    listed = str(found.value).partition("expected one of ")[2].split(", ")
+    arguments = [*inspect.signature(evaluate).parameters][2:-1]
+    assert sorted(listed) == sorted([*arguments, *Options.__annotations__])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (
             {"concurency": 4},
-            "found the option 'concurency'; expected one of metrics, chunks, depth, k, .*concurrency",
+            "found the option 'concurency'; expected one of reranker, ks, .*metrics, chunks, depth, k, .*concurrency",
         ),
         ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
         ({"metrics": []}, "metrics: found none"),

@@ -277,10 +277,12 @@ def _ending(answer: Answer) -> list[str]:
 
 
 _LEAVE = ("exit", "quit")
+_LIKE_A_COMMAND = re.compile(r"/[a-z]+(?!\S)")
+_COMMANDS = ("help", "questions", *_LEAVE)
 _HELP = """help       lists the commands
 questions  lists the labelled questions, which can also be asked by their id
 exit       leaves, as quit and the end of the input do; Ctrl-C only stops an answer
-Anything else is a question. Each stands alone: no earlier one is remembered."""
+A slash may stand before a command. Anything else is a question. Each stands alone: no earlier one is remembered."""
 
 
 class Display(Protocol):
@@ -323,7 +325,7 @@ def converse(
     while True:
         try:
             line = read()
-            word = "exit" if line is None else line.strip().lower()
+            word = "exit" if line is None else _command(line)
             if word in _LEAVE:
                 return done
             if word == "help":
@@ -331,12 +333,20 @@ def converse(
             elif word == "questions":
                 for query in assistant.dataset:
                     display.say(f"{query.id}: {query.text}")
+            elif at_a_terminal and (unknown := _LIKE_A_COMMAND.match(word)):
+                display.say(f"{unknown[0]} is no command: expected /{', /'.join(_COMMANDS)}, or a question")
             elif word and line is not None:
                 done.append(take_turn(assistant, display, line, stay=at_a_terminal))
         except KeyboardInterrupt:
             if not at_a_terminal:
                 raise
             display.say("\nexit leaves")
+
+
+def _command(line: str) -> str:
+    """Return what was typed, in lower case; a command without the slash that other programs have before theirs."""
+    word = line.strip().lower()
+    return word[1:] if word.startswith("/") and word[1:] in _COMMANDS else word
 
 
 def take_turn(assistant: Assistant, display: Display, question: str, *, stay: bool) -> bool:

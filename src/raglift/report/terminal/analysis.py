@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve, over_k
 from raglift.base.display import counted, excerpt, printable
-from raglift.metrics.computing import mean_title, title
+from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.records.labels import LabelSources, passage_text
 from raglift.records.metric import Metric
 from raglift.rendering.document import table_of
 from raglift.report.format import (
     bytes_text,
-    earned_text,
-    figure_text,
+    earned_lines,
     labels_line,
     outcome_text,
     overlap_text,
     seconds_text,
+    value_lines,
 )
 
 if TYPE_CHECKING:
@@ -94,10 +94,7 @@ def explanation_text(explanation: ExplanationRecord) -> str:
             lines += _hit_lines(hit, explanation)
     silent = sum(not hit.overlaps for hit in explanation.hits)
     lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
-    lines += [
-        f"  {title(metric)} = {figure_text(metric, value)}" if not math.isnan(value) else f"  {title(metric)}: left out"
-        for metric, value in zip(explanation.metrics, explanation.values, strict=True)
-    ]
+    lines += [f"  {line}" for line in value_lines(explanation)]
     return printable("\n".join(lines))
 
 
@@ -109,7 +106,8 @@ def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
         f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{excerpt(chunk.text, _EXCERPT)}”"
     ]
     lines += [f"    {overlap_text(overlap)}" for overlap in each.overlaps]
-    lines.append(f"    earned: {earned_text(each, explanation)}")
+    first, *rest = earned_lines(each, explanation)
+    lines += [f"    earned: {first}", *(f"{'':12}{line}" for line in rest)]
     return lines
 
 
