@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from types import NoneType
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from raglift.base.validation import described
+from raglift.errors import ConfigurationError
 
 
 PAGE_BREAK = "\f"
@@ -43,7 +46,13 @@ class Document:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A contiguous piece of a Document."""
+    """A contiguous piece of a Document.
+
+    Its location is what a system says of it, so it may be false: `raglift.matching` compares it with the document.
+
+    Raises:
+        ConfigurationError: a text or id that is no text, a location that is no integer, or metadata that is no mapping.
+    """
 
     text: str
     """The words themselves."""
@@ -61,8 +70,30 @@ class Chunk:
     """The framework's own object, handed back to the framework's own rerankers; never saved."""
 
     def __post_init__(self) -> None:
+        if not (
+            type(self.text) is str
+            and type(self.id) is str
+            and (self.doc_id is None or type(self.doc_id) is str)
+            and (self.start is None or type(self.start) is int)
+            and (self.end is None or type(self.end) is int)
+            and type(self.metadata) is dict
+        ):
+            self._check()
         if not self.id:
             object.__setattr__(self, "id", self._hash)
+
+    def _check(self) -> None:
+        for name, kinds, expected in (
+            ("text", str, "a text"),
+            ("id", (str, NoneType), "a text"),
+            ("doc_id", (str, NoneType), "a text, or None"),
+            ("start", (Integral, NoneType), "an integer, or None"),
+            ("end", (Integral, NoneType), "an integer, or None"),
+            ("metadata", Mapping, "a mapping"),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise ConfigurationError(f"Chunk.{name}: found {described(value)}; expected {expected}")
 
     @property
     def has_own_id(self) -> bool:
