@@ -1,4 +1,4 @@
-"""What records check when they are made: a label that is none is refused where it is written, not where it is scored."""
+"""What labels check when they are made: what is wrong is refused where it is written, not where it is scored."""
 
 from __future__ import annotations
 
@@ -27,19 +27,25 @@ _WITHOUT_WORDS = frozenset({"Cc", "Cf", "Mn", "Me", "Zs", "Zl", "Zp"})
 
 def has_words(text: str) -> bool:
     """Return whether a text has anything that a reader sees: not only white space and zero-width characters."""
-    return text[:1].isalnum() and text[0] not in _INVISIBLE or any(map(_is_visible, text))
+    return (text[:1].isalnum() and text[0] not in _INVISIBLE) or any(map(_is_visible, text))
 
 
 def _is_visible(character: str) -> bool:
     return unicodedata.category(character) not in _WITHOUT_WORDS and character not in _INVISIBLE
 
 
-def check_text(value: object, location: Location, what: str = "a text") -> None:
+def check_text(value: object, location: Location) -> None:
     """Note a fault unless a value is a text with words."""
     if not isinstance(value, str):
-        location.fault(described(value), what)
+        location.fault(described(value), "a text")
     elif not has_words(value):
-        location.fault(f"a text without words {ascii(value[:_SHOWN])}", f"{what} with visible characters")
+        location.fault(f"a text without a visible character {value[:_SHOWN]!a}", "a text with words")
+
+
+def check_id(value: object, location: Location) -> None:
+    """Note a fault unless a value is a text that is not blank."""
+    if not isinstance(value, str) or not value.strip():
+        location.fault(described(value), "an id: a text that is not only white space")
 
 
 def tuple_of(kind: type[T], value: object, location: Location) -> tuple[T, ...]:
@@ -72,5 +78,5 @@ def trusted(record: type[T], values: dict[str, Any]) -> T:
     """
     made = object.__new__(record)
     for field in fields(record):  # type: ignore[arg-type]
-        object.__setattr__(made, field.name, values[field.name] if field.name in values else field.default)
+        object.__setattr__(made, field.name, values.get(field.name, field.default))
     return made

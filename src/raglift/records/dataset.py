@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.validation import Location, described, nearest, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import Resolution, Sources
-from raglift.records.checking import has_words, raise_faults, tuple_of
+from raglift.records.checking import raise_faults, tuple_of
 from raglift.records.documents import Document
 from raglift.records.labels import LabelSources, Passage, Query, passage_text
 from raglift.records.parsing import read_facts, read_string
@@ -249,7 +249,7 @@ def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[D
             continue
         doc_id: object = document.id
         text: object = document.text
-        if not isinstance(doc_id, str) or not has_words(doc_id):
+        if not isinstance(doc_id, str) or not doc_id.strip():
             (location / "id").fault(described(doc_id), "an id: a text that is not empty")
         elif not isinstance(text, str):
             (location / "text").fault(described(text), f"the text of {shown(doc_id)}")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from types import NoneType
 from typing import Any
 
 from raglift.base.validation import described
 from raglift.errors import ConfigurationError
-
 
 PAGE_BREAK = "\f"
 """Separates the pages in a document's text, as pdftotext and the PDF loaders of LangChain and Haystack write them."""
@@ -44,6 +44,13 @@ class Document:
         return tuple(spans)
 
 
+def _place(number: Real) -> int | None:
+    """Return a location in a document, 10.0 as 10; None for a number that is none."""
+    if isinstance(number, Integral):
+        return int(number)
+    return int(number) if math.isfinite(number) and float(number).is_integer() else None
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A contiguous piece of a Document.
@@ -51,7 +58,7 @@ class Chunk:
     Its location is what a system says of it, so it may be false: `raglift.matching` compares it with the document.
 
     Raises:
-        ConfigurationError: a text or id that is no text, a location that is no integer, or metadata that is no mapping.
+        ConfigurationError: the text is no text, an id or location neither that nor a number, or metadata no mapping.
     """
 
     text: str
@@ -83,17 +90,20 @@ class Chunk:
             object.__setattr__(self, "id", self._hash)
 
     def _check(self) -> None:
+        """Write numbers as ids and locations are written; raise for what is neither."""
         for name, kinds, expected in (
             ("text", str, "a text"),
-            ("id", (str, NoneType), "a text"),
-            ("doc_id", (str, NoneType), "a text, or None"),
-            ("start", (Integral, NoneType), "an integer, or None"),
-            ("end", (Integral, NoneType), "an integer, or None"),
+            ("id", (str, Real, NoneType), "a text"),
+            ("doc_id", (str, Real, NoneType), "a text, or None"),
+            ("start", (Real, NoneType), "an integer, or None"),
+            ("end", (Real, NoneType), "an integer, or None"),
             ("metadata", Mapping, "a mapping"),
         ):
             value = getattr(self, name)
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise ConfigurationError(f"Chunk.{name}: found {described(value)}; expected {expected}")
+            if isinstance(value, Real):
+                object.__setattr__(self, name, _place(value) if name in ("start", "end") else str(value))
 
     @property
     def has_own_id(self) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import excerpt
 from raglift.base.validation import Location, described, quoted
-from raglift.records.checking import FARTHEST, check_text, has_words, raise_faults, tuple_of
+from raglift.records.checking import FARTHEST, check_id, check_text, has_words, raise_faults, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,9 +101,11 @@ class Passage:
             (location / "grade").fault(described(self.grade), expected)
         if self.text is None and self.chunk_id is None:
             location.fault("neither a text nor a chunk_id", "one of the two: what is evidence")
-        for name in ("text", "chunk_id", "doc_id"):
+        if self.text is not None:
+            check_text(self.text, location / "text")
+        for name in ("chunk_id", "doc_id"):
             if getattr(self, name) is not None:
-                check_text(getattr(self, name), location / name)
+                check_id(getattr(self, name), location / name)
         if self.chunk_id is not None:
             beside = [name for name in ("text", "doc_id", "start", "end") if getattr(self, name) is not None]
             if beside:
@@ -133,7 +135,7 @@ class Fact:
     """
 
     passages: tuple[Passage, ...]
-    """The alternatives, at least one; the same one twice is one. A list becomes a tuple."""
+    """The alternatives, at least one. A list becomes a tuple."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
@@ -146,7 +148,7 @@ class Fact:
                 expected = "1 or more: what was judged irrelevant belongs into the query's judged_irrelevant"
                 (location / index / "grade").fault("0", expected)
         raise_faults("Fact", faults)
-        object.__setattr__(self, "passages", tuple(dict.fromkeys(passages)) if len(passages) > 1 else passages)
+        object.__setattr__(self, "passages", passages)
 
     @property
     def ideal_grade(self) -> int:
@@ -154,13 +156,26 @@ class Fact:
         return max(passage.grade for passage in self.passages)
 
 
+def distinct_facts(facts: Iterable[tuple[Passage, ...]]) -> tuple[Fact, ...]:
+    """Return facts of alternatives; what a file repeats is one alternative, or one fact, and counts once.
+
+    Args:
+        facts: the alternatives of each, which may be none where they are at fault.
+    """
+    distinct: dict[frozenset[Passage], Fact] = {}
+    for passages in facts:
+        if passages:
+            distinct.setdefault(frozenset(passages), Fact(tuple(dict.fromkeys(passages))))
+    return tuple(distinct.values())
+
+
 @dataclass(frozen=True)
 class Query:
     """A question and what answers it: all of its facts (AND).
 
     Raises:
-        DatasetError: a field is not of its type, a text has no words, the query has facts and is not answerable, or a
-            passage judged irrelevant has another grade than 0; every fault is listed.
+        DatasetError: a field is not of its type, a text has no words, or a passage judged irrelevant has a grade;
+            every fault is listed.
     """
 
     id: str
@@ -168,21 +183,20 @@ class Query:
     text: str
     """The question, as it is put to the system."""
     facts: tuple[Fact, ...] = ()
-    """What the answer needs; empty when the query is unlabelled. Facts with the same passages are one, and a list, here
-    and below, becomes a tuple."""
+    """What the answer needs; empty when the query is unlabelled. A list, here and below, becomes a tuple."""
     tags: tuple[str, ...] = ()
     """Free labels for slicing: easy, hard, …"""
     answerable: bool = True
     """False when the corpus does not answer it: such a query enters no mean."""
     judged_irrelevant: tuple[Passage, ...] = ()
-    """What somebody looked at and found not to help, with the grade 0; never a fact."""
+    """What somebody looked at and found not to help; never a fact. Each gets the grade 0."""
     annotator: Annotator | None = field(default=None, repr=False)
     """The model that wrote the question; None for one that a person asked, as far as is known."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
         location = Location(f"Query {quoted(self.id)}" if isinstance(self.id, str) else "Query", faults)
-        check_text(self.id, location / "id", "an id: a text")
+        check_id(self.id, location / "id")
         check_text(self.text, location / "text")
         facts = tuple_of(Fact, self.facts, location / "facts")
         tags = tuple_of(str, self.tags, location / "tags")
@@ -191,21 +205,17 @@ class Query:
                 check_text(tag, location / "tags" / index)
         irrelevant = tuple_of(Passage, self.judged_irrelevant, location / "judged_irrelevant")
         for index, passage in enumerate(irrelevant):
-            if isinstance(passage, Passage) and passage.grade != 0:
-                expected = "0, as in Passage(…, grade=0): a passage with a grade belongs into a fact"
+            if isinstance(passage, Passage) and passage.grade > 1:
+                expected = "no grade, or 0: a passage that has a grade belongs into a fact"
                 (location / "judged_irrelevant" / index / "grade").fault(str(passage.grade), expected)
         if not isinstance(self.answerable, bool):
             (location / "answerable").fault(described(self.answerable), "True or False")
-        elif facts and not self.answerable:
-            (location / "answerable").fault("False, and facts", "only one of the two")
         _check_annotator(self.annotator, location)
         raise_faults(location.file, faults)
-        distinct: dict[frozenset[Passage], Fact] = {}
-        for fact in facts:
-            distinct.setdefault(frozenset(fact.passages), fact)
-        object.__setattr__(self, "facts", tuple(distinct.values()))
+        object.__setattr__(self, "facts", facts)
         object.__setattr__(self, "tags", tags)
-        object.__setattr__(self, "judged_irrelevant", tuple(dict.fromkeys(irrelevant)))
+        unwanted = (passage if passage.grade == 0 else replace(passage, grade=0) for passage in irrelevant)
+        object.__setattr__(self, "judged_irrelevant", tuple(unwanted))
 
     @property
     def is_labelled(self) -> bool:

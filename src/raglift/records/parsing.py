@@ -9,7 +9,7 @@ from raglift.base.display import SURROGATE, shorten
 from raglift.base.validation import check_fields, shown
 from raglift.records.anchors import whole_document
 from raglift.records.checking import FARTHEST, has_words, trusted
-from raglift.records.labels import IRRELEVANT, RELEVANT, Annotator, Fact, Passage, Query
+from raglift.records.labels import IRRELEVANT, RELEVANT, Annotator, Fact, Passage, Query, distinct_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,12 +69,18 @@ def read_annotator(entry: Mapping[str, Any], location: Location) -> Annotator | 
 
 
 def read_string(value: Any, location: Location) -> str | None:
-    """Return a text; None, and a fault, when it is something else, has no visible character, or no valid Unicode."""
-    if isinstance(value, str) and not has_words(value):
-        if value.strip():
-            location.fault(f"a text without a visible character {ascii(shorten(value, 10))}", "a text with words")
-        else:
-            location.fault(f"an empty text {shown(value)}", "a text that is not only white space")
+    """Return a text; None, and a fault, when it is something else, has no visible character, or is no valid Unicode."""
+    text = read_name(value, location)
+    if text is None or has_words(text):
+        return text
+    location.fault(f"a text without a visible character {shorten(text, 10)!a}", "a text with words")
+    return None
+
+
+def read_name(value: Any, location: Location) -> str | None:
+    """Return a text that names something; None, and a fault, when it is something else, blank, or no valid Unicode."""
+    if isinstance(value, str) and not value.strip():
+        location.fault(f"an empty text {shown(value)}", "a text that is not only white space")
         return None
     return read_characters(value, location)
 
@@ -82,7 +88,7 @@ def read_string(value: Any, location: Location) -> str | None:
 def read_id(value: Any, location: Location) -> str | None:
     """Return an id, which may be given as an integer; None, and a fault, when it is none."""
     # many files number what they hold
-    return read_string(str(value) if type(value) is int else value, location)
+    return read_name(str(value) if type(value) is int else value, location)
 
 
 def read_characters(value: Any, location: Location) -> str | None:
@@ -112,19 +118,19 @@ def _read_grade(entry: Mapping[str, Any], location: Location, grades: range) -> 
 
 def _read_text(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
     text = read_string(entry["text"], location / "text")
-    doc_id = read_string(entry["doc"], location / "doc") if "doc" in entry else None
+    doc_id = read_name(entry["doc"], location / "doc") if "doc" in entry else None
     if doc_id is not None:
         sources.check_id(doc_id, location)
     return None if text is None else Passage(text, doc_id, grade=grade)
 
 
 def _read_chunk(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:  # noqa: ARG001
-    chunk_id = read_string(entry["chunk"], location / "chunk")
+    chunk_id = read_name(entry["chunk"], location / "chunk")
     return None if chunk_id is None else Passage(chunk_id=chunk_id, grade=grade)
 
 
 def _read_anchor(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     first = read_string(entry["from"], location / "from")
     last = read_string(entry["to"], location / "to")
     if doc_id is None or first is None or last is None:
@@ -137,13 +143,13 @@ def _read_anchor(entry: Mapping[str, Any], location: Location, sources: Sources,
 
 
 def _read_document(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     document = None if doc_id is None else sources.document(doc_id, location)
     return None if document is None else whole_document(document, grade)
 
 
 def _read_page(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     number = entry["page"]
     if type(number) is not int or abs(number) >= FARTHEST:
         (location / "page").fault(shown(number), "an integer: which page of the file, the first is 1")
@@ -176,7 +182,7 @@ def _read_placed(entry: Mapping[str, Any], location: Location, sources: Sources,
 
 def _read_place(entry: Mapping[str, Any], location: Location) -> str | None:
     """Return the document's id of a span; None, and a fault, where its id or its bounds are none."""
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     for bound in ("start", "end"):
         integer = type(entry[bound]) is int
         if not integer or abs(entry[bound]) >= FARTHEST:
@@ -265,9 +271,8 @@ def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, 
         sources: the documents that labels point into.
     """
     entries = _entries(value, location, "a list of facts")
-    facts = [_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries)]
     # Where a label does not resolve there is a fault, or it is left out, and its fact with it
-    return tuple(Fact(passages) for passages in facts if passages)
+    return distinct_facts(_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries))
 
 
 def _read_alternatives(value: Any, location: Location, sources: Sources) -> tuple[Passage, ...]:

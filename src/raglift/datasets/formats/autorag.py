@@ -14,8 +14,8 @@ from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import whole_document
 from raglift.records.checking import has_words
 from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.parsing import read_characters, read_string
+from raglift.records.labels import Fact, Passage, Query, distinct_facts
+from raglift.records.parsing import read_characters, read_name, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -88,7 +88,7 @@ def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:
     location = Location(path.name, faults)
     documents: dict[str, Document] = {}
     for row, here in _rows(path, ("doc_id", "contents"), ("metadata", *_BESIDE), location):
-        doc_id = read_string(row["doc_id"], here / "doc_id")
+        doc_id = read_name(row["doc_id"], here / "doc_id")
         text = read_characters(row["contents"], here / "contents")
         metadata = row.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):
@@ -106,7 +106,7 @@ def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:
 def _read_qa(path: Path, documents: Mapping[str, Document], labels: str, faults: list[Fault]) -> tuple[Query, ...]:
     queries: dict[str, Query] = {}
     for row, here in _rows(path, ("qid", "query", "retrieval_gt"), (), Location(path.name, faults)):
-        query_id = read_string(row["qid"], here / "qid")
+        query_id = read_name(row["qid"], here / "qid")
         text = read_string(row["query"], here / "query")
         facts = _read_facts(row["retrieval_gt"], documents, labels, here / "retrieval_gt")
         if query_id is None or text is None:
@@ -136,8 +136,8 @@ def _read_facts(value: Any, documents: Mapping[str, Document], labels: str, loca
                 there.fault(f"the unknown id {quoted(doc_id)}", f"a doc_id of {CORPUS}")
             else:
                 passages.append(_passage(doc_id, documents, labels))
-        facts.append(Fact(tuple(passages)))
-    return tuple(facts)
+        facts.append(tuple(passages))
+    return distinct_facts(facts)
 
 
 def _passage(doc_id: str, documents: Mapping[str, Document], labels: str) -> Passage:

@@ -20,7 +20,7 @@ from raglift.base.validation import Location, check_fields, nearest, quoted, sho
 from raglift.datasets.documents import read_documents
 from raglift.errors import DatasetError
 from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_string
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def _rows(path: Path, location: Location) -> Iterator[tuple[Location, Mapping[st
         location.at_line(line).fault(f"a row that is not CSV ({error})", "texts with commas or quotes within quotes")
 
 
-def _read_query(row: Mapping[str, str], location: Location, documents: Mapping[str, Document], number: int) -> Query | None:
+def _read_query(
+    row: Mapping[str, str], location: Location, documents: Mapping[str, Document], number: int
+) -> Query | None:
     """Return the question of a row; None, and a fault, where it is none."""
     corpus = row["corpus_id"]
     document = documents.get(corpus + _SUFFIX)
@@ -129,7 +131,7 @@ def _read_query(row: Mapping[str, str], location: Location, documents: Mapping[s
     return Query(
         id=f"{corpus}-{number}",
         text=text,
-        facts=tuple(Fact((passage,)) for passage in passages if passage is not None),
+        facts=distinct_facts((passage,) for passage in passages if passage is not None),
         tags=(corpus,),
     )
 

@@ -126,7 +126,7 @@ def _read_question(question: Mapping[str, Any], document: Document, evidence: st
     answers = [_read_answer(answer, document, here) for answer, here in _objects(question, "answers", location)]
     if impossible is True and answers:
         (location / "is_impossible").fault("true, and answers", "only one of the two")
-    passages = tuple(passage for passage in answers if passage is not None)
+    passages = tuple(dict.fromkeys(passage for passage in answers if passage is not None))
     if len(location.faults) > known:
         return None
     if passages and evidence == "context":
