@@ -36,7 +36,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class RagliftError(Exception):
+class PicklableError(Exception):
+    """An error that can be pickled, whatever its `__init__` takes: worker processes send their errors that way.
+
+    By default an error is made again from its message alone, which fails where the message is put together from
+    several arguments; a `multiprocessing.Pool` then waits without end.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(of: type[PicklableError], args: tuple[Any, ...]) -> PicklableError:
+    return of.__new__(of, *args)
+
+
+class RagliftError(PicklableError):
     """Base of every error that raglift raises on purpose."""
 
 

@@ -261,7 +261,7 @@ FAULTY = {
     "span is blank": (
         relevant({"doc": "winds.md", "start": 3, "end": 4}),
         "relevant[0]",
-        "only white space from 3 to 4",
+        "no visible character from 3 to 4",
         "words",
     ),
 }

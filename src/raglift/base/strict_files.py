@@ -16,7 +16,7 @@ import yaml
 from raglift.base.display import SURROGATE, encodable
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.validation import Keys, path_text, quoted, shown
-from raglift.errors import ConfigurationError, Fault
+from raglift.errors import ConfigurationError, Fault, PicklableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -256,7 +256,7 @@ _INTEGERS = range(-(2**63), 2**64)
 _MOST_DIGITS = len(str(_INTEGERS.start))
 
 
-class _NotStrictError(Exception):
+class _NotStrictError(PicklableError):
     """JSON that Python would accept and raglift does not."""
 
     def __init__(self, found: str, expected: str) -> None:
@@ -343,7 +343,7 @@ _DEEPEST = 20
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
-class NotYaml(Exception):
+class NotYaml(PicklableError):
     """A file of which nothing can be read, and why."""
 
     def __init__(self, fault: Fault) -> None:

@@ -9,6 +9,7 @@ from raglift.base.display import counted
 from raglift.base.near_text import Letters, letters_in, most_differences
 from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.base.validation import Location, nearest, quoted
+from raglift.records.checking import has_words
 from raglift.records.labels import Passage
 
 if TYPE_CHECKING:
@@ -376,6 +377,6 @@ def _not_there(quote: str, normalized: NormalizedText, document: Document) -> st
 
 def whole_document(document: Document, grade: int = 1) -> Passage:
     """Return the passage that is all of a document; for one without text, its id."""
-    if not document.text.strip():
+    if not has_words(document.text):
         return Passage(chunk_id=document.id, grade=grade)
     return Passage(document.text, document.id, 0, len(document.text), grade=grade)

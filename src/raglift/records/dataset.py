@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.validation import Location, nearest, quoted, shown
+from raglift.base.validation import Location, described, nearest, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import Resolution, Sources
+from raglift.records.checking import raise_faults, tuple_of
 from raglift.records.documents import Document
-from raglift.records.labels import LabelSources, Query, passage_text
+from raglift.records.labels import LabelSources, Passage, Query, passage_text
 from raglift.records.parsing import read_facts, read_string
 from raglift.rendering.document import Document as Report
 from raglift.rendering.document import Section, Table, row_of
@@ -29,16 +30,36 @@ _FACTS = 5
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """Labelled queries and, where they are at hand, the documents they are about."""
+    """Labelled queries and, where they are at hand, the documents they are about.
+
+    Raises:
+        DatasetError: something else than queries and documents, an id that occurs twice, or, where there are documents,
+            a passage of one that is not among them, or a span that is not inside its document or has another text
+            there; every fault is listed.
+    """
 
     queries: tuple[Query, ...]
-    """In file order."""
+    """In file order. A list, here and below, becomes a tuple."""
     documents: tuple[Document, ...] = ()
     """The source texts; empty when only the labels are known."""
     name: str = "dataset"
     """For titles and saved runs."""
     resolution: Resolution = field(default=Resolution(), compare=False)
     """What of its labels was found in other words, and what was left out, when it was loaded."""
+
+    def __post_init__(self) -> None:
+        faults: list[Fault] = []
+        location = Location(f"Dataset {quoted(self.name)}", faults)
+        queries = tuple_of(Query, self.queries, location / "queries")
+        tuple_of(Document, self.documents, location / "documents")
+        documents = () if faults else check_documents(self.documents, faults)
+        if not isinstance(self.name, str):
+            (location / "name").fault(described(self.name), "a text")
+        if not faults:
+            _check_queries(queries, {document.id: document for document in documents}, location / "queries")
+        raise_faults(location.file, faults)
+        object.__setattr__(self, "queries", queries)
+        object.__setattr__(self, "documents", documents)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self.queries):,} queries, {len(self.documents):,} documents)"
@@ -167,15 +188,49 @@ class Dataset:
             given = {}
         for index, (question, value) in enumerate(given.items(), start=1):
             here = location / shown(question)
-            text = read_string(question, here) or ""
+            text = read_string(question, here)
             facts = read_facts([value] if isinstance(value, str) else _as_list(value), here, sources)
-            queries.append(Query(f"q{index}", text, facts))
+            if text is not None:
+                queries.append(Query(f"q{index}", text, facts))
         sources.note_missing_documents()
         if not (queries or faults):
             location.fault("no questions", "at least one")
         if faults:
             raise DatasetError(name, faults)
         return cls(tuple(queries), checked, name)
+
+
+def _check_queries(queries: Sequence[Query], documents: Mapping[str, Document], location: Location) -> None:
+    """Note ids that occur twice, and passages that are not in the documents, where there are any."""
+    first: dict[str, int] = {}
+    for index, query in enumerate(queries):
+        if first.setdefault(query.id, index) != index:
+            (location / index / "id").fault(f"the id {quoted(query.id)} of queries[{first[query.id]}]", "a unique id")
+        if not documents:
+            continue
+        for number, fact in enumerate(query.facts):
+            for alternative, passage in enumerate(fact.passages):
+                if passage.doc_id is not None and (found := _not_in(passage, documents)) is not None:
+                    (location / index / "facts" / number / "passages" / alternative).fault(*found)
+        for number, passage in enumerate(query.judged_irrelevant):
+            if passage.doc_id is not None and (found := _not_in(passage, documents)) is not None:
+                (location / index / "judged_irrelevant" / number).fault(*found)
+
+
+def _not_in(passage: Passage, documents: Mapping[str, Document]) -> tuple[str, str] | None:
+    """Return what was found and expected of a passage that is not where it says; None if it is."""
+    document = documents.get(passage.doc_id or "")
+    if document is None:
+        return f"an unknown document id {quoted(passage.doc_id)}", nearest(str(passage.doc_id), documents)
+    if passage.start is None or passage.end is None:
+        return None
+    if passage.end > len(document.text):
+        length = f"{len(document.text)}, the length of {document.id}"
+        return f"the span from {passage.start} to {passage.end}", f"0 ≤ start < end ≤ {length}"
+    if not document.text.startswith(passage.text or "", passage.start):
+        found = f"{quoted(passage.text)} from {passage.start} to {passage.end} of {document.id}"
+        return found, f"the text of the document there, {quoted(document.text[passage.start : passage.end])}"
+    return None
 
 
 def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[Document, ...]:
@@ -194,10 +249,10 @@ def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[D
             continue
         doc_id: object = document.id
         text: object = document.text
-        if not isinstance(doc_id, str) or not doc_id:
-            (location / "id").fault(shown(doc_id), "an id: a text that is not empty")
+        if not isinstance(doc_id, str) or not doc_id.strip():
+            (location / "id").fault(described(doc_id), "an id: a text that is not empty")
         elif not isinstance(text, str):
-            (location / "text").fault(shown(text), f"the text of {shown(doc_id)}")
+            (location / "text").fault(described(text), f"the text of {shown(doc_id)}")
         elif doc_id in first:
             (location / "id").fault(f"the id {shown(doc_id)} of documents[{first[doc_id]}]", "a unique id")
         else:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from types import NoneType
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from raglift.base.validation import described
+from raglift.errors import ConfigurationError
 
 PAGE_BREAK = "\f"
 """Separates the pages in a document's text, as pdftotext and the PDF loaders of LangChain and Haystack write them."""
@@ -41,9 +44,22 @@ class Document:
         return tuple(spans)
 
 
+def _place(number: Real) -> int | None:
+    """Return a location in a document, 10.0 as 10; None for a number that is none."""
+    if isinstance(number, Integral):
+        return int(number)
+    return int(number) if math.isfinite(number) and float(number).is_integer() else None
+
+
 @dataclass(frozen=True)
 class Chunk:
-    """A contiguous piece of a Document."""
+    """A contiguous piece of a Document.
+
+    Its location is what a system says of it, so it may be false: `raglift.matching` compares it with the document.
+
+    Raises:
+        ConfigurationError: the text is no text, an id or location neither that nor a number, or metadata no mapping.
+    """
 
     text: str
     """The words themselves."""
@@ -61,8 +77,33 @@ class Chunk:
     """The framework's own object, handed back to the framework's own rerankers; never saved."""
 
     def __post_init__(self) -> None:
+        if not (
+            type(self.text) is str
+            and type(self.id) is str
+            and (self.doc_id is None or type(self.doc_id) is str)
+            and (self.start is None or type(self.start) is int)
+            and (self.end is None or type(self.end) is int)
+            and type(self.metadata) is dict
+        ):
+            self._check()
         if not self.id:
             object.__setattr__(self, "id", self._hash)
+
+    def _check(self) -> None:
+        """Write numbers as ids and locations are written; raise for what is neither."""
+        for name, kinds, expected in (
+            ("text", str, "a text"),
+            ("id", (str, Real, NoneType), "a text"),
+            ("doc_id", (str, Real, NoneType), "a text, or None"),
+            ("start", (Real, NoneType), "an integer, or None"),
+            ("end", (Real, NoneType), "an integer, or None"),
+            ("metadata", Mapping, "a mapping"),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise ConfigurationError(f"Chunk.{name}: found {described(value)}; expected {expected}")
+            if isinstance(value, Real):
+                object.__setattr__(self, name, _place(value) if name in ("start", "end") else str(value))
 
     @property
     def has_own_id(self) -> bool:

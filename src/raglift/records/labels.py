@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import excerpt
+from raglift.base.validation import Location, described, quoted
+from raglift.records.checking import FARTHEST, check_id, check_text, has_words, raise_faults, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from raglift.errors import Fault
+
+
+# 2 to the power of the highest is still a float, which exponential gain needs
+RELEVANT = range(1, 1001)
+"""The grades of a passage that proves a fact."""
+IRRELEVANT = range(1)
+"""The grade of a passage that was judged irrelevant."""
 
 
 # Ground truth: passages, the facts they prove, and the queries that need them.
@@ -45,6 +56,10 @@ class Passage:
 
     Exactly one of `text` and `chunk_id` is set; a passage that was given as a span or as a quote anchor carries its
     text as well as its location.
+
+    Raises:
+        DatasetError: neither or both are set, a text without words, a span that is none or is not as long as the text,
+            or a grade that is no integer from 0 to 1000.
     """
 
     text: str | None = None
@@ -58,17 +73,82 @@ class Passage:
     chunk_id: str | None = None
     """The id of the chunk that is evidence, for labels about chunks."""
     grade: int = 1
-    """How good the evidence is: an integer, 1 or more."""
+    """How good the evidence is: an integer, 1 or more; 0 for what was judged irrelevant."""
     annotator: Annotator | None = field(default=None, repr=False)
     """The model that judged it; None for a label that a person gave, as far as is known."""
+
+    def __post_init__(self) -> None:
+        grade, text, start, end = self.grade, self.text, self.start, self.end
+        if (
+            type(grade) is int
+            and 0 <= grade < RELEVANT.stop
+            and type(text) is str
+            and has_words(text)
+            and start is None
+            and end is None
+            and self.doc_id is None
+            and self.chunk_id is None
+            and self.annotator is None
+        ):
+            return  # by far the most frequent form
+        faults: list[Fault] = []
+        self._check(Location("Passage", faults))
+        raise_faults("Passage", faults)
+
+    def _check(self, location: Location) -> None:
+        if type(self.grade) is not int or not 0 <= self.grade < RELEVANT.stop:
+            expected = f"an integer from 1 to {RELEVANT.stop - 1}; 0 for what was judged irrelevant"
+            (location / "grade").fault(described(self.grade), expected)
+        if self.text is None and self.chunk_id is None:
+            location.fault("neither a text nor a chunk_id", "one of the two: what is evidence")
+        if self.text is not None:
+            check_text(self.text, location / "text")
+        for name in ("chunk_id", "doc_id"):
+            if getattr(self, name) is not None:
+                check_id(getattr(self, name), location / name)
+        if self.chunk_id is not None:
+            beside = [name for name in ("text", "doc_id", "start", "end") if getattr(self, name) is not None]
+            if beside:
+                (location / "chunk_id").fault(f"a chunk_id and {', '.join(beside)}", "a chunk_id alone, or a text")
+        elif self.start is not None or self.end is not None:
+            self._check_span(location)
+        _check_annotator(self.annotator, location)
+
+    def _check_span(self, location: Location) -> None:
+        found = f"the span from {described(self.start)} to {described(self.end)}"
+        if type(self.start) is not int or type(self.end) is not int:
+            location.fault(found, "two integers, start and end: character offsets into the document's text")
+        elif not 0 <= self.start < self.end < FARTHEST:
+            location.fault(found, "0 ≤ start < end")
+        elif self.doc_id is None:
+            location.fault(f"{found} without a doc_id", "doc_id: the id of the document that it is a span of")
+        elif isinstance(self.text, str) and self.end - self.start != len(self.text):
+            location.fault(found, f"an end {len(self.text)} after the start: the length of the text")
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something a query needs: any one of its passages proves it (OR)."""
+    """Something a query needs: any one of its passages proves it (OR).
+
+    Raises:
+        DatasetError: no passage, something else than passages, or a passage that was judged irrelevant (grade 0).
+    """
 
     passages: tuple[Passage, ...]
-    """The alternatives, at least one."""
+    """The alternatives, at least one. A list becomes a tuple."""
+
+    def __post_init__(self) -> None:
+        faults: list[Fault] = []
+        location = Location("Fact", faults) / "passages"
+        passages = tuple_of(Passage, self.passages, location)
+        if not passages and not faults:
+            location.fault("none", "at least one passage")
+        for index, passage in enumerate(passages):
+            if isinstance(passage, Passage) and passage.grade == 0:
+                expected = "1 or more: what was judged irrelevant belongs into the query's judged_irrelevant"
+                (location / index / "grade").fault("0", expected)
+        raise_faults("Fact", faults)
+        object.__setattr__(self, "passages", passages)
 
     @property
     def ideal_grade(self) -> int:
@@ -76,29 +156,76 @@ class Fact:
         return max(passage.grade for passage in self.passages)
 
 
+def distinct_facts(facts: Iterable[tuple[Passage, ...]]) -> tuple[Fact, ...]:
+    """Return facts of alternatives; what a file repeats is one alternative, or one fact, and counts once.
+
+    Args:
+        facts: the alternatives of each, which may be none where they are at fault.
+    """
+    distinct: dict[frozenset[Passage], Fact] = {}
+    for passages in facts:
+        if passages:
+            distinct.setdefault(frozenset(passages), Fact(tuple(dict.fromkeys(passages))))
+    return tuple(distinct.values())
+
+
 @dataclass(frozen=True)
 class Query:
-    """A question and what answers it: all of its facts (AND)."""
+    """A question and what answers it: all of its facts (AND).
+
+    Raises:
+        DatasetError: a field is not of its type, a text has no words, or a passage judged irrelevant has a grade;
+            every fault is listed.
+    """
 
     id: str
     """Unique within its dataset."""
     text: str
     """The question, as it is put to the system."""
     facts: tuple[Fact, ...] = ()
-    """What the answer needs; empty when the query is unlabelled."""
+    """What the answer needs; empty when the query is unlabelled. A list, here and below, becomes a tuple."""
     tags: tuple[str, ...] = ()
     """Free labels for slicing: easy, hard, …"""
     answerable: bool = True
     """False when the corpus does not answer it: such a query enters no mean."""
     judged_irrelevant: tuple[Passage, ...] = ()
-    """What somebody looked at and found not to help; never a fact."""
+    """What somebody looked at and found not to help; never a fact. Each gets the grade 0."""
     annotator: Annotator | None = field(default=None, repr=False)
     """The model that wrote the question; None for one that a person asked, as far as is known."""
+
+    def __post_init__(self) -> None:
+        faults: list[Fault] = []
+        location = Location(f"Query {quoted(self.id)}" if isinstance(self.id, str) else "Query", faults)
+        check_id(self.id, location / "id")
+        check_text(self.text, location / "text")
+        facts = tuple_of(Fact, self.facts, location / "facts")
+        tags = tuple_of(str, self.tags, location / "tags")
+        for index, tag in enumerate(tags):
+            if isinstance(tag, str):
+                check_text(tag, location / "tags" / index)
+        irrelevant = tuple_of(Passage, self.judged_irrelevant, location / "judged_irrelevant")
+        for index, passage in enumerate(irrelevant):
+            if isinstance(passage, Passage) and passage.grade > 1:
+                expected = "no grade, or 0: a passage that has a grade belongs into a fact"
+                (location / "judged_irrelevant" / index / "grade").fault(str(passage.grade), expected)
+        if not isinstance(self.answerable, bool):
+            (location / "answerable").fault(described(self.answerable), "True or False")
+        _check_annotator(self.annotator, location)
+        raise_faults(location.file, faults)
+        object.__setattr__(self, "facts", facts)
+        object.__setattr__(self, "tags", tags)
+        unwanted = (passage if passage.grade == 0 else replace(passage, grade=0) for passage in irrelevant)
+        object.__setattr__(self, "judged_irrelevant", tuple(unwanted))
 
     @property
     def is_labelled(self) -> bool:
         """Whether the query can be scored: it is answerable and has at least one fact."""
         return self.answerable and bool(self.facts)
+
+
+def _check_annotator(annotator: object, location: Location) -> None:
+    if annotator is not None and not isinstance(annotator, Annotator):
+        (location / "annotator").fault(described(annotator), "an Annotator, or None")
 
 
 def passage_text(passage: Passage) -> str:

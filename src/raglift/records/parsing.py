@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import SURROGATE
+from raglift.base.display import SURROGATE, shorten
 from raglift.base.validation import check_fields, shown
 from raglift.records.anchors import whole_document
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.records.checking import FARTHEST, has_words, trusted
+from raglift.records.labels import IRRELEVANT, RELEVANT, Annotator, Fact, Passage, Query, distinct_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
 # One entry of a label to a Passage: a text, a span, a quote anchor, a page, a whole document or a chunk id.
 
 
-# 2 to the power of the highest is still a float, which exponential gain needs
-RELEVANT = range(1, 1001)
-"""The grades of a passage that proves a fact."""
-IRRELEVANT = range(1)
-"""The grade of a passage that was judged irrelevant."""
-
-_FARTHEST = 10**18
-"""No text is as long; a location beyond it fits into no array."""
 _PASSAGE_FIELDS = ("text", "doc", "page", "start", "end", "from", "to", "chunk", "grade", "annotator")
 
 
@@ -76,7 +69,16 @@ def read_annotator(entry: Mapping[str, Any], location: Location) -> Annotator | 
 
 
 def read_string(value: Any, location: Location) -> str | None:
-    """Return a text; None, and a fault, when it is something else, blank, or not valid Unicode."""
+    """Return a text; None, and a fault, when it is something else, has no visible character, or is no valid Unicode."""
+    text = read_name(value, location)
+    if text is None or has_words(text):
+        return text
+    location.fault(f"a text without a visible character {shorten(text, 10)!a}", "a text with words")
+    return None
+
+
+def read_name(value: Any, location: Location) -> str | None:
+    """Return a text that names something; None, and a fault, when it is something else, blank, or no valid Unicode."""
     if isinstance(value, str) and not value.strip():
         location.fault(f"an empty text {shown(value)}", "a text that is not only white space")
         return None
@@ -86,7 +88,7 @@ def read_string(value: Any, location: Location) -> str | None:
 def read_id(value: Any, location: Location) -> str | None:
     """Return an id, which may be given as an integer; None, and a fault, when it is none."""
     # many files number what they hold
-    return read_string(str(value) if type(value) is int else value, location)
+    return read_name(str(value) if type(value) is int else value, location)
 
 
 def read_characters(value: Any, location: Location) -> str | None:
@@ -116,19 +118,19 @@ def _read_grade(entry: Mapping[str, Any], location: Location, grades: range) -> 
 
 def _read_text(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
     text = read_string(entry["text"], location / "text")
-    doc_id = read_string(entry["doc"], location / "doc") if "doc" in entry else None
+    doc_id = read_name(entry["doc"], location / "doc") if "doc" in entry else None
     if doc_id is not None:
         sources.check_id(doc_id, location)
     return None if text is None else Passage(text, doc_id, grade=grade)
 
 
 def _read_chunk(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:  # noqa: ARG001
-    chunk_id = read_string(entry["chunk"], location / "chunk")
+    chunk_id = read_name(entry["chunk"], location / "chunk")
     return None if chunk_id is None else Passage(chunk_id=chunk_id, grade=grade)
 
 
 def _read_anchor(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     first = read_string(entry["from"], location / "from")
     last = read_string(entry["to"], location / "to")
     if doc_id is None or first is None or last is None:
@@ -141,15 +143,15 @@ def _read_anchor(entry: Mapping[str, Any], location: Location, sources: Sources,
 
 
 def _read_document(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     document = None if doc_id is None else sources.document(doc_id, location)
     return None if document is None else whole_document(document, grade)
 
 
 def _read_page(entry: Mapping[str, Any], location: Location, sources: Sources, grade: int) -> Passage | None:
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     number = entry["page"]
-    if type(number) is not int or abs(number) >= _FARTHEST:
+    if type(number) is not int or abs(number) >= FARTHEST:
         (location / "page").fault(shown(number), "an integer: which page of the file, the first is 1")
         return None
     passage = None if doc_id is None else sources.find_page(doc_id, number, location)
@@ -180,10 +182,10 @@ def _read_placed(entry: Mapping[str, Any], location: Location, sources: Sources,
 
 def _read_place(entry: Mapping[str, Any], location: Location) -> str | None:
     """Return the document's id of a span; None, and a fault, where its id or its bounds are none."""
-    doc_id = read_string(entry["doc"], location / "doc")
+    doc_id = read_name(entry["doc"], location / "doc")
     for bound in ("start", "end"):
         integer = type(entry[bound]) is int
-        if not integer or abs(entry[bound]) >= _FARTHEST:
+        if not integer or abs(entry[bound]) >= FARTHEST:
             kind = "an integer of at most 18 digits" if integer else "an integer"
             (location / bound).fault(shown(entry[bound]), f"{kind}: a character offset into the document's text")
             doc_id = None
@@ -202,8 +204,8 @@ def _read_span(entry: Mapping[str, Any], location: Location, sources: Sources, g
         sources.note_unresolved(location, location, str(entry.get("text", f"{start}–{end}")), found, expected)
         return None
     text = document.text[start:end]
-    if not text.strip():
-        location.fault(f"only white space from {start} to {end} of {document.id}", "a span that holds words")
+    if not has_words(text):
+        location.fault(f"no visible character from {start} to {end} of {document.id}", "a span that holds words")
         return None
     return Passage(text, document.id, start, end, grade=grade)
 
@@ -234,6 +236,7 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
         location: the line.
         sources: the documents that labels point into.
     """
+    known = len(location.faults)
     check_fields(entry, _QUERY_FIELDS, location)
     for name in ("id", "query"):
         if name not in entry:
@@ -244,15 +247,19 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
     facts = read_facts(entry.get("relevant", []), location / "relevant", sources)
     if answerable is False and facts:
         (location / "answerable").fault("false, and passages in relevant", "only one of the two")
-    return Query(
-        id=(read_id(entry["id"], location / "id") or "") if "id" in entry else "",
-        text=(read_string(entry["query"], location / "query") or "") if "query" in entry else "",
-        facts=facts,
-        tags=_read_tags(entry.get("tags", []), location / "tags"),
-        answerable=bool(answerable),
-        judged_irrelevant=_read_irrelevant(entry.get("judged_irrelevant", []), location / "judged_irrelevant", sources),
-        annotator=read_annotator(entry, location),
-    )
+    values = {
+        "id": (read_id(entry["id"], location / "id") or "") if "id" in entry else "",
+        "text": (read_string(entry["query"], location / "query") or "") if "query" in entry else "",
+        "facts": facts,
+        "tags": _read_tags(entry.get("tags", []), location / "tags"),
+        "answerable": bool(answerable),
+        "judged_irrelevant": _read_irrelevant(
+            entry.get("judged_irrelevant", []), location / "judged_irrelevant", sources
+        ),
+        "annotator": read_annotator(entry, location),
+    }
+    # What is not right has been noted, and is not loaded: its id alone is still compared with the others
+    return Query(**values) if len(location.faults) == known else trusted(Query, values)
 
 
 def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, ...]:
@@ -264,14 +271,13 @@ def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, 
         sources: the documents that labels point into.
     """
     entries = _entries(value, location, "a list of facts")
-    facts = tuple(_read_fact(entry, location / index, sources) for index, entry in enumerate(entries))
     # Where a label does not resolve there is a fault, or it is left out, and its fact with it
-    return tuple(fact for fact in facts if fact.passages)
+    return distinct_facts(_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries))
 
 
-def _read_fact(value: Any, location: Location, sources: Sources) -> Fact:
+def _read_alternatives(value: Any, location: Location, sources: Sources) -> tuple[Passage, ...]:
     if not isinstance(value, list):
-        return Fact(_present(read_passage(value, location, sources, RELEVANT)))
+        return _present(read_passage(value, location, sources, RELEVANT))
     if not value:
         location.fault("an empty list of alternatives", "at least one passage")
     passages: tuple[Passage, ...] = ()
@@ -280,7 +286,7 @@ def _read_fact(value: Any, location: Location, sources: Sources) -> Fact:
             (location / index).fault("a list within a list of alternatives", "a passage: a text, or an object")
         else:
             passages += _present(read_passage(alternative, location / index, sources, RELEVANT))
-    return Fact(passages)
+    return passages
 
 
 def _read_irrelevant(value: Any, location: Location, sources: Sources) -> tuple[Passage, ...]:

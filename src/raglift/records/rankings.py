@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any
+
+from raglift.base.validation import described
+from raglift.errors import ConfigurationError
+from raglift.records.documents import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from raglift.records.documents import Chunk
 
 
 # The output of a system: ranked hits, stage by stage.
@@ -18,9 +21,13 @@ CANDIDATES = "candidates"
 """The name of a stage: what rerankers got of a system that ranks otherwise when it is asked for more hits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Hit:
-    """A chunk at a rank with a score."""
+    """A chunk at a rank with a score.
+
+    Raises:
+        ConfigurationError: no chunk, no rank of 1 or more, or a score that is no number.
+    """
 
     chunk: Chunk
     """What was returned; its id survives every reranker."""
@@ -28,6 +35,27 @@ class Hit:
     """1 is the first."""
     score: float | None = None
     """As the stage gave it, on the stage's own scale; None when it gave none."""
+
+    # Written out: there may be millions, and this takes no longer with the checks than what `dataclass` writes without
+    def __init__(self, chunk: Chunk, rank: int, score: float | None = None) -> None:
+        known = type(chunk) is Chunk and type(rank) is int and (score is None or type(score) is float)
+        if not known or rank < 1:
+            _check_hit(chunk, rank, score)
+        _set(self, "chunk", chunk)
+        _set(self, "rank", rank)
+        _set(self, "score", score)
+
+
+_set = object.__setattr__
+
+
+def _check_hit(chunk: object, rank: object, score: object) -> None:
+    if not isinstance(chunk, Chunk):
+        raise ConfigurationError(f"Hit.chunk: found {described(chunk)}; expected a Chunk")
+    if type(rank) is not int or rank < 1:
+        raise ConfigurationError(f"Hit.rank: found {described(rank)}; expected an integer: 1 is the first")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, Real)):
+        raise ConfigurationError(f"Hit.score: found {described(score)}; expected a number, or None")
 
 
 @dataclass(frozen=True)

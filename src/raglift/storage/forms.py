@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -28,6 +29,7 @@ from pydantic_core import core_schema
 from raglift.base.validation import Expected, shown, wrong
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
+from raglift.records.checking import trusted
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Cost, StageInfo
@@ -89,6 +91,9 @@ TextOrInteger = Annotated[Text | Integer, Expected("a text or a number")]
 Several = Annotated[tuple[T, ...], Strict(strict=False), FailFast()]
 
 
+_LABELS = (Query, Fact, Passage)
+
+
 class Saved:
     """For `Annotated`: a record, read from the object of its fields that it is saved as."""
 
@@ -103,8 +108,10 @@ class Saved:
             if field.compare  # a framework's own object, which no two records are told apart by, is not saved
         }
         form = core_schema.typed_dict_schema(known, extra_behavior="forbid", strict=True)
-        # The record's own constructor: what pydantic would fill in by itself takes more memory
-        return core_schema.no_info_after_validator_function(lambda given: record(**given), form)
+        # The record's own constructor: what pydantic would fill in by itself takes more memory. Labels are taken as
+        # they were when they were scored, by an older raglift too, which merged no facts and refused less.
+        make = partial(trusted, record) if record in _LABELS else lambda given: record(**given)
+        return core_schema.no_info_after_validator_function(make, form)
 
 
 def _saved_as(hint: Any) -> Any:

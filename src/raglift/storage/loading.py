@@ -72,6 +72,8 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
         traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
+    if len({query.id for query in queries}) < len(queries):
+        raise _damaged(source / QUERIES, "found an id twice; expected each query once")
     try:
         return _evaluation(source, head, chunks, queries, traces)
     except RunError:

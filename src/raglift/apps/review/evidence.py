@@ -51,16 +51,22 @@ def matches_of(query: Query, chunk: Chunk, text: Text | None = None) -> tuple[Ma
         chunk: of its pool.
         text: what normalizes, to be shared by chunks; by default a new one.
     """
-    text = text or Text(RULE)
-    found = []
-    for number, fact in enumerate(query.facts):
-        for alternative, passage in enumerate(fact.passages):
-            match = match_passage(chunk, passage, RULE, text)
-            if match is not None:
-                inside = match.direction == Direction.PASSAGE_CONTAINS_CHUNK
-                span = covering_characters(chunk, passage, match, RULE, text)
-                found.append(Match(number, alternative, passage, inside, *span))
-    return tuple(found)
+    places = (
+        (number, alternative, passage)
+        for number, fact in enumerate(query.facts)
+        for alternative, passage in enumerate(fact.passages)
+    )
+    return tuple(_matching(places, chunk, text or Text(RULE)))
+
+
+def _matching(places: Iterable[tuple[int, int, Passage]], chunk: Chunk, text: Text) -> Iterator[Match]:
+    """Yield those of some passages, with their numbers, that a chunk matches."""
+    for number, alternative, passage in places:
+        match = match_passage(chunk, passage, RULE, text)
+        if match is not None:
+            inside = match.direction == Direction.PASSAGE_CONTAINS_CHUNK
+            span = covering_characters(chunk, passage, match, RULE, text)
+            yield Match(number, alternative, passage, inside, *span)
 
 
 def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -> tuple[int | None, ...]:
@@ -81,7 +87,8 @@ def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -
 def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
     """Yield the passages judged irrelevant that equal or contain the chunk; the alternative is its number."""
     text = text or Text(RULE)
-    for match in matches_of(replace(query, facts=(Fact(query.judged_irrelevant),)), chunk, text):
+    places = ((0, number, passage) for number, passage in enumerate(query.judged_irrelevant))
+    for match in _matching(places, chunk, text):
         if is_inside(chunk, match.passage, RULE, text):
             yield match
 

@@ -12,9 +12,10 @@ from raglift.datasets.formats.capabilities import Capabilities, any_metadata
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import whole_document
+from raglift.records.checking import has_words
 from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.parsing import read_characters, read_string
+from raglift.records.labels import Fact, Passage, Query, distinct_facts
+from raglift.records.parsing import read_characters, read_name, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -87,7 +88,7 @@ def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:
     location = Location(path.name, faults)
     documents: dict[str, Document] = {}
     for row, here in _rows(path, ("doc_id", "contents"), ("metadata", *_BESIDE), location):
-        doc_id = read_string(row["doc_id"], here / "doc_id")
+        doc_id = read_name(row["doc_id"], here / "doc_id")
         text = read_characters(row["contents"], here / "contents")
         metadata = row.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):
@@ -105,9 +106,11 @@ def _read_corpus(path: Path, faults: list[Fault]) -> dict[str, Document]:
 def _read_qa(path: Path, documents: Mapping[str, Document], labels: str, faults: list[Fault]) -> tuple[Query, ...]:
     queries: dict[str, Query] = {}
     for row, here in _rows(path, ("qid", "query", "retrieval_gt"), (), Location(path.name, faults)):
-        query_id = read_string(row["qid"], here / "qid") or ""
-        text = read_string(row["query"], here / "query") or ""
+        query_id = read_name(row["qid"], here / "qid")
+        text = read_string(row["query"], here / "query")
         facts = _read_facts(row["retrieval_gt"], documents, labels, here / "retrieval_gt")
+        if query_id is None or text is None:
+            continue
         if query_id in queries:
             (here / "qid").fault(f"the id {quoted(query_id)} again", "a unique id")
         queries[query_id] = Query(query_id, text, facts)
@@ -133,15 +136,15 @@ def _read_facts(value: Any, documents: Mapping[str, Document], labels: str, loca
                 there.fault(f"the unknown id {quoted(doc_id)}", f"a doc_id of {CORPUS}")
             else:
                 passages.append(_passage(doc_id, documents, labels))
-        facts.append(Fact(tuple(passages)))
-    return tuple(facts)
+        facts.append(tuple(passages))
+    return distinct_facts(facts)
 
 
 def _passage(doc_id: str, documents: Mapping[str, Document], labels: str) -> Passage:
     document = documents.get(doc_id)
     if labels == "ids" or document is None:  # there is none where the corpus itself is at fault
         return Passage(chunk_id=doc_id)
-    return Passage(document.text) if labels == "texts" and document.text.strip() else whole_document(document)
+    return Passage(document.text) if labels == "texts" and has_words(document.text) else whole_document(document)
 
 
 def _rows(

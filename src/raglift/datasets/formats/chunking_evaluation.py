@@ -20,7 +20,7 @@ from raglift.base.validation import Location, check_fields, nearest, quoted, sho
 from raglift.datasets.documents import read_documents
 from raglift.errors import DatasetError
 from raglift.records.dataset import Dataset
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_string
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def read_chunking_evaluation(
     queries = []
     for here, row in _rows(path / _QUESTIONS, location):
         numbers[row["corpus_id"]] += 1
-        queries.append(_read_query(row, here, by_id, numbers[row["corpus_id"]]))
+        query = _read_query(row, here, by_id, numbers[row["corpus_id"]])
+        queries += [] if query is None else [query]
     if not queries and not faults:
         location.fault("no questions", "a row for each question below the header")
     if faults:
@@ -111,7 +112,10 @@ def _rows(path: Path, location: Location) -> Iterator[tuple[Location, Mapping[st
         location.at_line(line).fault(f"a row that is not CSV ({error})", "texts with commas or quotes within quotes")
 
 
-def _read_query(row: Mapping[str, str], location: Location, documents: Mapping[str, Document], number: int) -> Query:
+def _read_query(
+    row: Mapping[str, str], location: Location, documents: Mapping[str, Document], number: int
+) -> Query | None:
+    """Return the question of a row; None, and a fault, where it is none."""
     corpus = row["corpus_id"]
     document = documents.get(corpus + _SUFFIX)
     if document is None:
@@ -121,10 +125,13 @@ def _read_query(row: Mapping[str, str], location: Location, documents: Mapping[s
         _read_reference(reference, location / "references" / index, document)
         for index, reference in enumerate(_parse_list(row["references"], location / "references"))
     ]
+    text = read_string(row["question"], location / "question")
+    if text is None or document is None:
+        return None
     return Query(
         id=f"{corpus}-{number}",
-        text=read_string(row["question"], location / "question") or "",
-        facts=tuple(Fact((passage,)) for passage in passages if passage is not None),
+        text=text,
+        facts=distinct_facts((passage,) for passage in passages if passage is not None),
         tags=(corpus,),
     )
 

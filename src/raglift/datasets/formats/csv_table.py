@@ -15,7 +15,7 @@ from raglift.datasets.formats.judged_documents import read_grade
 from raglift.errors import ConfigurationError
 from raglift.records.anchors import Sources
 from raglift.records.labels import Fact, Passage, Query
-from raglift.records.parsing import read_passage, read_string
+from raglift.records.parsing import read_name, read_passage, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -171,7 +171,7 @@ class _Reader:
             return
         cells = {name: row[index] for name, index in self._cells.items()}
         text = read_string(cells["query"], location / "query")
-        query_id = read_string(cells["id"], location / "id") if "id" in cells else text
+        query_id = read_name(cells["id"], location / "id") if "id" in cells else text
         if text is None or query_id is None:
             return
         new = _Asked(query_id if "id" in cells else f"q{len(self._asked) + 1}", text, location)

@@ -11,8 +11,8 @@ from raglift.base.strict_files import decode_text, parse_object, read_bytes, str
 from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import LINES_SUFFIXES
 from raglift.records.anchors import whole_document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.parsing import RELEVANT, read_id, read_string
+from raglift.records.labels import RELEVANT, Fact, Passage, Query
+from raglift.records.parsing import read_id, read_name, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -187,7 +187,7 @@ def _from_lines(path: Path, location: Location) -> Iterator[Topic]:
         topic_id, tab, text = line.partition("\t")
         if not tab:
             here.fault(f"{quoted(line)}, without a tab", "a topic's id, a tab and its question")
-        elif read_string(topic_id, here / "id") and read_string(text, here / "question"):
+        elif read_name(topic_id, here / "id") and read_string(text, here / "question"):
             yield Topic(here, topic_id, text)
 
 

@@ -13,8 +13,8 @@ from raglift.datasets.formats.judged_documents import judged_document, judged_do
 from raglift.errors import ConfigurationError
 from raglift.records.anchors import whole_document
 from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
-from raglift.records.parsing import read_characters, read_string
+from raglift.records.labels import Fact, Passage, Query, distinct_facts
+from raglift.records.parsing import read_characters, read_name, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ def _read_examples(examples: Any, location: Location) -> tuple[Query, ...]:
         if not isinstance(example, dict):
             here.fault(shown(example), "an object")
             continue
-        text = read_string(example.get("query"), here / "query") or ""
+        text = read_string(example.get("query"), here / "query")
         contexts = example.get("reference_contexts")
         if contexts is not None and not isinstance(contexts, list):
             (here / "reference_contexts").fault(shown(contexts), "a list of texts, or null")
@@ -96,8 +96,9 @@ def _read_examples(examples: Any, location: Location) -> tuple[Query, ...]:
         texts = [
             read_string(context, here / "reference_contexts" / number) for number, context in enumerate(contexts or ())
         ]
-        facts = tuple(Fact((Passage(context),)) for context in texts if context is not None)
-        queries.append(Query(f"q{index + 1}", text, facts))
+        facts = distinct_facts((Passage(context),) for context in texts if context is not None)
+        if text is not None:
+            queries.append(Query(f"q{index + 1}", text, facts))
     return tuple(queries)
 
 
@@ -110,7 +111,7 @@ def _read_pairs(entry: Mapping[str, Any], location: Location) -> tuple[tuple[Que
     documents = {}
     for doc_id, text in tables["corpus"].items():
         here = location / "corpus" / quoted(doc_id)
-        if read_string(doc_id, here) and read_characters(text, here) is not None:
+        if read_name(doc_id, here) and read_characters(text, here) is not None:
             documents[doc_id] = Document(doc_id, text)
     for query_id in tables["relevant_docs"]:
         if query_id not in tables["queries"]:
@@ -118,7 +119,7 @@ def _read_pairs(entry: Mapping[str, Any], location: Location) -> tuple[tuple[Que
     queries = []
     for query_id, text in tables["queries"].items():
         here = location / "queries" / quoted(query_id)
-        if read_string(query_id, here) and read_string(text, here):
+        if read_name(query_id, here) and read_string(text, here):
             there = location / "relevant_docs" / quoted(query_id)
             facts = _read_relevant(tables["relevant_docs"].get(query_id, []), documents, there)
             queries.append(Query(query_id, text, facts))
@@ -129,13 +130,13 @@ def _read_relevant(ids: Any, documents: Mapping[str, Document], location: Locati
     if not isinstance(ids, list):
         location.fault(shown(ids), "a list of ids of the corpus")
         return ()
-    facts = []
+    passages = []
     for index, doc_id in enumerate(ids):
         if isinstance(doc_id, str) and doc_id in documents:
-            facts.append(Fact((whole_document(documents[doc_id]),)))
+            passages.append(whole_document(documents[doc_id]))
         else:
             (location / index).fault(shown(doc_id), "an id of the corpus")
-    return tuple(facts)
+    return distinct_facts((passage,) for passage in passages)
 
 
 def room_of(dataset: Dataset) -> Capabilities:

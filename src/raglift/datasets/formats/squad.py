@@ -84,6 +84,8 @@ def read_squad(
             documents[document.id] = document
             for question, where in _objects(paragraph, "qas", there):
                 query = _read_question(question, document, evidence, where)
+                if query is None:
+                    continue
                 if query.id in queries:
                     (where / "id").fault(f"the id {quoted(query.id)} again", "a unique id")
                 queries[query.id] = query
@@ -113,7 +115,9 @@ def _read_context(paragraph: Mapping[str, Any], doc_id: str, title: Any, locatio
     return Document(named, text, {"title": title} if isinstance(title, str) and title.strip() else {})
 
 
-def _read_question(question: Mapping[str, Any], document: Document, evidence: str, location: Location) -> Query:
+def _read_question(question: Mapping[str, Any], document: Document, evidence: str, location: Location) -> Query | None:
+    """Return a question; None, and a fault, where it is none."""
+    known = len(location.faults)
     query_id = read_id(question.get("id"), location / "id") or ""
     text = read_string(question.get("question"), location / "question") or ""
     impossible = question.get("is_impossible", False)
@@ -123,6 +127,8 @@ def _read_question(question: Mapping[str, Any], document: Document, evidence: st
     if impossible is True and answers:
         (location / "is_impossible").fault("true, and answers", "only one of the two")
     passages = tuple(dict.fromkeys(passage for passage in answers if passage is not None))
+    if len(location.faults) > known:
+        return None
     if passages and evidence == "context":
         passages = (whole_document(document),)
     return Query(query_id, text, (Fact(passages),) if passages else (), answerable=impossible is not True)

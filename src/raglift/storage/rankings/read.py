@@ -13,7 +13,7 @@ from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
-from raglift.records.parsing import read_string
+from raglift.records.parsing import read_name
 from raglift.storage.rankings.forms import QUERY_ID, form_of
 from raglift.storage.rankings.read_json_lines import first_object, read_json_labels, read_json_run
 from raglift.storage.rankings.read_parquet import read_parquet_labels, read_parquet_run
@@ -150,7 +150,7 @@ def _read_beir_qrels(path: Path, location: Location) -> dict[str, dict[str, int]
 
 
 def _add_judgement(columns: list[str], here: Location, found: Labels) -> None:
-    query, id_ = (read_string(columns[number], here / _BEIR_HEADER[number]) for number in (0, 1))
+    query, id_ = (read_name(columns[number], here / _BEIR_HEADER[number]) for number in (0, 1))
     grade = read_grade(grade_of(columns[2].strip()), here / _BEIR_HEADER[2])
     if query is not None and id_ is not None and grade is not None:
         found.add(here, query, id_, grade)

@@ -15,7 +15,7 @@ import numpy as np
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.strict_files import lines_of
 from raglift.base.validation import quoted, shown
-from raglift.records.parsing import RELEVANT
+from raglift.records.labels import RELEVANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

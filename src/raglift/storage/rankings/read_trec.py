@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.base.validation import quoted
-from raglift.records.parsing import RELEVANT
+from raglift.records.labels import RELEVANT
 from raglift.storage.rankings.forms import QRELS_COLUMNS, RUN_COLUMNS
 from raglift.storage.rankings.read_tables import (
     Gathered,
