@@ -5,7 +5,7 @@ import sys
 
 SCRIPT = """
 import asyncio
-from raglift.base.threads import event_loop
+from raglift.base.event_loops import current_loop
 
 async def last(seconds):
     try:
@@ -15,7 +15,7 @@ async def last(seconds):
         print("cancelled")
         raise
 
-asyncio.run_coroutine_threadsafe(last({seconds}), event_loop())
+asyncio.run_coroutine_threadsafe(last({seconds}), current_loop().loop)
 """
 
 

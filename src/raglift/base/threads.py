@@ -1,11 +1,9 @@
-"""Daemon threads for calls, and the one event loop of asynchronous calls."""
+"""Daemon threads for calls, and how a process ends while calls are under way."""
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextvars
-import functools
 import math
 import os
 import signal
@@ -13,12 +11,14 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from types import TracebackType
 
 
@@ -50,6 +50,24 @@ def start_thread(work: Callable[[], object], name: str) -> None:
     _Calling(target=work, daemon=True, name=name).start()
 
 
+_given_up: contextvars.ContextVar[Callable[[], bool]] = contextvars.ContextVar("raglift call given up on")
+
+
+def is_given_up() -> bool:
+    """Whether the call that this is part of, made by a `WorkerPool`, has been given up on."""
+    asked = _given_up.get(None)
+    return asked is not None and asked()
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """What is to be called, and where its result goes."""
+
+    future: Future[Any]
+    context: contextvars.Context
+    function: Callable[[], Any]
+
+
 class WorkerPool(ThreadPoolExecutor):
     """Makes calls on daemon threads, which keep no process from ending; as a context manager, it waits for no call.
 
@@ -75,7 +93,7 @@ class WorkerPool(ThreadPoolExecutor):
         self._most_workers = math.inf if workers is None else workers
         self._most_abandoned = most_abandoned
         self._name = name
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._waiting: deque[_Call] = deque()
         self._under_way: set[Future[Any]] = set()
         self._workers = 0
         self._lock = threading.Lock()
@@ -88,14 +106,20 @@ class WorkerPool(ThreadPoolExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a function called in a thread, in the context of the one who submits it."""
-        future: Future[Any] = Future()
-        call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+        call = _Call(Future(), contextvars.copy_context(), partial(function, *args, **kwargs))
         with self._lock:
             if self.stopping.is_set():
                 raise RuntimeError("the pool has been shut down, and takes no more calls")
-            self._waiting.append((future, call))
+            self._waiting.append(call)
             self._start_workers()
-        return future
+        return call.future
+
+    def look_after(self) -> None:
+        """See to it that calls go on where abandoned ones are in their way; threads are not."""
+
+    def is_blocked(self, future: Future[Any]) -> bool:  # noqa: ARG002 — for pools whose calls share a thread
+        """Whether a call that is under way, or another one, keeps others from being made; on a thread of its own none does."""
+        return False
 
     def abandon(self, future: Future[Any]) -> None:
         """Give up on a call that is under way: its thread is left behind, and another takes its place."""
@@ -104,6 +128,7 @@ class WorkerPool(ThreadPoolExecutor):
                 self._under_way.remove(future)
                 self._workers -= 1
                 self.abandoned += 1
+                self._leave_behind(future)
                 self._start_workers()
 
     def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 — Python's
@@ -112,8 +137,8 @@ class WorkerPool(ThreadPoolExecutor):
         with self._lock:
             waiting = list(self._waiting)
             self._waiting.clear()
-        for future, _ in waiting:
-            future.cancel()
+        for call in waiting:
+            call.future.cancel()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -124,26 +149,41 @@ class WorkerPool(ThreadPoolExecutor):
         """Start as many threads as the calls need, and those left behind allow."""
         wanted = min(self._most_workers, len(self._under_way) + len(self._waiting))
         while self._workers < wanted and self.abandoned < self._most_abandoned:
+            try:
+                self._start_worker()
+            except RuntimeError:  # the system has no thread left: those that there are make the calls in turn
+                if not self._workers:
+                    raise
+                return
             self._workers += 1
-            start_thread(self._work, self._name)
+
+    def _start_worker(self) -> None:
+        start_thread(self._work, self._name)
+
+    def _leave_behind(self, future: Future[Any]) -> None:
+        """Do what there is to be done about a call that has just been abandoned: nothing can stop a thread."""
 
     def _work(self) -> None:
-        while (taken := self._take()) is not None:
-            future, call = taken
+        while (call := self._take()) is not None:
+            call.context.run(_given_up.set, partial(self._is_given_up, call.future))
             try:
-                future.set_result(call())
+                call.future.set_result(call.context.run(call.function))
             except BaseException as error:  # noqa: BLE001 — raised again where the result is taken
-                future.set_exception(error)
-            if not self._finish(future):
+                call.future.set_exception(error)
+            if not self._finish(call.future):
                 return
 
-    def _take(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+    def _is_given_up(self, future: Future[Any]) -> bool:
+        """Return whether nobody waits for a call that is under way."""
+        return self.stopping.is_set() or future not in self._under_way
+
+    def _take(self) -> _Call | None:
         with self._lock:
             while self._waiting:
-                future, call = self._waiting.popleft()
-                if future.set_running_or_notify_cancel():
-                    self._under_way.add(future)
-                    return future, call
+                call = self._waiting.popleft()
+                if call.future.set_running_or_notify_cancel():
+                    self._under_way.add(call.future)
+                    return call
             self._workers -= 1
             return None
 
@@ -189,53 +229,3 @@ def end_process(code: object) -> None:
                 stream.flush()
     finally:
         os._exit(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
-
-
-# The event loop on which raglift makes all asynchronous calls of a process.
-
-
-T = TypeVar("T")
-
-
-def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop of all asynchronous calls of this process, which runs on a thread of its own.
-
-    There is one, because async clients keep connections that are tied to the loop they were made on: with a loop for
-    each run, the second run of the same system would find its connections dead.
-    """
-    return _event_loop(os.getpid())
-
-
-@functools.cache
-def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    # What an async system hands to threads may hang as well
-    loop.set_default_executor(WorkerPool(None, "raglift-async-call"))
-    start_thread(loop.run_forever, "raglift-async")
-    atexit.register(loop.call_soon_threadsafe, lambda: loop.create_task(_end(loop)))
-    return loop
-
-
-async def _end(loop: asyncio.AbstractEventLoop) -> None:
-    """Stop the loop when what is under way is done; soon, what is not is cancelled."""
-    for _ in range(2):
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        if others:
-            await asyncio.wait(others, timeout=LOOK_UP)
-        for task in others:
-            task.cancel()
-    loop.stop()
-
-
-def result_of(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the loop of all asynchronous calls, and wait for what it returns or raises.
-
-    Ctrl-C ends the wait, and cancels the coroutine.
-    """
-    future = asyncio.run_coroutine_threadsafe(work, event_loop())
-    try:
-        while not wait([future], LOOK_UP).done:
-            pass
-        return future.result()
-    finally:
-        future.cancel()
