@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.base.threads import LOOK_UP, WorkerPool, is_given_up, start_thread
+from raglift.base.threads import LOOK_UP, Call, WorkerPool, is_given_up, start_thread
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class EventLoop:
         """Ask the loop for a sign of life now and then, unless it has yet to give the last one."""
         if self._answered and time.monotonic() - self._asked >= LOOK_UP:
             self._asked, self._answered = time.monotonic(), False
-            self._tell(self._answer)
+            self.tell(self._answer)
 
     def _answer(self) -> None:
         self._answered = True
@@ -75,21 +75,18 @@ class EventLoop:
             time.sleep(0.001)
         return not self.left_behind and not self.loop.is_closed()
 
-    def begin(self, function: Callable[[], object]) -> None:
-        """Have a function called on the loop."""
-        self._tell(function)
+    def tell(self, function: Callable[[], object]) -> None:
+        """Have a function called on the loop, if it has not ended."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function)
 
     def end_when_idle(self) -> None:
         """End the loop when nothing is under way on it any more, however long that takes."""
-        self._tell(lambda: self.loop.create_task(self._end_when_idle()))
+        self.tell(lambda: self.loop.create_task(self._end_when_idle()))
 
     def end(self) -> None:
         """End the loop soon: what is not done by then is cancelled."""
-        self._tell(lambda: self.loop.create_task(self._end()))
-
-    def _tell(self, function: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # it is closed
-            self.loop.call_soon_threadsafe(function)
+        self.tell(lambda: self.loop.create_task(self._end()))
 
     async def _end_when_idle(self) -> None:
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
@@ -175,6 +172,8 @@ class AsyncWorkerPool(WorkerPool):
         self._starting = 0
         """How many workers the loop was told to start and has not started."""
         self._tasks: dict[Future[Any], tuple[EventLoop, asyncio.Task[Any]]] = {}
+        self._not_begun: dict[Future[Any], tuple[EventLoop, Call]] = {}
+        """The calls that the loop has a task for and has not begun."""
         self._left: list[EventLoop] = []
 
     @property
@@ -191,7 +190,11 @@ class AsyncWorkerPool(WorkerPool):
                 self._left.append(self._loop)
                 self._loop = free
                 for _ in range(self._starting):
-                    free.begin(partial(self._begin, free))
+                    free.tell(partial(self._begin, free))
+                for future, (_, call) in self._not_begun.items():
+                    self._not_begun[future] = free, call
+                    self._tasks.pop(future, None)
+                    free.tell(partial(self._make, free, call))
 
     def is_blocked(self, future: Future[Any]) -> bool:
         """Whether a call that is under way, or another one, keeps its loop from doing anything else."""
@@ -207,7 +210,7 @@ class AsyncWorkerPool(WorkerPool):
 
     def _start_worker(self) -> None:
         self._starting += 1
-        self._loop.begin(partial(self._begin, self._loop))
+        self._loop.tell(partial(self._begin, self._loop))
 
     def _begin(self, loop: EventLoop) -> None:
         with self._lock:
@@ -218,24 +221,38 @@ class AsyncWorkerPool(WorkerPool):
 
     def _make_next(self, loop: EventLoop) -> None:
         call = self._take()
-        if call is None:
-            return
-        task = loop.loop.create_task(call.context.run(call.function), context=call.context)
+        if call is not None:
+            with self._lock:
+                self._not_begun[call.future] = loop, call
+            self._make(loop, call)
+
+    def _make(self, loop: EventLoop, call: Call) -> None:
+        task = loop.loop.create_task(self._result_on(loop, call), context=call.context)
         with self._lock:
-            self._tasks[call.future] = (loop, task)
+            self._tasks[call.future] = loop, task
             if self.stopping.is_set():
                 self._leave_behind(call.future)
         task.add_done_callback(partial(self._end, loop, call.future))
 
+    async def _result_on(self, loop: EventLoop, call: Call) -> Any:
+        with self._lock:
+            if self._not_begun.get(call.future) != (loop, call):
+                raise asyncio.CancelledError  # it is made on another loop
+            del self._not_begun[call.future]
+        return await call.function()
+
     def _end(self, loop: EventLoop, future: Future[Any], task: asyncio.Task[Any]) -> None:
+        with self._lock:
+            loop.left_behind.discard(future)
+            if self._tasks.get(future) != (loop, task):
+                return
+            del self._tasks[future]
+            self._not_begun.pop(future, None)
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             future.set_result(task.result())
         else:
             future.set_exception(error)
-        with self._lock:
-            del self._tasks[future]
-            loop.left_behind.discard(future)
         if self._finish(future):
             if loop is self._loop:
                 self._make_next(loop)
@@ -248,7 +265,8 @@ class AsyncWorkerPool(WorkerPool):
         if future in self._tasks:
             loop, task = self._tasks[future]
             loop.left_behind.add(future)
-            loop.begin(task.cancel)
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 — as asyncio.gather does
+            loop.tell(task.cancel)
 
 
 def result_of(work: Coroutine[Any, Any, T]) -> T:

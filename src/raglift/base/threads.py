@@ -60,7 +60,7 @@ def is_given_up() -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Call:
+class Call:
     """What is to be called, and where its result goes."""
 
     future: Future[Any]
@@ -93,7 +93,7 @@ class WorkerPool(ThreadPoolExecutor):
         self._most_workers = math.inf if workers is None else workers
         self._most_abandoned = most_abandoned
         self._name = name
-        self._waiting: deque[_Call] = deque()
+        self._waiting: deque[Call] = deque()
         self._under_way: set[Future[Any]] = set()
         self._workers = 0
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ class WorkerPool(ThreadPoolExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a function called in a thread, in the context of the one who submits it."""
-        call = _Call(Future(), contextvars.copy_context(), partial(function, *args, **kwargs))
+        call = Call(Future(), contextvars.copy_context(), partial(function, *args, **kwargs))
         with self._lock:
             if self.stopping.is_set():
                 raise RuntimeError("the pool has been shut down, and takes no more calls")
@@ -177,7 +177,7 @@ class WorkerPool(ThreadPoolExecutor):
         """Return whether nobody waits for a call that is under way."""
         return self.stopping.is_set() or future not in self._under_way
 
-    def _take(self) -> _Call | None:
+    def _take(self) -> Call | None:
         with self._lock:
             while self._waiting:
                 call = self._waiting.popleft()
