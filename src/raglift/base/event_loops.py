@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.base.threads import LOOK_UP, Call, WorkerPool, is_given_up, start_thread
+from raglift.base.threads import LOOK_UP, Call, WorkerPool, is_given_up, is_to_end, start_thread
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -107,11 +107,12 @@ class EventLoop:
         self.loop.stop()
 
     def _run(self) -> None:
-        while not self._is_ended and not self.loop.is_closed():
+        while not (self._is_ended or self.loop.is_closed() or is_to_end()):
             # A system may stop its loop, or leave a task behind that exits; the other calls go on
             with suppress(BaseException):
                 self.loop.run_forever()
-        self.loop.close()
+        if not is_to_end():
+            self.loop.close()
 
 
 _making = threading.Lock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextvars
+import ctypes
 import math
 import os
 import signal
@@ -17,6 +18,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.display import short_repr
+from raglift.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -26,18 +30,42 @@ if TYPE_CHECKING:
 # threads: no process waits for a system that hangs. But up to Python 3.13, a call that comes back from native code,
 # as PyTorch's, while the interpreter is ending, aborts the process ("terminate called without an active exception"):
 # Python ends the thread by an exception that C++ may not let pass. So a process that ends gives its calls a moment to
-# come back, and where its end is raglift's own, as that of the command line, it then ends without the interpreter's
-# last steps. Whoever calls raglift from a program of their own ends it themselves.
+# come back, then raises an exception in those that do come back to Python's code, and where its end is raglift's own, as
+# that of the command line, it then ends without the interpreter's last steps. Whoever calls raglift from a program of
+# their own ends it themselves.
 
 
+MOST_CONCURRENT = 1_000
+"""This many calls may be under way at once: each may take a thread and a connection."""
 LOOK_UP = 0.2
 """This many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
 _MOMENT = 0.5
 """This many seconds a process that ends waits for its calls, all together."""
+_LAST_MOMENT = 0.2
+"""And this many more after it has told them to end."""
+
+
+def require_concurrency(value: object) -> None:
+    """Raise unless so many calls may be under way at once.
+
+    Raises:
+        ConfigurationError: it is no integer, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_CONCURRENT:
+        found = short_repr(value, 40)
+        raise ConfigurationError(f"concurrency: found {found}; expected an integer from 1 to {MOST_CONCURRENT:,}")
 
 
 class _Calling(threading.Thread):
     """A thread that makes calls, and keeps no process from ending."""
+
+    is_to_end = False
+    """Whether the process is ending, so that the thread makes no further call."""
+
+
+def is_to_end() -> bool:
+    """Whether the process is ending, and the thread that this is called on is to end too."""
+    return getattr(threading.current_thread(), "is_to_end", False)
 
 
 def start_thread(work: Callable[[], object], name: str) -> None:
@@ -170,7 +198,7 @@ class WorkerPool(ThreadPoolExecutor):
                 call.future.set_result(call.context.run(call.function))
             except BaseException as error:  # noqa: BLE001 — raised again where the result is taken
                 call.future.set_exception(error)
-            if not self._finish(call.future):
+            if not self._finish(call.future) or is_to_end():
                 return
 
     def _is_given_up(self, future: Future[Any]) -> bool:
@@ -204,10 +232,25 @@ def _at_work() -> list[_Calling]:
 
 @atexit.register
 def _wait_a_moment() -> None:
-    end = time.monotonic() + _MOMENT
     with suppress(KeyboardInterrupt):  # who is in a hurry need not wait
-        for thread in _at_work():
-            thread.join(max(0.0, end - time.monotonic()))
+        _join_all(_MOMENT)
+        _interrupt(_at_work())
+        _join_all(_LAST_MOMENT)
+
+
+def _join_all(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    for thread in _at_work():
+        thread.join(max(0.0, end - time.monotonic()))
+
+
+def _interrupt(threads: list[_Calling]) -> None:
+    """Have each thread raise SystemExit when it is next in Python's own code, as one is that calls PyTorch in a loop."""
+    for thread in threads:
+        thread.is_to_end = True
+        raise_in = getattr(ctypes, "pythonapi", None)
+        if raise_in is not None:
+            raise_in.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
 
 
 def end_process(code: object) -> None:
