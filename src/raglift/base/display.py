@@ -132,7 +132,7 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text of an error that a user's system may have raised: its beginning, and never an error of its own."""
+    """Return the beginning of an error's text, also where that raises: a user's system may have raised anything."""
     try:
         text = str(error)
         if len(text) <= _WINDOW:

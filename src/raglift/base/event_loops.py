@@ -155,6 +155,18 @@ def _end_loops() -> None:
         each.end()
 
 
+def cancellations() -> int:
+    """Return how often the task that this is called in was cancelled: by Ctrl-C, where `asyncio.run` runs it.
+
+    That raises nothing in a task that does not await, so what waits in one must look.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # called on a thread without a loop
+        return 0
+    return 0 if task is None else task.cancelling()
+
+
 class AsyncWorkerPool(WorkerPool):
     """Makes calls of async functions, each as a task on the event loop; in all else it is a `WorkerPool`.
 
@@ -198,7 +210,7 @@ class AsyncWorkerPool(WorkerPool):
                     free.tell(partial(self._make, free, call))
 
     def is_blocked(self, future: Future[Any]) -> bool:
-        """Whether a call that is under way, or another one, keeps its loop from doing anything else."""
+        """Whether the loop that a call is under way on does nothing else, be it this call or another that blocks it."""
         found = self._tasks.get(future)
         return found is not None and found[0].is_silent
 
@@ -288,9 +300,10 @@ def result_of(work: Coroutine[Any, Any, T]) -> T:
     try:
         with AsyncWorkerPool(1, "raglift-async") as pool:
             future = pool.submit(run)
+            cancelled = cancellations()
             while not wait([future], LOOK_UP).done:
                 pool.look_after()
-                if is_given_up():
+                if is_given_up() or cancellations() > cancelled:
                     raise asyncio.CancelledError
             result: T = future.result()
             return result

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 # threads: no process waits for a system that hangs. But up to Python 3.13, a call that comes back from native code,
 # as PyTorch's, while the interpreter is ending, aborts the process ("terminate called without an active exception"):
 # Python ends the thread by an exception that C++ may not let pass. So a process that ends gives its calls a moment to
-# come back, then raises an exception in those that do come back to Python's code, and where its end is raglift's own, as
-# that of the command line, it then ends without the interpreter's last steps. Whoever calls raglift from a program of
-# their own ends it themselves.
+# come back, then raises an exception in those that are in Python's own code every now and then, and where its end is
+# raglift's own, as that of the command line, it then ends without the interpreter's last steps. Whoever calls raglift
+# from a program of their own ends it themselves.
 
 
 MOST_CONCURRENT = 1_000
@@ -146,7 +146,7 @@ class WorkerPool(ThreadPoolExecutor):
         """See to it that calls go on where abandoned ones are in their way; threads are not."""
 
     def is_blocked(self, future: Future[Any]) -> bool:  # noqa: ARG002 — for pools whose calls share a thread
-        """Whether a call that is under way, or another one, keeps others from being made; on a thread of its own none does."""
+        """Whether the thread that a call is made on does nothing else; that of one call has nothing else to do."""
         return False
 
     def abandon(self, future: Future[Any]) -> None:
@@ -245,7 +245,7 @@ def _join_all(seconds: float) -> None:
 
 
 def _interrupt(threads: list[_Calling]) -> None:
-    """Have each thread raise SystemExit when it is next in Python's own code, as one is that calls PyTorch in a loop."""
+    """Have threads raise SystemExit when they are in Python's own code, as one is that calls PyTorch in a loop."""
     for thread in threads:
         thread.is_to_end = True
         raise_in = getattr(ctypes, "pythonapi", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 import threading
 import time
@@ -18,7 +17,7 @@ import tenacity
 
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.base.display import describe_error
-from raglift.base.event_loops import AsyncWorkerPool
+from raglift.base.event_loops import AsyncWorkerPool, cancellations
 from raglift.base.progress import track
 from raglift.base.threads import LOOK_UP, WorkerPool
 from raglift.errors import (
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 # Many calls of one function: in order, in a bounded pool of threads, or as tasks on an event loop. Results always come
 # back in the order of the arguments. A thread cannot be stopped, so a call that exceeds its timeout is abandoned on its
 # own (daemon) thread and another thread replaces it; a coroutine is cancelled, and if it blocks its event loop, another
-# loop replaces that. When too many are abandoned, the system is considered to hang, and the remaining calls fail without
-# being made.
+# loop replaces that. When too many are abandoned, the system is considered to hang, and the remaining calls fail
+# without being made.
 
 
 T = TypeVar("T")
@@ -52,7 +51,9 @@ AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
 _SUBMITTED_PER_WORKER = 2
-_BLOCKED = "an async function blocked the event loop, as time.sleep and requests do: await instead, or use asyncio.to_thread"
+_BLOCKED = (
+    "an async function blocked the event loop, as time.sleep and requests do: await instead, or use asyncio.to_thread"
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
         FirstFailure: a call failed, and the policy says `raise`; or it was told to stop, as by KeyboardInterrupt.
     """
     if policy.concurrency > 1 or policy.timeout is not None:
-        return _WatchedCalls(calls, policy, finished, WorkerPool).run()
+        watched: _WatchedCalls[T] = _WatchedCalls(calls, policy, finished, WorkerPool)
+        return watched.run()
     outcomes = []
     for place, call in enumerate(calls):
         outcomes.append(_outcome(call, policy, _Tries()))
@@ -104,7 +106,8 @@ def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Call
 
     Args and Raises: as `call_all`.
     """
-    return _WatchedCalls(calls, policy, finished, AsyncWorkerPool).run()
+    watched: _WatchedCalls[T] = _WatchedCalls(calls, policy, finished, AsyncWorkerPool)
+    return watched.run()
 
 
 class _Tries:
@@ -196,9 +199,12 @@ class _WatchedCalls(Generic[T]):
         most_abandoned = max(_LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * self._policy.concurrency)
         # When this thread is interrupted, or a failure stops the run, the pool begins no further call
         with self._kind(self._policy.concurrency, "raglift-call", most_abandoned=most_abandoned) as pool, self._changed:
+            cancelled = cancellations()
             while len(self._outcomes) < len(self._calls):
                 self._submit_more(pool)
                 self._changed.wait(min(LOOK_UP, self._seconds_to_next_timeout()))
+                if cancellations() > cancelled:
+                    raise asyncio.CancelledError
                 pool.look_after()
                 self._give_up_on_late_calls(pool)
                 self._report()
@@ -265,8 +271,10 @@ class _WatchedCalls(Generic[T]):
         if self._policy.timeout is None:
             return
         now = time.monotonic()
-        is_late = lambda one: now - one[1][0] >= self._policy.timeout
-        for place, (began, tries) in list(itertools.takewhile(is_late, self._under_way.items())):
+        while self._under_way:
+            place, (began, tries) = next(iter(self._under_way.items()))
+            if now - began < self._policy.timeout:
+                break
             del self._under_way[place]
             tries.given_up = True
             reason = _timed_out(self._policy, tries.last, blocked=pool.is_blocked(self._submitted[place]))
