@@ -50,7 +50,7 @@ Call = Callable[[], T]
 AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
-_SUBMITTED_PER_WORKER = 2
+_SUBMITTED_AHEAD = 50
 _BLOCKED = (
     "an async function blocked the event loop, as time.sleep and requests do: await instead, or use asyncio.to_thread"
 )
@@ -212,7 +212,7 @@ class _WatchedCalls(Generic[T]):
 
     def _submit_more(self, pool: WorkerPool) -> None:
         """Submit a few calls more than are made at once: each that waits takes memory, and there may be many."""
-        while self._next < len(self._calls) and len(self._submitted) < _SUBMITTED_PER_WORKER * self._policy.concurrency:
+        while self._next < len(self._calls) and len(self._submitted) < self._policy.concurrency + _SUBMITTED_AHEAD:
             place, self._next = self._next, self._next + 1
             self._submitted[place] = pool.submit(self._make, place)
             self._submitted[place].add_done_callback(partial(self._end_unmade, place))
@@ -251,7 +251,10 @@ class _WatchedCalls(Generic[T]):
         self._outcomes[place] = outcome
         self._submitted.pop(place, None)
         self._unreported.append(place)
-        self._changed.notify_all()
+        is_all = len(self._outcomes) == len(self._calls)
+        # Waking the caller's thread takes longer than many a call, so it is done only where it has something to do
+        if is_all or outcome.error is not None or len(self._submitted) <= self._policy.concurrency:
+            self._changed.notify_all()
 
     def _report(self) -> None:
         while self._unreported:
