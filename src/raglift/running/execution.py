@@ -51,6 +51,7 @@ AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
 _SUBMITTED_AHEAD = 50
+"""How many calls wait for a worker at most."""
 _BLOCKED = (
     "an async function blocked the event loop, as time.sleep and requests do: await instead, or use asyncio.to_thread"
 )
