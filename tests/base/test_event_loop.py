@@ -1,11 +1,19 @@
-"""How the loop of all asynchronous calls ends with its process."""
+"""The event loop of asynchronous calls: what may wait for it, and how it ends with its process."""
 
+import asyncio
 import subprocess
 import sys
+import threading
+
+import pytest
+
+from raglift.base.event_loops import AsyncWorkerPool, current_loop, result_of
+from raglift.base.threads import WorkerPool
+from raglift.errors import ConfigurationError
 
 SCRIPT = """
 import asyncio
-from raglift.base.threads import event_loop
+from raglift.base.event_loops import current_loop
 
 async def last(seconds):
     try:
@@ -15,7 +23,7 @@ async def last(seconds):
         print("cancelled")
         raise
 
-asyncio.run_coroutine_threadsafe(last({seconds}), event_loop())
+asyncio.run_coroutine_threadsafe(last({seconds}), current_loop().loop)
 """
 
 
@@ -32,3 +40,75 @@ def test_what_is_soon_done_is_done() -> None:
 
 def test_what_takes_long_is_cancelled_and_nothing_is_said_of_it() -> None:
     assert ended(1000) == (0, "cancelled\n", "")
+
+
+async def five() -> int:
+    await asyncio.sleep(0)
+    return 5
+
+
+def test_a_coroutine_is_waited_for_on_any_thread_but_that_of_the_loop_itself() -> None:
+    async def waits_for_itself() -> int:
+        return result_of(five())
+
+    async def cell() -> int:
+        return result_of(five())
+
+    assert result_of(five()) == 5
+    assert asyncio.run(cell()) == 5
+    with pytest.raises(ConfigurationError, match="expected the async form, awaited"):
+        result_of(waits_for_itself())
+
+
+def test_a_coroutine_is_cancelled_where_the_call_that_waits_for_it_was_abandoned() -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def hang() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    with WorkerPool(1, "test") as pool:
+        future = pool.submit(lambda: result_of(hang()))
+        assert begun.wait(10)
+        pool.abandon(future)
+        assert cancelled.wait(10)
+
+
+def test_no_more_async_calls_are_under_way_than_the_pool_has_workers() -> None:
+    now = most = 0
+
+    async def count(number: int) -> int:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.001)
+        now -= 1
+        return number
+
+    with AsyncWorkerPool(3, "test") as pool:
+        assert [future.result(10) for future in [pool.submit(count, n) for n in range(20)]] == list(range(20))
+    assert most == 3
+
+
+def test_a_loop_that_was_left_ends_when_what_blocked_it_is_over() -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    async def block() -> None:
+        begun.set()
+        release.wait(60)
+
+    left = current_loop()
+    with AsyncWorkerPool(1, "test") as pool:
+        future = pool.submit(block)
+        assert begun.wait(10)
+        pool.abandon(future)
+        assert current_loop() is not left
+    release.set()
+    for _ in range(1000):
+        if left.loop.is_closed():
+            break
+        threading.Event().wait(0.01)
+    assert left.loop.is_closed()

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
-from raglift.adapters.results import chunk_of_mapping, results_in, shown_keys
+from raglift.adapters.results import chunk_of_mapping, read_all, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.http.client import is_http_address
 from raglift.components.http.retriever import HttpRetriever
@@ -261,7 +261,7 @@ def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> R
         raise _not_reordered(function, f"a {type(result).__name__}, which has no order")
     if not isinstance(result, Iterable) or isinstance(result, (str, bytes, Mapping)):
         raise _not_reordered(function, type(result).__name__)
-    items = list(result)
+    items = read_all(result, _name_of(function))
     if len(items) == len(ranking) and all(_is_number(item) for item in items):
         order = sorted(range(len(items)), key=lambda place: -float(items[place]))
         return Ranking.of((ranking[place].chunk, float(items[place])) for place in order)

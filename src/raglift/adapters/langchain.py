@@ -28,7 +28,7 @@ from raglift.adapters.langchain_chains import (
 from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_own_settings, with_room
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, noted_score
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.base.threads import result_of
+from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.rankings import Ranking

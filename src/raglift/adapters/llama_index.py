@@ -16,7 +16,7 @@ from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.base.threads import result_of
+from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.rankings import Ranking

@@ -7,6 +7,7 @@ is refused with a function that would make it one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -37,6 +38,8 @@ _COLUMNS = ("id", "doc_id", "start", "end", "score", "metadata")
 """The columns of a data frame that are fields of a result; all others are its metadata."""
 _LONGEST = 200
 """The most characters of the keys or columns that a message shows."""
+_MOST = 100_000
+"""The most results that are read from an answer that is no list and may never end."""
 _LISTED = "expected a list of results, best first"
 
 
@@ -136,7 +139,22 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
         raise _refused(who, found, f"{call}.collect()")
     if not isinstance(answer, Iterable):
         raise _refused(who, found, f"{call}.documents  # wherever its results are")
-    return list(answer)
+    return read_all(answer, who)
+
+
+def read_all(results: Iterable[Any], who: str) -> list[Any]:
+    """Return results as a list.
+
+    Raises:
+        UnsupportedSystem: there are too many to be an answer, as from a generator that never ends.
+    """
+    found = list(results) if isinstance(results, (list, tuple)) else list(islice(results, _MOST + 1))
+    if len(found) > _MOST and not isinstance(results, (list, tuple)):
+        raise UnsupportedSystem(
+            f"{who} returned a {type(results).__name__} that goes on after {_MOST:,} results; expected a ranking that "
+            "ends: take the first ones, as list(itertools.islice(results, 100))"
+        )
+    return found
 
 
 def _refused(who: str, found: str, expression: str, expected: str = _LISTED) -> UnsupportedSystem:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from raglift.base.retrying import RetryPolicy
+from raglift.base.threads import require_concurrency
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Policy:
     """
 
     concurrency: int = 1
-    """How many queries may be under way at once; for systems that take one query at a time."""
+    """How many queries may be under way at once, 1,000 at most; for systems that take one query at a time."""
     timeout: float | None = None
     """The most seconds for one query, its retries included; None for no limit."""
     retries: int = 2
@@ -85,9 +86,9 @@ class Policy:
     """Whether to show progress; None decides by the terminal."""
 
     def __post_init__(self) -> None:
-        for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ConfigurationError(f"{name}: found {value!r}; expected an integer, {least} or more")
+        require_concurrency(self.concurrency)
+        if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
+            raise ConfigurationError(f"retries: found {self.retries!r}; expected an integer, 0 or more")
         limit = self.timeout
         if limit is not None and not (isinstance(limit, (int, float)) and 0 < limit <= _LONGEST_TIMEOUT):
             raise ConfigurationError(f"timeout: found {limit!r}; expected seconds above 0 (a day at most), or None")

@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 from raglift.errors import QueryTimeout, ServiceFailed, ServiceUnusable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 # Sanitizing untrusted text for printing, or for consumers that take only UTF-8.
@@ -98,7 +98,7 @@ _SHORTEST_IN_AN_ANSWER = 6
 _LONGEST_FORM = 6
 """How many characters may stand for one: `\\u002f`, `&quot;`."""
 _WINDOW = 20_000
-"""How many bytes of a body are looked at."""
+"""How many bytes of a body, or characters of a message, are looked at."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -123,7 +123,7 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
         error: what was raised.
         secrets: what must not be shown, besides what the environment and its own shape show to be secret.
     """
-    message = str(error)
+    message = text_of(error)
     known = secrets_of_environment().union(filter(None, secrets))
     for secret in sorted(known, key=len, reverse=True):  # the longest first: one may begin with another
         message = message.replace(secret, "***")
@@ -131,6 +131,28 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] = ()) -> str:
     if message and isinstance(error, (QueryTimeout, ServiceFailed, ServiceUnusable)):  # these are sentences
         return message
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def text_of(error: BaseException) -> str:
+    """Return the beginning of an error's text, also where that raises: a user's system may have raised anything."""
+    try:
+        text = str(error)
+        if len(text) <= _WINDOW:
+            return text
+        *before, _half = text[:_WINDOW].rsplit(maxsplit=1)  # what is cut in two may be a secret
+        return "".join(before) or text[:_LONGEST_MESSAGE]
+    except Exception as failure:  # noqa: BLE001 — of the error's own `__str__`
+        return f"(its text cannot be shown: {type(failure).__name__})"
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, its cause, the cause of that, and so on; each once, since an error may be its own cause."""
+    seen: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and not any(following is each for each in seen):
+        seen.append(following)
+        yield following
+        following = following.__cause__
 
 
 class Secrets:

@@ -13,6 +13,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.display import causes
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -44,9 +45,8 @@ def is_transient(error: BaseException) -> bool:
 
     What a server says in `x-should-retry` counts more than its status, and no quota that is used up comes back soon.
     """
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, ConfigurationError) or getattr(seen, "code", None) == "insufficient_quota":
+    for seen in causes(error):
+        if isinstance(seen, ConfigurationError) or _attribute(seen, "code") == "insufficient_quota":
             return False
         if isinstance(seen, BadReply):
             return True
@@ -60,7 +60,6 @@ def is_transient(error: BaseException) -> bool:
             return True
         if _NETWORK_ERRORS & {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(seen).__mro__}:
             return True
-        seen = seen.__cause__
     return False
 
 
@@ -169,7 +168,8 @@ def _number(value: str | None, unit: float) -> float | None:
 
 def _headers(error: BaseException | None) -> dict[str, str]:
     """Return the headers of the answer that an error is about, by their names in lower case."""
-    headers: Any = getattr(getattr(error, "response", error), "headers", None)
+    response = _attribute(error, "response")  # of requests, one that says 429 is false
+    headers = _attribute(error if response is None else response, "headers")
     try:
         return {str(name).lower(): str(value) for name, value in headers.items()}
     except (AttributeError, TypeError, ValueError):  # none, or not what a client library has
@@ -177,9 +177,17 @@ def _headers(error: BaseException | None) -> dict[str, str]:
 
 
 def _status(error: BaseException) -> int | None:
-    for holder in (error, getattr(error, "response", None)):
+    for holder in (error, _attribute(error, "response")):
         for name in _STATUS_NAMES:
-            status = getattr(holder, name, None)
+            status = _attribute(holder, name)
             if isinstance(status, int) and status in _HTTP_STATUS:
                 return status
     return None
+
+
+def _attribute(holder: object, name: str) -> Any:
+    """Return an attribute of what a user's system raised; None where there is none, or reading it raises."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 — of a property
+        return None

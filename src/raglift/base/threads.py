@@ -1,11 +1,10 @@
-"""Daemon threads for calls, and the one event loop of asynchronous calls."""
+"""Daemon threads for calls, and how a process ends while calls are under way."""
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextvars
-import functools
+import ctypes
 import math
 import os
 import signal
@@ -13,12 +12,17 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.display import short_repr
+from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from types import TracebackType
 
 
@@ -26,18 +30,42 @@ if TYPE_CHECKING:
 # threads: no process waits for a system that hangs. But up to Python 3.13, a call that comes back from native code,
 # as PyTorch's, while the interpreter is ending, aborts the process ("terminate called without an active exception"):
 # Python ends the thread by an exception that C++ may not let pass. So a process that ends gives its calls a moment to
-# come back, and where its end is raglift's own, as that of the command line, it then ends without the interpreter's
-# last steps. Whoever calls raglift from a program of their own ends it themselves.
+# come back, then raises an exception in those that are in Python's own code every now and then, and where its end is
+# raglift's own, as that of the command line, it then ends without the interpreter's last steps. Whoever calls raglift
+# from a program of their own ends it themselves.
 
 
+MOST_CONCURRENT = 1_000
+"""This many calls may be under way at once: each may take a thread and a connection."""
 LOOK_UP = 0.2
 """This many seconds may the main thread wait in one go: a Ctrl-C that comes as it begins to wait does not wake it."""
 _MOMENT = 0.5
 """This many seconds a process that ends waits for its calls, all together."""
+_LAST_MOMENT = 0.2
+"""And this many more after it has told them to end."""
+
+
+def require_concurrency(value: object) -> None:
+    """Raise unless so many calls may be under way at once.
+
+    Raises:
+        ConfigurationError: it is no integer, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_CONCURRENT:
+        found = short_repr(value, 40)
+        raise ConfigurationError(f"concurrency: found {found}; expected an integer from 1 to {MOST_CONCURRENT:,}")
 
 
 class _Calling(threading.Thread):
     """A thread that makes calls, and keeps no process from ending."""
+
+    is_to_end = False
+    """Whether the process is ending, so that the thread makes no further call."""
+
+
+def is_to_end() -> bool:
+    """Whether the process is ending, and the thread that this is called on is to end too."""
+    return getattr(threading.current_thread(), "is_to_end", False)
 
 
 def start_thread(work: Callable[[], object], name: str) -> None:
@@ -48,6 +76,24 @@ def start_thread(work: Callable[[], object], name: str) -> None:
         name: the name of the thread.
     """
     _Calling(target=work, daemon=True, name=name).start()
+
+
+_given_up: contextvars.ContextVar[Callable[[], bool]] = contextvars.ContextVar("raglift call given up on")
+
+
+def is_given_up() -> bool:
+    """Whether the call that this is part of, made by a `WorkerPool`, has been given up on."""
+    asked = _given_up.get(None)
+    return asked is not None and asked()
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What is to be called, and where its result goes."""
+
+    future: Future[Any]
+    context: contextvars.Context
+    function: Callable[[], Any]
 
 
 class WorkerPool(ThreadPoolExecutor):
@@ -75,7 +121,7 @@ class WorkerPool(ThreadPoolExecutor):
         self._most_workers = math.inf if workers is None else workers
         self._most_abandoned = most_abandoned
         self._name = name
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._waiting: deque[Call] = deque()
         self._under_way: set[Future[Any]] = set()
         self._workers = 0
         self._lock = threading.Lock()
@@ -88,14 +134,20 @@ class WorkerPool(ThreadPoolExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a function called in a thread, in the context of the one who submits it."""
-        future: Future[Any] = Future()
-        call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+        call = Call(Future(), contextvars.copy_context(), partial(function, *args, **kwargs))
         with self._lock:
             if self.stopping.is_set():
                 raise RuntimeError("the pool has been shut down, and takes no more calls")
-            self._waiting.append((future, call))
+            self._waiting.append(call)
             self._start_workers()
-        return future
+        return call.future
+
+    def look_after(self) -> None:
+        """See to it that calls go on where abandoned ones are in their way; threads are not."""
+
+    def is_blocked(self, future: Future[Any]) -> bool:  # noqa: ARG002 — for pools whose calls share a thread
+        """Whether the thread that a call is made on does nothing else; that of one call has nothing else to do."""
+        return False
 
     def abandon(self, future: Future[Any]) -> None:
         """Give up on a call that is under way: its thread is left behind, and another takes its place."""
@@ -104,6 +156,7 @@ class WorkerPool(ThreadPoolExecutor):
                 self._under_way.remove(future)
                 self._workers -= 1
                 self.abandoned += 1
+                self._leave_behind(future)
                 self._start_workers()
 
     def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 — Python's
@@ -112,8 +165,8 @@ class WorkerPool(ThreadPoolExecutor):
         with self._lock:
             waiting = list(self._waiting)
             self._waiting.clear()
-        for future, _ in waiting:
-            future.cancel()
+        for call in waiting:
+            call.future.cancel()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -124,26 +177,41 @@ class WorkerPool(ThreadPoolExecutor):
         """Start as many threads as the calls need, and those left behind allow."""
         wanted = min(self._most_workers, len(self._under_way) + len(self._waiting))
         while self._workers < wanted and self.abandoned < self._most_abandoned:
+            try:
+                self._start_worker()
+            except RuntimeError:  # the system has no thread left: those that there are make the calls in turn
+                if not self._workers:
+                    raise
+                return
             self._workers += 1
-            start_thread(self._work, self._name)
+
+    def _start_worker(self) -> None:
+        start_thread(self._work, self._name)
+
+    def _leave_behind(self, future: Future[Any]) -> None:
+        """Do what there is to be done about a call that has just been abandoned: nothing can stop a thread."""
 
     def _work(self) -> None:
-        while (taken := self._take()) is not None:
-            future, call = taken
+        while (call := self._take()) is not None:
+            call.context.run(_given_up.set, partial(self._is_given_up, call.future))
             try:
-                future.set_result(call())
+                call.future.set_result(call.context.run(call.function))
             except BaseException as error:  # noqa: BLE001 — raised again where the result is taken
-                future.set_exception(error)
-            if not self._finish(future):
+                call.future.set_exception(error)
+            if not self._finish(call.future) or is_to_end():
                 return
 
-    def _take(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+    def _is_given_up(self, future: Future[Any]) -> bool:
+        """Return whether nobody waits for a call that is under way."""
+        return self.stopping.is_set() or future not in self._under_way
+
+    def _take(self) -> Call | None:
         with self._lock:
             while self._waiting:
-                future, call = self._waiting.popleft()
-                if future.set_running_or_notify_cancel():
-                    self._under_way.add(future)
-                    return future, call
+                call = self._waiting.popleft()
+                if call.future.set_running_or_notify_cancel():
+                    self._under_way.add(call.future)
+                    return call
             self._workers -= 1
             return None
 
@@ -164,10 +232,25 @@ def _at_work() -> list[_Calling]:
 
 @atexit.register
 def _wait_a_moment() -> None:
-    end = time.monotonic() + _MOMENT
     with suppress(KeyboardInterrupt):  # who is in a hurry need not wait
-        for thread in _at_work():
-            thread.join(max(0.0, end - time.monotonic()))
+        _join_all(_MOMENT)
+        _interrupt(_at_work())
+        _join_all(_LAST_MOMENT)
+
+
+def _join_all(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    for thread in _at_work():
+        thread.join(max(0.0, end - time.monotonic()))
+
+
+def _interrupt(threads: list[_Calling]) -> None:
+    """Have threads raise SystemExit when they are in Python's own code, as one is that calls PyTorch in a loop."""
+    for thread in threads:
+        thread.is_to_end = True
+        raise_in = getattr(ctypes, "pythonapi", None)
+        if raise_in is not None:
+            raise_in.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
 
 
 def end_process(code: object) -> None:
@@ -189,53 +272,3 @@ def end_process(code: object) -> None:
                 stream.flush()
     finally:
         os._exit(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
-
-
-# The event loop on which raglift makes all asynchronous calls of a process.
-
-
-T = TypeVar("T")
-
-
-def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop of all asynchronous calls of this process, which runs on a thread of its own.
-
-    There is one, because async clients keep connections that are tied to the loop they were made on: with a loop for
-    each run, the second run of the same system would find its connections dead.
-    """
-    return _event_loop(os.getpid())
-
-
-@functools.cache
-def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    # What an async system hands to threads may hang as well
-    loop.set_default_executor(WorkerPool(None, "raglift-async-call"))
-    start_thread(loop.run_forever, "raglift-async")
-    atexit.register(loop.call_soon_threadsafe, lambda: loop.create_task(_end(loop)))
-    return loop
-
-
-async def _end(loop: asyncio.AbstractEventLoop) -> None:
-    """Stop the loop when what is under way is done; soon, what is not is cancelled."""
-    for _ in range(2):
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        if others:
-            await asyncio.wait(others, timeout=LOOK_UP)
-        for task in others:
-            task.cancel()
-    loop.stop()
-
-
-def result_of(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the loop of all asynchronous calls, and wait for what it returns or raises.
-
-    Ctrl-C ends the wait, and cancels the coroutine.
-    """
-    future = asyncio.run_coroutine_threadsafe(work, event_loop())
-    try:
-        while not wait([future], LOOK_UP).done:
-            pass
-        return future.result()
-    finally:
-        future.cancel()

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from raglift.adapters.embeddings import count_tokens
 from raglift.base.cache import content_key, default_cache
 from raglift.base.progress import track
-from raglift.base.threads import LOOK_UP, WorkerPool
+from raglift.base.threads import LOOK_UP, WorkerPool, require_concurrency
 from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError, ModelUnavailable
 from raglift.llm.providers import chat_price_of, dollars_in_short
 from raglift.llm.replies import Usage
@@ -205,8 +205,7 @@ class Limits:
     """US dollars per million input and output tokens, before the list prices."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int) or self.concurrency < 1:
-            raise ConfigurationError(f"concurrency: found {self.concurrency!r}; expected an integer, 1 or more")
+        require_concurrency(self.concurrency)
         if self.max_cost is not None and not _are_dollars([self.max_cost]):
             raise ConfigurationError(f"max_cost: found {self.max_cost!r}; expected US dollars, 0 or more, or None")
         if self.price is not None and not (

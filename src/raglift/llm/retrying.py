@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from raglift.base.display import describe_error
+from raglift.base.display import causes, describe_error, text_of
 from raglift.base.progress import notice
 from raglift.base.retrying import BadReply, RetryPolicy, is_transient
 from raglift.errors import ModelOutputError, ModelUnavailable
@@ -149,10 +149,8 @@ def _reason(error: BaseException | None) -> str:
 def describe_failure(error: BaseException, secrets: Iterable[str]) -> str:
     """Return an error as one line, with what lies under a client's own words for it."""
     said = describe_error(error, secrets=secrets).removeprefix("BadReply: ")
-    under = error
-    while under.__cause__ is not None:
-        under = under.__cause__
-    if isinstance(error, BadReply) or str(under) == str(error):
+    *_, under = causes(error)
+    if isinstance(error, BadReply) or text_of(under) == text_of(error):
         return said
     return f"{said.rstrip('.')} ({describe_error(under, secrets=secrets)})"
 

@@ -17,8 +17,9 @@ import tenacity
 
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.base.display import counted, describe_error
+from raglift.base.event_loops import AsyncWorkerPool, cancellations
 from raglift.base.progress import track
-from raglift.base.threads import LOOK_UP, WorkerPool, result_of
+from raglift.base.threads import LOOK_UP, WorkerPool
 from raglift.errors import (
     ConfigurationError,
     ModelOutputError,
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
 
 
-# Many calls of one function: in order, in a bounded pool of threads, or on an event loop. Results always come back in
-# the order of the arguments. A thread cannot be stopped, so a call that exceeds its timeout is abandoned on its own
-# (daemon) thread and another thread replaces it; when too many are abandoned, the system is considered to hang, and the
-# remaining calls fail without being made.
+# Many calls of one function: in order, in a bounded pool of threads, or as tasks on an event loop. Results always come
+# back in the order of the arguments. A thread cannot be stopped, so a call that exceeds its timeout is abandoned on its
+# own (daemon) thread and another thread replaces it; a coroutine is cancelled, and if it blocks its event loop, another
+# loop replaces that. When too many are abandoned, the system is considered to hang, and the remaining calls fail
+# without being made.
 
 
 T = TypeVar("T")
@@ -48,7 +50,11 @@ Call = Callable[[], T]
 AsyncCall = Callable[[], Awaitable[T]]
 _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
-_SUBMITTED_PER_WORKER = 2
+_SUBMITTED_AHEAD = 50
+"""How many calls wait for a worker at most."""
+_BLOCKED = (
+    "an async function blocked the event loop, as time.sleep and requests do: await instead, or use asyncio.to_thread"
+)
 
 
 @dataclass(frozen=True)
@@ -83,10 +89,11 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
         FirstFailure: a call failed, and the policy says `raise`; or it was told to stop, as by KeyboardInterrupt.
     """
     if policy.concurrency > 1 or policy.timeout is not None:
-        return _PooledCalls(calls, policy, finished).run()
+        watched: _WatchedCalls[T] = _WatchedCalls(calls, policy, finished, WorkerPool)
+        return watched.run()
     outcomes = []
     for place, call in enumerate(calls):
-        outcomes.append(_outcome(call, policy))
+        outcomes.append(_outcome(call, policy, _Tries()))
         _stop_if_asked(place, outcomes[-1], policy)
         finished(1)
     return outcomes
@@ -95,29 +102,60 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
 def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None]) -> list[Outcome[T]]:
     """Make asynchronous calls, each with its retries, on the event loop that raglift keeps for them.
 
-    The loop runs on its own thread, so that this works inside a notebook, whose thread already has a loop.
+    The loop runs on its own thread, so that this works inside a notebook, whose thread already has a loop, and so that
+    a call that blocks the loop is given up on as any other.
 
     Args and Raises: as `call_all`.
     """
-    stopped = threading.Event()
-    try:
-        return result_of(_gather(calls, policy, finished, stopped))
-    finally:
-        stopped.set()  # when this thread was interrupted, no further call is made
+    watched: _WatchedCalls[T] = _WatchedCalls(calls, policy, finished, AsyncWorkerPool)
+    return watched.run()
 
 
-def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambda: False) -> Outcome[T]:
+class _Tries:
+    """How often a call was made so far, and how it failed the last time."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.last: BaseException | None = None
+        self.given_up = False
+        """Whether it is not to be made again."""
+
+    def retrying(self, policy: Policy) -> dict[str, Any]:
+        """Return the arguments for tenacity's `Retrying` and `AsyncRetrying`, which count the tries here."""
+        settings = policy.retry_policy.for_tenacity()
+        is_enough = settings["stop"]
+
+        def begin(_state: Any) -> None:
+            self.made += 1
+
+        def stop(state: Any) -> bool:
+            self.last = state.outcome.exception()
+            return self.given_up or is_enough(state)
+
+        return {**settings, "before": begin, "stop": stop}
+
+
+def _outcome(call: Call[T], policy: Policy, tries: _Tries) -> Outcome[T]:
     """Make one call with its retries; none is made once the call has been given up on."""
     started = time.perf_counter()
-    settings = policy.retry_policy.for_tenacity()
-    enough = settings["stop"]
-    settings["stop"] = lambda state: enough(state) or given_up()
-    retrying = tenacity.Retrying(**settings)
     try:
-        value = retrying(call)
+        value = tenacity.Retrying(**tries.retrying(policy))(call)
     except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
-        tries = int(retrying.statistics.get("attempt_number", 1))
-        return Outcome(None, time.perf_counter() - started, error, tries)
+        return Outcome(None, time.perf_counter() - started, error, tries.made)
+    return Outcome(value, time.perf_counter() - started)
+
+
+async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> Outcome[T]:
+    """Make one asynchronous call, as `_outcome` does."""
+    started = time.perf_counter()
+
+    async def attempt() -> T:  # tenacity awaits only what is declared async
+        return await call()
+
+    try:
+        value: T = await tenacity.AsyncRetrying(**tries.retrying(policy))(attempt)
+    except BaseException as error:  # noqa: BLE001 — also where the user's system cancels itself
+        return Outcome(None, time.perf_counter() - started, error, tries.made)
     return Outcome(value, time.perf_counter() - started)
 
 
@@ -128,111 +166,96 @@ def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
         raise FirstFailure(place, error)
 
 
-def _timed_out(policy: Policy, last: BaseException | None = None) -> QueryTimeout:
+def _timed_out(policy: Policy, last: BaseException | None = None, *, blocked: bool = False) -> QueryTimeout:
     """Return the error of a query that took too long, with what went wrong before it was tried again."""
     before = f"; before that, {describe_error(last)}" if last is not None else ""
+    why = f" ({_BLOCKED})" if blocked else ""
     seconds = "1 second" if policy.timeout == 1 else f"{policy.timeout:g} seconds"
-    return QueryTimeout(f"no answer within the timeout of {seconds}{before}")
+    return QueryTimeout(f"no answer within the timeout of {seconds}{why}{before}")
 
 
-async def _gather(
-    calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None], stopped: threading.Event
-) -> list[Outcome[T]]:
-    places = asyncio.Semaphore(policy.concurrency)
+class _WatchedCalls(Generic[T]):
+    """Calls made by a pool of workers, and watched by the caller's thread, which gives up on those that are late.
 
-    async def one(place: int, call: AsyncCall[T]) -> Outcome[T]:
-        async with places:
-            if stopped.is_set():
-                raise asyncio.CancelledError
-            outcome = await _outcome_async(call, policy)
-            try:
-                _stop_if_asked(place, outcome, policy)
-            except FirstFailure:
-                stopped.set()
-                raise
-            finished(1)
-            return outcome
+    A thread cannot be stopped, and a coroutine may ignore that it is cancelled, so nothing here waits for a call.
+    """
 
-    tasks = [asyncio.ensure_future(one(place, call)) for place, call in enumerate(calls)]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:  # after a failure that stops the run, the others are not left behind
-            task.cancel()
-
-
-async def _outcome_async(call: AsyncCall[T], policy: Policy) -> Outcome[T]:
-    tries = 0
-    last: BaseException | None = None
-
-    async def attempt() -> T:  # tenacity awaits only what is declared async
-        nonlocal tries, last
-        tries += 1
-        try:
-            return await call()
-        except Exception as error:
-            last = error
-            raise
-
-    started = time.perf_counter()
-    try:
-        async with asyncio.timeout(policy.timeout) as limit:
-            value: T = await tenacity.AsyncRetrying(**policy.retry_policy.for_tenacity())(attempt)
-        return Outcome(value, time.perf_counter() - started)
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # the loop is closing; otherwise the user's system cancelled itself
-        reason = _timed_out(policy, last) if limit.expired() else error
-        return Outcome(None, time.perf_counter() - started, reason, tries)
-
-
-class _PooledCalls(Generic[T]):
-    """Calls made by a pool of workers, and watched by the caller's thread."""
-
-    def __init__(self, calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int], None]) -> None:
+    def __init__(
+        self, calls: Sequence[Any], policy: Policy, finished: Callable[[int], None], kind: type[WorkerPool]
+    ) -> None:
         self._calls = calls
         self._policy = policy
         self._finished = finished
+        self._kind = kind
+        self._make = self._make_async if issubclass(kind, AsyncWorkerPool) else self._make_in_thread
         self._outcomes: dict[int, Outcome[T]] = {}
         self._unreported: deque[int] = deque()
         self._submitted: dict[int, Future[None]] = {}
-        self._under_way: dict[int, float] = {}
+        self._under_way: dict[int, tuple[float, _Tries]] = {}
+        """When each began, the first one first."""
         self._next = 0
         self._changed = threading.Condition()
 
     def run(self) -> list[Outcome[T]]:
         most_abandoned = max(_LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * self._policy.concurrency)
         # When this thread is interrupted, or a failure stops the run, the pool begins no further call
-        with WorkerPool(self._policy.concurrency, "raglift-call", most_abandoned=most_abandoned) as pool, self._changed:
+        with self._kind(self._policy.concurrency, "raglift-call", most_abandoned=most_abandoned) as pool, self._changed:
+            cancelled = cancellations()
             while len(self._outcomes) < len(self._calls):
                 self._submit_more(pool)
                 self._changed.wait(min(LOOK_UP, self._seconds_to_next_timeout()))
+                if cancellations() > cancelled:
+                    raise asyncio.CancelledError
+                pool.look_after()
                 self._give_up_on_late_calls(pool)
                 self._report()
         return [self._outcomes[place] for place in range(len(self._calls))]
 
     def _submit_more(self, pool: WorkerPool) -> None:
         """Submit a few calls more than are made at once: each that waits takes memory, and there may be many."""
-        while self._next < len(self._calls) and len(self._submitted) < _SUBMITTED_PER_WORKER * self._policy.concurrency:
-            self._submitted[self._next] = pool.submit(self._make, self._next)
-            self._next += 1
+        while self._next < len(self._calls) and len(self._submitted) < self._policy.concurrency + _SUBMITTED_AHEAD:
+            place, self._next = self._next, self._next + 1
+            self._submitted[place] = pool.submit(self._make, place)
+            self._submitted[place].add_done_callback(partial(self._end_unmade, place))
 
-    def _make(self, place: int) -> None:
+    def _make_in_thread(self, place: int) -> None:
+        if (tries := self._begin(place)) is not None:
+            self._end(place, _outcome(self._calls[place], self._policy, tries))
+
+    async def _make_async(self, place: int) -> None:
+        if (tries := self._begin(place)) is not None:
+            self._end(place, await _outcome_async(self._calls[place], self._policy, tries))
+
+    def _begin(self, place: int) -> _Tries | None:
         with self._changed:
             if place in self._outcomes:  # all that remained were given up on
-                return
-            self._under_way[place] = time.monotonic()
-        outcome = _outcome(self._calls[place], self._policy, lambda: place not in self._under_way)
+                return None
+            tries = _Tries()
+            self._under_way[place] = time.monotonic(), tries
+            return tries
+
+    def _end(self, place: int, outcome: Outcome[T]) -> None:
         with self._changed:
             if self._under_way.pop(place, None) is not None:  # else it has been given up on
                 self._finish(place, outcome)
+
+    def _end_unmade(self, place: int, future: Future[None]) -> None:
+        """Note the error of a call that another one kept from being made, as by cancelling all tasks of the loop."""
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            with self._changed:
+                self._under_way.pop(place, None)
+                if place not in self._outcomes:
+                    self._finish(place, Outcome(None, 0.0, error))
 
     def _finish(self, place: int, outcome: Outcome[T]) -> None:
         self._outcomes[place] = outcome
         self._submitted.pop(place, None)
         self._unreported.append(place)
-        self._changed.notify_all()
+        is_all = len(self._outcomes) == len(self._calls)
+        # Waking the caller's thread takes longer than many a call, so it is done only where it has something to do
+        if is_all or outcome.error is not None or len(self._submitted) <= self._policy.concurrency:
+            self._changed.notify_all()
 
     def _report(self) -> None:
         while self._unreported:
@@ -241,24 +264,33 @@ class _PooledCalls(Generic[T]):
             _stop_if_asked(place, self._outcomes[place], self._policy)
 
     def _seconds_to_next_timeout(self) -> float:
-        """Return how long to wait at most; a call that no thread has taken yet cannot be late any sooner."""
+        """Return how long to wait at most; a call that no worker has begun yet cannot be late any sooner."""
         if self._policy.timeout is None:
             return math.inf
         now = time.monotonic()
-        return max(0.0, min(self._under_way.values(), default=now) + self._policy.timeout - now)
+        earliest, _ = next(iter(self._under_way.values()), (now, None))
+        return max(0.0, earliest + self._policy.timeout - now)
 
     def _give_up_on_late_calls(self, pool: WorkerPool) -> None:
         if self._policy.timeout is None:
             return
         now = time.monotonic()
-        for place in [place for place, began in self._under_way.items() if now - began >= self._policy.timeout]:
+        while self._under_way:
+            place, (began, tries) = next(iter(self._under_way.items()))
+            if now - began < self._policy.timeout:
+                break
+            del self._under_way[place]
+            tries.given_up = True
+            reason = _timed_out(self._policy, tries.last, blocked=pool.is_blocked(self._submitted[place]))
             pool.abandon(self._submitted[place])
-            self._finish(place, Outcome(None, now - self._under_way.pop(place), _timed_out(self._policy)))
+            self._finish(place, Outcome(None, now - began, reason, tries.made))
         if pool.is_stuck:
-            reason = f"not asked: {pool.abandoned} earlier calls hang past the timeout of {self._policy.timeout:g} s"
+            reason = QueryTimeout(
+                f"not asked: {pool.abandoned} earlier calls hang past the timeout of {self._policy.timeout:g} s"
+            )
             for place in range(len(self._calls)):
                 if place not in self._outcomes:
-                    self._finish(place, Outcome(None, 0.0, QueryTimeout(reason)))
+                    self._finish(place, Outcome(None, 0.0, reason))
 
 
 # Runs the stages of a system over all queries and records the output of each stage for each query.

@@ -1,6 +1,7 @@
 """Many calls: their order, how many at once, timeouts, retries, and what stops them."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import threading
@@ -176,6 +177,73 @@ def test_the_timeout_of_async_calls():
     assert time.perf_counter() - started < 2
     assert values(outcomes) == [0, None, 2, 3]
     assert isinstance(outcomes[1].error, QueryTimeout)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_an_async_call_that_blocks_its_event_loop_times_out_and_the_others_are_fine(blocked, concurrency):
+    async def call(number):
+        await asyncio.sleep(0)
+        if number == 2:
+            blocked.wait()
+        return number
+
+    started = time.perf_counter()
+    outcomes = call_all_async([lambda n=n: call(n) for n in range(8)], Policy(concurrency, timeout=0.1), ignore)
+    assert time.perf_counter() - started < 2
+    assert [outcome.value for outcome in outcomes if outcome.error is None] == [0, 1, 3, 4, 5, 6, 7]
+    assert isinstance(outcomes[2].error, QueryTimeout)
+    assert values(call_all_async([lambda: call(7)], Policy(), ignore)) == [7]
+
+
+def test_an_async_call_that_blocks_for_long_is_told_so(blocked):
+    async def call():
+        blocked.wait()
+
+    (outcome,) = call_all_async([call], Policy(timeout=0.8), ignore)
+    assert "an async function blocked the event loop" in str(outcome.error)
+
+
+def test_an_async_system_that_always_blocks_is_given_up_on(blocked, monkeypatch):
+    monkeypatch.setattr("raglift.base.event_loops._MOST_BLOCKED", 2)
+
+    async def call():
+        blocked.wait()
+
+    outcomes = call_all_async([call] * 100, Policy(2, timeout=0.05), ignore)
+    assert "earlier calls hang past the timeout" in str(outcomes[-1].error)
+    assert len([outcome for outcome in outcomes if "no answer within" in str(outcome.error)]) < 6
+
+
+def test_an_async_call_that_ignores_its_cancellation_is_left_behind_with_its_loop():
+    release = threading.Event()
+
+    async def call():
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+
+    async def loop():
+        return asyncio.get_running_loop()
+
+    before = values(call_all_async([loop], Policy(), ignore))
+    (outcome,) = call_all_async([call], Policy(timeout=0.05), ignore)
+    after = values(call_all_async([loop], Policy(), ignore))
+    release.set()
+    assert isinstance(outcome.error, QueryTimeout)
+    assert before != after
+
+
+def test_an_async_call_that_cancels_every_task_stops_none_of_the_others_for_ever():
+    async def call(number):
+        if number == 0:
+            for task in asyncio.all_tasks():
+                task.cancel()
+        await asyncio.sleep(0.001)
+        return number
+
+    outcomes = call_all_async([lambda n=n: call(n) for n in range(8)], Policy(3), ignore)
+    assert len(outcomes) == 8
+    assert values(outcomes)[-1] == 7
 
 
 def test_a_timeout_of_the_users_own_is_the_users_error():

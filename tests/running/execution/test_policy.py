@@ -69,6 +69,40 @@ def test_what_will_not_pass_is_not_transient(error):
     assert not is_transient(error)
 
 
+def test_an_error_may_be_its_own_cause() -> None:
+    error = ValueError("no")
+    assert not is_transient(caused_by(error, error))
+
+
+class Unreadable(Exception):
+    """Whose text and attributes cannot be read."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    def __getattr__(self, name: str) -> object:
+        raise ValueError(f"no {name}")
+
+
+def test_an_error_that_cannot_be_read_is_told_by_its_class() -> None:
+    assert not is_transient(Unreadable())
+    assert describe_error(Unreadable()) == "Unreadable: (its text cannot be shown: ValueError)"
+
+
+def test_a_falsy_response_is_asked_for_its_headers_too() -> None:
+    class Refused(SimpleNamespace):
+        def __bool__(self) -> bool:  # as requests' responses of 4xx and 5xx
+            return False
+
+    assert wait_after(HTTPError(response=Refused(headers={"Retry-After": "7"}))) == 7.0
+
+
+def test_of_an_endless_message_only_the_beginning_is_looked_at(monkeypatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")
+    blanks = " " * 19_985
+    assert describe_error(ValueError(f"begins{blanks}correct-horse-battery {'x' * 10_000_000}")) == "ValueError: begins"
+
+
 def test_the_client_library_httpx2_is_known_too():
     httpx2 = pytest.importorskip("httpx2")
     assert is_transient(caused_by(RuntimeError("gave up"), httpx2.ConnectError("refused")))
@@ -118,6 +152,7 @@ def test_without_a_usable_retry_after_the_wait_grows(headers):
         {"concurrency": 0},
         {"concurrency": True},
         {"concurrency": 2.0},
+        {"concurrency": 10**6},
         {"retries": -1},
         {"timeout": 0},
         {"timeout": -1.0},

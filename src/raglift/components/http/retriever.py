@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import json
 import weakref
@@ -11,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import Secrets, encodable
-from raglift.base.threads import event_loop, result_of
+from raglift.base.event_loops import is_own_loop, result_of
 from raglift.components.http.answers import AnswerReader
 from raglift.components.http.availability import Availability, CircuitBreaker
 from raglift.components.http.client import Connections, checked_address, shown_address
@@ -83,11 +82,7 @@ class HttpRetriever:
             ServiceUnusable: the service cannot be asked like this, or is not there.
             ConfigurationError: called on raglift's own event loop, which would wait for itself.
         """
-        try:
-            here = asyncio.get_running_loop()
-        except RuntimeError:
-            here = None
-        if here is event_loop():
+        if is_own_loop():
             raise ConfigurationError("HttpRetriever: found retrieve_one in an async function; expected aretrieve_one")
         return result_of(self.aretrieve_one(query, k))
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias, cast, get_args
 from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
 
 from raglift.analysis.paired_statistics import is_quality, primary_of
+from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
 from raglift.components.chunkers import UNITS
 from raglift.components.http.client import is_http_address
@@ -391,7 +392,7 @@ class SweepModel(Model):
     profile: Annotated[str, one_of(tuple(PROFILES))]
     dtype: Annotated[str, one_of(get_args(Dtype))]
     doc_key: Text | None
-    concurrency: Annotated[Integer, at_least(1)]
+    concurrency: Annotated[Integer, at_least(1, MOST_CONCURRENT)]
     timeout: Annotated[Number, above_zero()] | None
     retries: Annotated[Integer, at_least(0)]
     latency: Annotated[Integer, at_least(0)]

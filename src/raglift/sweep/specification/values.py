@@ -288,12 +288,13 @@ def above_zero() -> AfterValidator:
     return AfterValidator(validate)
 
 
-def at_least(least: int) -> AfterValidator:
-    """Return the check of a number that may not be smaller."""
+def at_least(least: int, most: float = math.inf) -> AfterValidator:
+    """Return the check of a number that may not be smaller, nor larger than the most where there is one."""
+    expected = f"an integer, {least} or more" if most == math.inf else f"an integer from {least} to {most:,}"
 
     def validate(value: int) -> int:
-        if value < least:
-            raise wrong(str(value), f"an integer, {least} or more")
+        if not least <= value <= most:
+            raise wrong(str(value), expected)
         return value
 
     return AfterValidator(validate)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import raglift as rl
 from raglift.adapters.adapt import adapt_system
 from raglift.base.retrying import is_transient
-from raglift.base.threads import event_loop
+from raglift.base.event_loops import current_loop
 from raglift.components.http.client import _unreached, proxy_of
 from raglift.components.http.retriever import HttpRetriever
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
@@ -333,7 +333,7 @@ def test_the_waiting_form_is_refused_where_it_would_wait_for_itself() -> None:
         HttpRetriever("http://127.0.0.1:9/x").retrieve_one("a", 1)
 
     with pytest.raises(ConfigurationError, match="expected aretrieve_one"):
-        asyncio.run_coroutine_threadsafe(inside(), event_loop()).result()
+        asyncio.run_coroutine_threadsafe(inside(), current_loop().loop).result()
 
 
 @pytest.mark.parametrize(
