@@ -72,7 +72,11 @@ def run(request: Request) -> None:
     assistant = _assistant(request, model)
     console = Console(stderr=request.as_json)
     display = JsonLines() if request.as_json else View(console, None if model is None else model.name)
-    at_a_terminal = sys.stdin.isatty() and not request.questions
+    if sys.stdin is None and not request.questions:  # after `<&-`
+        raise ConfigurationError(
+            "chat: found no standard input to read questions from; expected a terminal or a pipe, or --question"
+        )
+    at_a_terminal = not request.questions and sys.stdin.isatty()
     if at_a_terminal:
         assistant.warm_up()
         _open(assistant, console)
