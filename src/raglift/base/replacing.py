@@ -124,8 +124,6 @@ def _written_to_stream(path: Path) -> Iterator[TextIO]:
         content = text.getvalue().encode()
     try:
         write_to_stream(path, content)
-    except BrokenPipeError:  # who reads it has read enough
-        raise
     except OSError as error:
         fault = Fault(str(path), f"what cannot be written to ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error

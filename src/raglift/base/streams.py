@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,11 +74,13 @@ def _copy(path: Path, copy: Path) -> None:
 def write_to_stream(path: Path, content: bytes) -> None:
     """Write to a pipe, a FIFO or a device as it is; what a file behind it holds stays.
 
+    Where its reader stops reading, as `head` does, it has read what it wanted.
+
     Raises:
-        OSError: it cannot be written; BrokenPipeError where nobody reads on.
+        OSError: it cannot be written.
     """
     file = os.open(path, os.O_WRONLY | os.O_APPEND)
-    with os.fdopen(file, "wb", buffering=0) as stream:
+    with suppress(BrokenPipeError), os.fdopen(file, "wb", buffering=0) as stream:
         left = memoryview(content)
         while left:
             left = left[stream.write(left) or 0 :]

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_NO_MEMORY = (
-    "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
-)
+_NO_MEMORY = "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
 _HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
@@ -33,7 +31,9 @@ def main() -> None:
 
     warnings.simplefilter("always", DocumentWarning)
     warnings.showwarning = partial(_show_warning, warnings.showwarning)
-    if os.environ.get("COLUMNS", "").strip().lstrip("+-0") == "":  # a terminal of no width, as `COLUMNS=0`, shows nothing
+    if (
+        os.environ.get("COLUMNS", "").strip().lstrip("+-0") == ""
+    ):  # a terminal of no width, as `COLUMNS=0`, shows nothing
         os.environ.pop("COLUMNS", None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop

@@ -297,7 +297,9 @@ def export(found: Tabular, path: str | Path, *, overwrite: bool = False) -> tupl
 def _refuse_saved_run(targets: Iterable[Path]) -> None:
     for target in targets:
         if is_of_saved_run(target):
-            raise RunError(f"{target}: found a file of a saved evaluation, which is not replaced; expected another name")
+            raise RunError(
+                f"{target}: found a file of a saved evaluation, which is not replaced; expected another name"
+            )
 
 
 def _signed(frame: pd.DataFrame, sources: LabelSources) -> pd.DataFrame:

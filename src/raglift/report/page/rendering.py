@@ -257,8 +257,6 @@ def _send_page(document: Page, target: Path) -> Path:
     """Write a page to a pipe or a device, as `/dev/stdout`."""
     try:
         write_to_stream(target, render(document).encode())
-    except BrokenPipeError:  # who reads it has read enough
-        raise
     except OSError as error:
         raise ConfigurationError(
             f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written"
