@@ -29,6 +29,8 @@ exceptions but warnings: documents were read, and something beside them was not;
 
 from __future__ import annotations
 
+import errno
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -132,8 +134,29 @@ class ConfigurationError(RagliftError):
     """An argument, option or metric name that raglift cannot use."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error, or one that it came from, says that there was not enough memory.
+
+    A library that finds no room is an `ImportError`, whose text alone tells why.
+    """
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM):
+            return True
+        if isinstance(cause, (ImportError, OSError)) and any(each in str(cause) for each in _OUT_OF_MEMORY):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+_OUT_OF_MEMORY = ("annot allocate memory", "failed to map segment")
+"""What the loader of libraries says where memory ends."""
+
+
 class MissingDependency(ConfigurationError):
-    """An optional package is not installed.
+    """An optional package is not installed, or cannot be imported.
 
     Attributes:
         package: the module that could not be imported.
@@ -144,9 +167,15 @@ class MissingDependency(ConfigurationError):
         self.package = package
         self.extra = extra
         wanted = package.replace("_", "-") if extra is None else f"'raglift[{extra}]'"
-        super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed; install it with: pip install {wanted}"
-        )
+        needs = f"{purpose} needs the package {package!r}, which"
+        failure = sys.exception()
+        if failure is not None and is_out_of_memory(failure):
+            super().__init__(f"{needs} there is not enough memory to load; expected more memory, or fewer processes")
+        elif isinstance(failure, ImportError) and not isinstance(failure, ModuleNotFoundError):
+            said = " ".join(str(failure).split())[:200]
+            super().__init__(f"{needs} cannot be imported ({said}); install it anew with: pip install {wanted}")
+        else:
+            super().__init__(f"{needs} is not installed; install it with: pip install {wanted}")
 
 
 class MissingKey(ConfigurationError):

@@ -236,6 +236,36 @@ def test_a_folder_that_cannot_be_written_keeps_everything_in_memory(monkeypatch,
     assert said.endswith("set RAGLIFT_CACHE to a folder that can")
 
 
+@pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize("left", ["closed", "with a write-ahead log"])
+def test_a_cache_that_may_only_be_read_is_read(monkeypatch, tmp_path, capsys, left):
+    writer = Cache(tmp_path / "cache.sqlite")
+    writer.put_many({b"old": b"value", b"damaged": b"value"})
+    writer._connection.execute("UPDATE entries SET value = 'other' WHERE key = ?", (b"damaged",))
+    if left == "closed":
+        writer.close()
+    monkeypatch.setattr(os, "access", lambda *_: False)  # to root, everything is allowed
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path))
+    before = (tmp_path / "cache.sqlite").read_bytes()
+    cache = default_cache()
+    cache.put_many({b"new": b"value", b"old": b"another"})
+    assert cache.get_many([b"old", b"new", b"damaged"])[b"new"] == b"value"
+    assert b"damaged" not in cache.get_many([b"damaged"])
+    assert Cache(None, read_only=tmp_path / "cache.sqlite").get_many([b"old"]) == {b"old": b"value"}
+    assert "what it holds is read, and new vectors, scores and answers are kept in memory" in capsys.readouterr().err
+    assert (tmp_path / "cache.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database"])
+def test_what_cannot_be_read_of_a_read_only_cache_is_made_again(tmp_path, content):
+    if content is not None:
+        (tmp_path / "cache.sqlite").write_bytes(content)
+    cache = Cache(None, read_only=tmp_path / "cache.sqlite")
+    assert cache.get_many([b"key"]) == {}
+    cache.put_many({b"key": b"value"})
+    assert cache.get_many([b"key"]) == {b"key": b"value"}
+
+
 def test_a_bypassed_cache_finds_nothing_and_keeps_nothing(path):
     cache = Cache(path)
     cache.put_many({b"k": b"v"})

@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from raglift.base.cache import Cache
 
 from .conftest import content, make_evaluation
 from .writers import WRITERS
@@ -61,6 +64,10 @@ def cache():
     default_cache().put_many({b"key": b"value"})
     assert default_cache().get_many([b"key"]) == {b"key": b"value"}
 tell("cache", cache)
+os.environ["RAGLIFT_CACHE"] = str(place / "there")
+def warm_cache():
+    assert default_cache().get_many([b"key"]) == {b"key": b"kept before"}
+tell("warm cache", warm_cache)
 print(json.dumps(told))
 """
 
@@ -72,6 +79,8 @@ def told(folder_of_others: Path) -> dict[str, Any]:
         (folder_of_others / name).mkdir()
     for write in WRITERS.values():
         write(make_evaluation(), folder_of_others / "there")
+    with closing(Cache(folder_of_others / "there" / "cache.sqlite")) as cache:
+        cache.put_many({b"key": b"kept before"})
     before = content(folder_of_others)
     for folder in (path for path in (folder_of_others, *folder_of_others.rglob("*")) if path.is_dir()):
         folder.chmod(0o555)
@@ -91,6 +100,7 @@ def test_everything_that_writes_says_so_and_what_reads_reads(told: dict[str, Any
     stderr = told.pop("stderr")
     assert told.pop("reading") is None
     assert told.pop("cache") is None
+    assert told.pop("warm cache") is None
     assert "are kept in memory" in stderr
     assert told.pop("review") is not None
     assert len(told) == 2 * len(WRITERS)

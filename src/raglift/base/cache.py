@@ -11,13 +11,13 @@ import os
 import sqlite3
 import threading
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import printable
-from raglift.base.limits import user_path
+from raglift.base.limits import is_file, user_path
 from raglift.base.progress import notice
 from raglift.errors import CacheError
 
@@ -107,13 +107,15 @@ class Cache:
 
     Args:
         path: the file; its folder is made when missing. None keeps everything in memory.
+        read_only: a file of a cache that may only be read; what is not in this cache is looked up there.
 
     Raises:
         CacheError: the file exists and is not a cache, or cannot be opened.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, read_only: Path | None = None) -> None:
         self.path = path
+        self._below = None if read_only is None else _opened_read_only(read_only)
         self._writing = threading.Lock()
         connection = None
         try:
@@ -139,25 +141,15 @@ class Cache:
         if _is_bypassed.get():
             return {}
         wanted = list(dict.fromkeys(keys))
-        found: dict[bytes, bytes] = {}
-        damaged: list[bytes] = []
         try:
-            for begin in range(0, len(wanted), _KEYS_PER_SELECT):
-                part = wanted[begin : begin + _KEYS_PER_SELECT]
-                marks = ",".join("?" * len(part))
-                rows = self._connection.execute(
-                    f"SELECT key, value, checksum FROM entries WHERE key IN ({marks})",  # noqa: S608 — question marks
-                    part,
-                )
-                for key, value, checksum in rows.fetchall():
-                    if _is_whole(key, value, checksum):
-                        found[key] = value
-                    else:
-                        damaged.append(key)
+            found, damaged = _look_up(self._connection, wanted)
         except _DAMAGE as error:
             raise self._error("read", error) from error
         if damaged:
             self.remove_many(damaged)
+        if self._below is not None:
+            with suppress(*_DAMAGE):  # what cannot be read there is made again
+                found |= _look_up(self._below, [key for key in wanted if key not in found])[0]
         for lookups in _counting.get():
             lookups.add(len(wanted), len(found))
         return found
@@ -199,6 +191,8 @@ class Cache:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        if self._below is not None:
+            self._below.close()
 
     def _error(self, action: str, error: Exception) -> CacheError:
         said = printable(str(error))  # SQLite quotes what it found in a damaged file
@@ -206,6 +200,43 @@ class Cache:
             f"cannot {action} the cache {self.path}: {said}. It holds nothing that cannot be made again: "
             "free some space or delete the file and run again, or set RAGLIFT_CACHE to another folder"
         )
+
+
+def _look_up(connection: sqlite3.Connection, keys: list[bytes]) -> tuple[dict[bytes, bytes], list[bytes]]:
+    """Return the values of the keys that are there, and the keys whose values are not as they were written."""
+    found: dict[bytes, bytes] = {}
+    damaged: list[bytes] = []
+    for begin in range(0, len(keys), _KEYS_PER_SELECT):
+        part = keys[begin : begin + _KEYS_PER_SELECT]
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT key, value, checksum FROM entries WHERE key IN ({marks})",  # noqa: S608 — question marks
+            part,
+        )
+        for key, value, checksum in rows.fetchall():
+            if _is_whole(key, value, checksum):
+                found[key] = value
+            else:
+                damaged.append(key)
+    return found, damaged
+
+
+def _opened_read_only(path: Path) -> sqlite3.Connection | None:
+    """Return a cache that may only be read; None where there is none that can be.
+
+    Without the right to write in its folder, SQLite reads a file with a write-ahead log only as one that nobody writes.
+    """
+    for how in ("mode=ro", "mode=ro&immutable=1"):
+        connection = None
+        try:
+            connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
+            connection.execute("SELECT key, value, checksum FROM entries LIMIT 1").fetchall()
+        except (*_DAMAGE, OSError):
+            if connection is not None:
+                connection.close()
+        else:
+            return connection
+    return None
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
@@ -259,20 +290,23 @@ _open: dict[Path, Cache] = {}
 def default_cache() -> Cache:
     """Return the cache that all runs of this user share, opened once per process.
 
-    Where its folder cannot be written (a read-only home), says so on standard error and keeps the entries in memory.
+    Where its folder cannot be written (a read-only home), says so on standard error, reads what is there, and keeps new
+    entries in memory.
     """
     path = cache_folder() / "cache.sqlite"
     if path not in _open:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            writable = os.access(path.parent, os.W_OK)
+            there = is_file(path)
+            writable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
         except OSError:
-            writable = False
+            there = writable = False
         if not writable:
             notice(
-                f"raglift: {printable(str(path.parent))} cannot be written: vectors, scores and answers are kept in "
-                "memory, and made again next time; set RAGLIFT_CACHE to a folder that can",
+                f"raglift: {printable(str(path.parent))} cannot be written: {'what it holds is read, and new ' * there}"
+                "vectors, scores and answers are kept in memory, and made again next time; set RAGLIFT_CACHE to a "
+                "folder that can",
                 show=True,
             )
-        _open[path] = Cache(path if writable else None)
+        _open[path] = Cache(path) if writable else Cache(None, read_only=path)
     return _open[path]

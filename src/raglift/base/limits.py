@@ -65,6 +65,14 @@ def user_path(given: str | os.PathLike[str]) -> Path:
         return path
 
 
+def resolved(path: Path) -> Path:
+    """Return where a path leads; the path itself in a circle of links, or where the working folder was removed."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: of a circle, up to Python 3.12
+        return path
+
+
 def is_there(path: Path) -> bool:
     """Whether there is a file or folder; False for a name that none can have, at which `Path.exists` may raise.
 
@@ -85,6 +93,20 @@ def is_folder(path: Path) -> bool:
     """Whether there is a folder, as `is_there`."""
     found = _status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def is_link(path: Path) -> bool:
+    """Whether there is a link, wherever it leads; False for a name that none can have."""
+    return os.path.islink(path)
+
+
+def is_circle(path: Path) -> bool:
+    """Whether a path is a link that leads back to itself, so that nothing can be read or written there."""
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:
+        return getattr(error, "errno", None) == errno.ELOOP
+    return False
 
 
 def can_be(path: Path) -> bool:

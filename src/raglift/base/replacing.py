@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import is_folder, is_there
+from raglift.base.limits import is_circle, is_folder, is_there, resolved
+from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import DatasetError, Fault
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 NOTHING_WRITTEN = "nothing was written"
 """What a DatasetError ends its first line with when it stops a writer."""
 
+RUN_FILES = ("run.json", "queries.jsonl", "chunks.jsonl", "traces.jsonl", "scores.parquet")
+"""The files of a saved evaluation, none of which anything else may replace."""
 _MARK = "raglift-is-writing-here"
 """A file that says whose a folder is, and is locked for as long as its process lives."""
 _RETIRED = "retired"
@@ -46,13 +50,23 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def is_of_saved_run(path: Path) -> bool:
+    """Whether a path is a file of a saved evaluation: replacing it alone would damage what was measured."""
+    place = resolved(path)
+    return place.name in RUN_FILES and all(is_there(place.with_name(name)) for name in RUN_FILES)
+
+
 def unwritable(path: Path) -> Path | None:
     """Return the folder in which `path` would be made where that cannot be written; None if it can.
 
     Args:
         path: a file or folder that may not be there yet, nor the folders above it.
     """
-    above = next(folder for folder in path.absolute().parents if _can_be_seen(folder))
+    try:
+        folders = path.absolute().parents
+    except FileNotFoundError:  # the working folder was removed
+        return Path()
+    above = next(folder for folder in folders if _can_be_seen(folder))
     return None if is_folder(above) and os.access(above, os.W_OK | os.X_OK) else above
 
 
@@ -75,6 +89,16 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     Raises:
         DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
     """
+    if is_circle(path):
+        fault = Fault(str(path), "a link that leads back to itself", "the name of a file")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN)
+    if is_of_saved_run(path):
+        fault = Fault(str(path), "a file of a saved evaluation, which is not replaced", "another name")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN)
+    if is_stream(path):
+        with _written_to_stream(path) as file:
+            yield file
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside(path) as temporary:
@@ -89,6 +113,19 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
             fault = Fault(str(path), "a file that another program wrote meanwhile", "a free name: choose another")
             raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
         fault = Fault(str(path), f"a file that cannot be written ({error.strerror or error})", "a place to write to")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+
+
+@contextmanager
+def _written_to_stream(path: Path) -> Iterator[TextIO]:
+    """Open a text that is written to a pipe or a device when the block ends, and not if it fails."""
+    with io.StringIO(newline="\n") as text:
+        yield text
+        content = text.getvalue().encode()
+    try:
+        write_to_stream(path, content)
+    except OSError as error:
+        fault = Fault(str(path), f"what cannot be written to ({error.strerror or error})", "a place to write to")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.exits import INTERRUPTED, drop_output
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_NO_MEMORY = "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
 _HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
@@ -24,9 +27,11 @@ def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
     from raglift.base.display import printable
     from raglift.cli.app import app
-    from raglift.errors import RagliftError
+    from raglift.errors import RagliftError, is_out_of_memory
 
     _show_own_warnings()
+    if not os.environ.get("COLUMNS", "").strip().lstrip("+-0"):  # a terminal of no width would show nothing
+        os.environ.pop("COLUMNS", None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
             stream.reconfigure(errors="replace")
@@ -44,8 +49,16 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except MemoryError:
-        _stop("found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited")
+        _stop(_NO_MEMORY)
+    except ImportError as error:
+        if not is_out_of_memory(error):
+            raise
+        _stop(_NO_MEMORY)
     except OSError as error:
+        if is_out_of_memory(error):
+            _stop(_NO_MEMORY)
+        if not _has_working_folder():
+            _stop("the folder that this runs in was removed; expected one that is there: change to another (cd)")
         if error.errno not in _DISK:
             raise
         where = "what is printed" if error.filename is None else str(error.filename)
@@ -79,6 +92,14 @@ def _run(app: Callable[..., object]) -> None:
     except SystemExit:
         _flush()
         raise
+
+
+def _has_working_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _flush() -> None:

@@ -67,12 +67,16 @@ def run(request: Request) -> None:
     """Load, index, then take questions: those of the command line, else from standard input."""
     from rich.console import Console
 
+    if sys.stdin is None and not request.questions:  # after `<&-`
+        raise ConfigurationError(
+            "chat: found no standard input to read questions from; expected a terminal or a pipe, or --question"
+        )
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     model = _model(request)
     assistant = _assistant(request, model)
     console = Console(stderr=request.as_json)
     display = JsonLines() if request.as_json else View(console, None if model is None else model.name)
-    at_a_terminal = sys.stdin.isatty() and not request.questions
+    at_a_terminal = not request.questions and sys.stdin.isatty()
     if at_a_terminal:
         assistant.warm_up()
         _open(assistant, console)

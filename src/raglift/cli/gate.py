@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.base.display import printable, short_repr
-from raglift.base.limits import is_there, user_path
+from raglift.base.limits import is_file, is_there, resolved, user_path
+from raglift.base.replacing import is_of_saved_run
+from raglift.base.streams import is_stream
 from raglift.cli.exits import drop_output
 from raglift.cli.json_output import gate_error_json, gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
-from raglift.gating.ci import GateError, without_commands
+from raglift.gating.ci import JUNIT_MARK, GateError, without_commands
 from raglift.gating.deciding import gate
 from raglift.gating.records import Outcome
 from raglift.gating.text import gate_parts
@@ -40,6 +42,8 @@ _OPTIONS = {
     **{name: f"--{name}" for name in ("margin", "seed", "confidence")},
 }
 """What arguments of `gate()` are called on the command line."""
+_MARKDOWN_MARK = "<!-- written by raglift gate -->"
+"""The last line of a file of Markdown, which nobody sees; by it the next gate knows the file."""
 _MISTAKE = 2
 """The exit code where nothing was decided."""
 
@@ -65,6 +69,7 @@ class Request:
     github: bool | None
     as_json: bool
     encoding: str | None = None
+    overwrite: bool = False
 
 
 class _Unfinished(Exception):
@@ -81,7 +86,7 @@ def run(request: Request) -> int:
     Raises:
         RagliftError: nothing could be decided, which the files say then; or one of them cannot be written.
     """
-    name = request.name or user_path(request.run).resolve().name
+    name = request.name or resolved(user_path(request.run)).name
     try:
         return int(_decide(request))
     except _Unfinished as unfinished:
@@ -253,10 +258,35 @@ def _check_request(request: Request) -> None:
             "gate: found nothing to check; expected a bound, as --min ndcg@10=0.75 or --max failures=0, or --baseline "
             "RUN with --no-regression ndcg@10"
         )
+    for path, mark in ((request.junit, JUNIT_MARK), (request.markdown, _MARKDOWN_MARK)):
+        refusal = None if path is None else _refusal(user_path(path), mark, overwrite=request.overwrite)
+        if refusal is not None:
+            raise ConfigurationError(refusal)
     if request.junit is None or request.markdown is None:
         return
-    if user_path(request.junit).resolve() == user_path(request.markdown).resolve():
+    if resolved(user_path(request.junit)) == resolved(user_path(request.markdown)):
         raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
+
+
+def _refusal(path: Path, mark: str, *, overwrite: bool) -> str | None:
+    """Return why a file is not written over; None where there is none, or one that a gate wrote before.
+
+    Args:
+        path: the file.
+        mark: what a file that a gate wrote has in it.
+        overwrite: whether a file of others may be replaced; one of a saved evaluation never is.
+    """
+    if is_of_saved_run(path):
+        return f"{path}: found a file of a saved evaluation, which is not replaced; expected another name"
+    try:
+        if overwrite or is_stream(path) or not is_file(path) or path.stat().st_size == 0:
+            return None
+        written = mark.encode() in path.read_bytes()
+    except OSError:
+        return None  # writing says what is the matter
+    if written:
+        return None
+    return f"{path}: found a file that raglift gate did not write; expected another name, or --overwrite to replace it"
 
 
 def _write_files(result: GateResult | GateError, request: Request) -> None:
@@ -265,21 +295,32 @@ def _write_files(result: GateResult | GateError, request: Request) -> None:
     Raises:
         _Unwritten: a file cannot be written.
     """
-    wanted = [] if request.junit is None else [(request.junit, result.to_junit(), "w")]
+    wanted = [] if request.junit is None else [(request.junit, result.to_junit(), JUNIT_MARK)]
     if request.markdown is not None:
-        wanted.append((request.markdown, result.to_markdown(), "w"))
+        wanted.append((request.markdown, f"{result.to_markdown()}\n{_MARKDOWN_MARK}\n", _MARKDOWN_MARK))
+    faults = []
+    for path, text, mark in wanted:
+        refusal = _refusal(user_path(path), mark, overwrite=request.overwrite)
+        fault = _written(path, text, "w") if refusal is None else refusal
+        faults.append(fault)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if _is_github(request) and summary:
-        wanted.append((Path(summary), result.to_markdown() + "\n", "a"))
-    faults = []
-    for path, text, mode in wanted:
-        try:
-            with user_path(path).open(mode, encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except OSError as error:
-            faults.append(f"{path}: cannot be written: {error}; choose another file")
+        faults.append(_written(Path(summary), result.to_markdown() + "\n", "a"))
+    faults = [fault for fault in faults if fault]
     if faults:
         raise _Unwritten("\n".join(faults))
+
+
+def _written(path: Path, text: str, mode: str) -> str:
+    """Write a file, and return why it cannot be written; "" where it was."""
+    try:
+        with user_path(path).open(mode, encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except BrokenPipeError:  # who reads it has read enough, and the exit code says the verdict
+        return ""
+    except OSError as error:
+        return f"{path}: cannot be written: {error}; choose another file"
+    return ""
 
 
 def _is_github(request: Request) -> bool:

@@ -53,6 +53,9 @@ def gate(
             help="Print annotations, and add the summary to $GITHUB_STEP_SUMMARY; by default on GitHub Actions.",
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option(help="Replace files for --junit and --markdown that another program wrote.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Let a run pass or fail: exit code 0 it passed, 1 it failed, 2 a mistake in the command, 3 it is incomplete."""
@@ -77,6 +80,7 @@ def gate(
             markdown=markdown,
             github=github,
             as_json=as_json,
+            overwrite=overwrite,
         )
     )
     raise typer.Exit(code)

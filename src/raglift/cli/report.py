@@ -9,6 +9,7 @@ from pathlib import Path
 from raglift.analysis.paired_statistics import primary_of
 from raglift.base.limits import is_there, user_path
 from raglift.base.replacing import replacing_file
+from raglift.base.streams import is_stream
 from raglift.errors import ConfigurationError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
@@ -130,7 +131,7 @@ def _write_markdown(text: str, request: Request) -> None:
     if request.output is None:
         sys.stdout.write(text)
         return
-    if is_there(request.output) and not request.overwrite:
+    if is_there(request.output) and not is_stream(request.output) and not request.overwrite:
         raise ConfigurationError(f"{request.output}: found something there; expected a free name, or --overwrite")
     with replacing_file(user_path(request.output)) as file:
         file.write(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
-from raglift.base.limits import user_path
+from raglift.base.limits import resolved, user_path
 from raglift.cli.saving import PRINTED_ONLY, save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 
@@ -56,7 +56,7 @@ class Tracking:
         """Return the same with runs called as the folder that they are saved in, unless they have a name."""
         if self.name is not None or folder is None:
             return self
-        return replace(self, name=user_path(folder).resolve().name)
+        return replace(self, name=resolved(user_path(folder)).name)
 
     def check(self) -> None:
         """Raise now what would fail after hours of work: a package that is not there, a key that is not set.

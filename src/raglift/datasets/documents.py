@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from raglift.base.limits import is_file, is_folder, user_path
+from raglift.base.streams import is_stream
 from raglift.base.strict_files import check_encoding, parse_object, stream_lines
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.folders import read_file, read_folder
@@ -162,7 +163,7 @@ def read_documents(
 def _from_file(path: Path, faults: list[Fault], encoding: str | None) -> tuple[Document, ...]:
     if not is_file(path):
         Location(str(path), faults).fault(
-            "no such file or folder",
+            "a pipe or a device" if is_stream(path) else "no such file or folder",
             "a text, PDF or DOCX file, a .jsonl file of documents, a folder of such files, or the name of a corpus",
         )
         return ()

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from raglift.base.display import counted, printable
-from raglift.base.limits import is_file
+from raglift.base.limits import is_file, resolved
 from raglift.base.progress import track
 from raglift.base.strict_files import decode_document, read_bytes
 from raglift.base.validation import Location, quoted
@@ -119,7 +119,7 @@ def read_folder(
 
 def _files_below(folder: Path) -> tuple[dict[str, Path], int]:
     """Return the files below a folder by relative path, in order of that path, and how many links lead out of it."""
-    root = folder.resolve()
+    root = resolved(folder)
     files = {}
     outside = 0
     for path in folder.rglob("*"):

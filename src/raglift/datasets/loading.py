@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Unpack
 
-from raglift.base.limits import can_be, is_file, is_folder, is_there, user_path
+from raglift.base.limits import can_be, is_file, is_folder, is_there, resolved, user_path
+from raglift.base.streams import as_file, is_stream
 from raglift.datasets.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
 from raglift.datasets.corpora.descriptor import DESCRIPTOR
 from raglift.datasets.documents import read_documents
@@ -84,6 +85,18 @@ def load_dataset(
     path = user_path(source)
     if not can_be(path):
         raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
+    if is_stream(path):
+        # Nothing but a name says what a pipe gives: it is a file of queries, unless another format is named
+        with as_file(path, ".jsonl" if format is None else "") as file:
+            return load_dataset(
+                file,
+                documents=documents,
+                include=include,
+                name=name or path.name,
+                format=format,
+                encoding=encoding,
+                **options,
+            )
     if include:
         documents = load_documents(
             _folder_of(path) if documents is None else documents, encoding=encoding, include=include
@@ -165,11 +178,11 @@ def title_of(source: str | os.PathLike[str]) -> str:
     """
     path = user_path(source)
     if is_folder(path):
-        return path.resolve().name
+        return resolved(path).name
     if not is_there(path):
         return path.name
     # Every set could be called queries: the folder says which it is
-    return path.resolve().parent.name or path.stem if path.name == QUERIES else path.stem
+    return resolved(path).parent.name or path.stem if path.name == QUERIES else path.stem
 
 
 def _named_corpus(path: Path) -> Corpus:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from raglift.base.display import SHORTEST_SECRET, may_hold_secrets
+from raglift.base.limits import resolved
 from raglift.errors import ConfigurationError
 
 # Prices of providers, and cost estimates from token counts before anything is sent.
@@ -112,7 +113,7 @@ def load_dot_env() -> None:
 
 def _unusable(found: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{Path('.env').resolve()}: found {found}; expected lines as OPENAI_API_KEY=… in UTF-8: mend the file, or "
+        f"{resolved(Path('.env'))}: found {found}; expected lines as OPENAI_API_KEY=… in UTF-8: mend the file, or "
         "remove it and set the variables in the environment"
     )
 

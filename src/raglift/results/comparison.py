@@ -14,7 +14,7 @@ from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord
 from raglift.analysis.shared_queries import cell_name, system_name
 from raglift.analysis.tradeoffs import tradeoff
-from raglift.base.limits import user_path
+from raglift.base.limits import resolved, user_path
 from raglift.errors import ConfigurationError
 from raglift.report.frames import comparison_frame, per_query_frames
 from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff
@@ -246,4 +246,4 @@ def distinct_names(sources: Sequence[Source], opened: Sequence[Evaluation]) -> l
 def _plain_name(source: Source, evaluation: Evaluation) -> str:
     if isinstance(source, EvaluationRecord):
         return system_name(evaluation)
-    return cell_name(evaluation) or user_path(source).resolve().name or str(source)
+    return cell_name(evaluation) or resolved(user_path(source)).name or str(source)

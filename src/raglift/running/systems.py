@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.embeddings import embedder_by_name
@@ -73,9 +74,10 @@ def _imported(reference: str) -> Any:
     module_name, _, name = reference.partition(":")
     if not module_name or not name:
         raise ConfigurationError(f"system: found {reference!r}; expected module:name, as my_rag:retriever")
-    here = os.getcwd()  # noqa: PTH109 — sys.path holds texts
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    with suppress(FileNotFoundError):  # a working folder that was removed holds no module
+        here = os.getcwd()  # noqa: PTH109 — sys.path holds texts
+        if here not in sys.path:
+            sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
     except (ImportError, TypeError, ValueError) as error:  # a relative or ill-formed name is no ImportError

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from raglift.base.display import excerpt, printable
+from raglift.base.replacing import RUN_FILES
 from raglift.base.validation import WrongKind
-from raglift.errors import RagliftError, RunError
+from raglift.errors import RagliftError, RunError, is_out_of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,13 +36,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The version of the files; a folder with a higher one was written by a newer raglift."""
 
-RUN, QUERIES, CHUNKS, TRACES, SCORES = (
-    "run.json",
-    "queries.jsonl",
-    "chunks.jsonl",
-    "traces.jsonl",
-    "scores.parquet",
-)
+RUN, QUERIES, CHUNKS, TRACES, SCORES = RUN_FILES
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")
 
 
@@ -125,7 +120,14 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
+        _raise_if_out_of_memory(path, error)
         raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
+
+
+def _raise_if_out_of_memory(path: Path, error: Exception) -> None:
+    """Raise where memory is to blame, and not the file."""
+    if is_out_of_memory(error):
+        raise MemoryError(f"{path}: there is not enough memory to read it") from error
 
 
 def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
@@ -145,6 +147,7 @@ def read_lines(path: Path, build: Callable[[Any], T]) -> list[T]:
             for number, line in enumerate(file, start=1):  # noqa: B007 — for the message
                 records.append(build(json.loads(line)))
     except OSError as error:
+        _raise_if_out_of_memory(path, error)
         raise RunError(f"{path}: cannot be read: {error}; run the evaluation again") from error
     except DAMAGE as error:
         raise RunError(f"{path}:{number}: damaged: {told(error)}; run the evaluation again") from error

@@ -12,7 +12,7 @@ import numpy as np
 from raglift.analysis.records import EvaluationRecord
 from raglift.base.limits import LARGEST_SCORE, allowed, is_file, is_folder, is_there, most_bytes, user_path
 from raglift.base.validation import WrongKind, quoted, read_as, shown
-from raglift.errors import RunError
+from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
 from raglift.records.dataset import Dataset
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.storage.forms import SavedInventory
+
+
+_TIMES, _LIBRARIES = 50, 2**26
+"""How many times its size a file of scores may take in memory, and what reading it takes besides, in bytes."""
 
 
 def read_evaluation(folder: str | Path) -> EvaluationRecord:
@@ -146,13 +150,24 @@ def _read_scores(
         raise
     except FileNotFoundError as error:  # pyarrow's says the path alone
         raise RunError(f"{path}: missing; run the evaluation again") from error
-    except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:  # a damaged size can be that of any memory
+    except (*DAMAGE, OSError, pa.ArrowException, MemoryError) as error:
+        if is_out_of_memory(error) and not _has_memory_for(path):  # a damaged size can be that of any memory
+            raise MemoryError(f"{path}: there is not enough memory to read it") from error
         raise RunError(f"{path}: cannot be read: {told(error)}; run the evaluation again") from error
     if (np.abs(values) > LARGEST_SCORE).any():
         raise _damaged(path, f"found a score larger than {LARGEST_SCORE:g}")
     if not of_them:
         raise _damaged(path, "found other queries, stages or metrics than in the other files")
     return Scores(query_ids, stages, metrics, values.reshape(len(stages), len(metrics), len(query_ids)).copy())
+
+
+def _has_memory_for(path: Path) -> bool:
+    """Whether there is memory for what a file of its size holds, which says that a larger size in it is damage."""
+    try:
+        bytearray(_TIMES * path.stat().st_size + _LIBRARIES)
+    except (MemoryError, OSError):
+        return False
+    return True
 
 
 def _is_same(found: pd.Series[Any], expected: pd.Series[Any]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import can_be, is_folder, is_there, user_path
+from raglift.base.limits import can_be, is_folder, is_there, resolved, user_path
 from raglift.base.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
@@ -54,7 +54,7 @@ def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwri
     target = user_path(folder)
     try:
         check_free(target, overwrite=overwrite)
-        place = Path(os.path.realpath(target))  # where a link leads to
+        place = resolved(target)  # where a link leads to
         place.parent.mkdir(parents=True, exist_ok=True)
         with beside(place) as temporary:
             written = temporary / "run"
@@ -81,7 +81,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     folder = user_path(folder)
     if not can_be(folder):
         raise RunError(f"{folder}: found a name that no folder can have here; expected a shorter one")
-    if Path(os.path.realpath(folder)) == Path.cwd():
+    if _is_working_folder(folder):
         raise RunError(f"{folder}: found the folder that this runs in; expected a new or empty folder: choose another")
     try:
         occupied = is_there(folder) and (not is_folder(folder) or any(folder.iterdir()))
@@ -94,9 +94,16 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
         elif overwrite:
             found = "something there already that is not a saved evaluation alone, and so is not overwritten"
         raise RunError(f"{folder}: found {found}; expected a new or empty folder: {hint}")
-    above = unwritable(Path(os.path.realpath(folder)))
+    above = unwritable(resolved(folder))
     if above is not None:
         raise RunError(f"{folder}: cannot be written: found no right to write in {above}; choose another folder")
+
+
+def _is_working_folder(folder: Path) -> bool:
+    try:
+        return resolved(folder) == Path.cwd()
+    except FileNotFoundError:  # it was removed
+        return False
 
 
 def _is_evaluation(folder: Path) -> bool:

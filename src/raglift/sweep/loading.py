@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from raglift.base.limits import user_path
+from raglift.base.limits import resolved, user_path
 from raglift.base.strict_files import NotYaml, YamlFields
 from raglift.errors import ConfigurationError, SweepError
 from raglift.sweep.specification.record import DEFAULTS, Sweep
@@ -33,7 +33,7 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     except NotYaml as error:
         raise SweepError(file.name, [error.fault]) from None
     try:
-        values = checked(given, DEFAULTS, reading.locate, folder=file.resolve().parent)
+        values = checked(given, DEFAULTS, reading.locate, folder=resolved(file).parent)
     except SweepError as error:
         reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
     if reading.faults:

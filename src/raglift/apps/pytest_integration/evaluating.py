@@ -18,7 +18,7 @@ from raglift.apps.pytest_integration.expectation import (
     safe_name,
 )
 from raglift.apps.pytest_integration.messages import asked_of, bounds_failure, misses_of, selected, without_own_frames
-from raglift.base.limits import is_there, user_path
+from raglift.base.limits import is_there, resolved, user_path
 from raglift.errors import ConfigurationError, QueryFailed, RagliftError, RunError
 from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
@@ -136,8 +136,8 @@ def _folder(item: pytest.Item, expectation: Expectation) -> Path | None:
         return None
     beside = item.path.parent
     if expectation.baseline is not None:
-        return (beside / user_path(expectation.baseline)).resolve()
-    return (beside / "baselines" / safe_name(item.path.stem) / safe_name(_name(item))).resolve()
+        return resolved(beside / user_path(expectation.baseline))
+    return resolved(beside / "baselines" / safe_name(item.path.stem) / safe_name(_name(item)))
 
 
 def _name(item: pytest.Item) -> str:

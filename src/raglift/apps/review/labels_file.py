@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import is_there, user_path
+from raglift.base.limits import is_there, resolved, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.base.strict_files import decode_lines
 from raglift.base.validation import Location, quoted
@@ -56,7 +56,7 @@ class LabelsFile:
     """
 
     def __init__(self, path: Path, documents: Sequence[Document] = ()) -> None:
-        self.path = user_path(path).resolve()
+        self.path = resolved(user_path(path))
         self._documents = tuple(documents)
         self._content = _NO_FILE
 
@@ -207,7 +207,7 @@ def hold(path: Path) -> Iterator[None]:
         from filelock import FileLock, Timeout
     except ImportError as error:
         raise MissingDependency(error.name or "filelock", "review", "raglift review") from None
-    location = user_path(path).resolve()
+    location = resolved(user_path(path))
     try:
         location.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(location.with_name(f".{location.name}.lock"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.base.cache import cache_folder
-from raglift.base.limits import is_folder, is_there, user_path
+from raglift.base.limits import is_folder, is_there, resolved, user_path
 from raglift.base.strict_files import check_encoding, read_bytes
 from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.corpora.descriptor import DESCRIPTOR, CorpusText, Descriptor, read_descriptor
@@ -151,7 +151,7 @@ def read_corpus(folder: Path) -> Corpus:
     Raises:
         DatasetError: `corpus.toml` is missing or malformed.
     """
-    return Corpus(folder.resolve().name, folder, read_descriptor(folder / DESCRIPTOR))
+    return Corpus(resolved(folder).name, folder, read_descriptor(folder / DESCRIPTOR))
 
 
 def known_corpora() -> tuple[Corpus, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from raglift.base.limits import is_file, is_folder, is_there, user_path
+from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside
 from raglift.base.strict_files import parse_text, read_text
 from raglift.base.validation import Location, nearest, shown
@@ -321,6 +321,6 @@ def write_dataset(
 
 
 def _faults_of_target(path: Path, *, as_folder: bool) -> list[Fault]:
-    taken = any(path.iterdir()) or not as_folder if is_folder(path) else is_there(path) or path.is_symlink()
+    taken = any(path.iterdir()) or not as_folder if is_folder(path) else is_there(path) or is_link(path)
     kind = "folder" if as_folder else "file"
     return [Fault(str(path), "something there already", f"the path of a new {kind}")] if taken else []

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import is_file, is_folder, user_path
+from raglift.base.limits import is_file, is_folder, resolved, user_path
 from raglift.base.strict_files import decode_text, read_bytes
 from raglift.base.validation import Location, check_fields, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
@@ -85,7 +85,7 @@ def read_chunking_evaluation(
         location.fault("no questions", "a row for each question below the header")
     if faults:
         raise DatasetError(str(path / _QUESTIONS), faults)
-    return Dataset(tuple(queries), texts, name or path.resolve().name)
+    return Dataset(tuple(queries), texts, name or resolved(path).name)
 
 
 def _rows(path: Path, location: Location) -> Iterator[tuple[Location, Mapping[str, str]]]:

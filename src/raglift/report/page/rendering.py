@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from raglift.base.display import encodable, printable, shorten
-from raglift.base.limits import is_folder, is_there
+from raglift.base.limits import is_circle, is_folder, is_there, resolved
 from raglift.base.replacing import beside
+from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document
 from raglift.report.page.layout import laid_sections, laid_table
@@ -234,9 +235,11 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
         MissingDependency: a package that pages are made with is not installed.
     """
     target = Path(path)
+    if is_stream(target):
+        return _send_page(document, target)
     _check_free(target, overwrite=overwrite)
     content = render(document).encode()
-    place = target.resolve()
+    place = resolved(target)
     try:
         with beside(place) as temporary:
             written = temporary / "written"
@@ -250,10 +253,23 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
     return target
 
 
+def _send_page(document: Page, target: Path) -> Path:
+    """Write a page to a pipe or a device, as `/dev/stdout`."""
+    try:
+        write_to_stream(target, render(document).encode())
+    except OSError as error:
+        raise ConfigurationError(
+            f"{target}: the report cannot be written: {error.strerror or error}; expected a path that can be written"
+        ) from error
+    return target
+
+
 def _check_free(target: Path, *, overwrite: bool) -> None:
     """Raise unless a page can be written there without destroying anything else."""
     if is_folder(target):
         raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")
+    if is_circle(target):
+        raise ConfigurationError(f"{target}: found a link that leads back to itself; expected the name of a file")
     if not is_folder(target.parent):
         raise ConfigurationError(
             f"{target}: found no folder {target.parent}; expected a folder that exists: create it, or choose another"

@@ -11,8 +11,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import printable
-from raglift.base.limits import is_file, is_folder, is_there, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, beside, put_folder
+from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
+from raglift.base.replacing import NOTHING_WRITTEN, beside, is_of_saved_run, put_folder
 from raglift.base.validation import Location, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.storage.rankings.export_labels import UNFOUND, labels_of
@@ -126,10 +126,10 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
     Raises:
         DatasetError: the folder holds something; an export counts as something unless it may be replaced.
     """
-    is_link = folder.is_symlink()
-    if not is_link and (not is_there(folder) or (is_folder(folder) and not any(folder.iterdir()))):
+    linked = is_link(folder)
+    if not linked and (not is_there(folder) or (is_folder(folder) and not any(folder.iterdir()))):
         return
-    is_export = not is_link and _is_export(folder)
+    is_export = not linked and _is_export(folder)
     if is_export and overwrite:
         return
     found, expected = "something there already", "a new or empty folder"
@@ -294,7 +294,7 @@ def _faults_of_scores(
 @contextmanager
 def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[Path]:
     """Give the path of a file that is moved to its place when the block ends, and never if it fails."""
-    taken = is_folder(path) or ((is_there(path) or path.is_symlink()) and not overwrite)
+    taken = is_folder(path) or is_of_saved_run(path) or ((is_there(path) or is_link(path)) and not overwrite)
     if taken and not faults:
         expected = "the path of a file" if is_folder(path) else "the path of a new file, or overwrite=True"
         faults = [Fault(str(path), "something there already", expected)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
 from raglift.base.limits import is_file, is_folder, user_path
+from raglift.base.streams import as_file
 from raglift.base.strict_files import lines_of
 from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.judged_documents import judged_document
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Passage
+    from raglift.storage.rankings.forms import Form
 
 
 # `read_qrels`: which ids are relevant to which query, from qrels or from a dataset whose labels are ids.
@@ -70,17 +72,21 @@ def read_qrels(
         return ids_of(load_dataset(given))
     faults: list[Fault] = []
     location = Location(path.name or str(path), faults)
-    if chosen == "jsonl":
-        labels = read_json_labels(path, location)
-    elif chosen == "parquet":
-        labels = read_parquet_labels(path, location)
-    elif _is_from_beir(path):
-        labels = _read_beir_qrels(path, location)
-    else:
-        labels = read_trec_qrels(path, location, trec_eval)
+    with as_file(path) as file:
+        labels = _read_labels(file, chosen, location, trec_eval)
     if labels is None:
         raise DatasetError(str(path), faults)
     return labels
+
+
+def _read_labels(path: Path, form: Form, location: Location, trec_eval: int) -> dict[str, dict[str, int]] | None:
+    if form == "jsonl":
+        return read_json_labels(path, location)
+    if form == "parquet":
+        return read_parquet_labels(path, location)
+    if _is_from_beir(path):
+        return _read_beir_qrels(path, location)
+    return read_trec_qrels(path, location, trec_eval)
 
 
 def _is_dataset(path: Path) -> bool:
@@ -242,15 +248,16 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval
     location = Location(path.name or str(path), faults)
     tag = path.name.split(".")[0] or path.name
     hits: Hits | None = None
-    match form_of(path, form):
-        case "trec":
-            found = read_trec_run(path, location, trec_eval)
-            if found is not None:
-                hits, tag = found
-        case "jsonl":
-            hits = read_json_run(path, location)
-        case "parquet":
-            hits = read_parquet_run(path, location)
+    with as_file(path) as file:
+        match form_of(path, form):
+            case "trec":
+                found = read_trec_run(file, location, trec_eval)
+                if found is not None:
+                    hits, tag = found
+            case "jsonl":
+                hits = read_json_run(file, location)
+            case "parquet":
+                hits = read_parquet_run(file, location)
     if hits is None:
         raise DatasetError(str(path), faults)
     return FileRankings(path, tag, hits)

@@ -50,14 +50,14 @@ def opened(path: Path, location: Location) -> Iterator[IO[bytes] | None]:
     """
     try:
         file = path.open("rb")
+        packed = file.read(2) == _GZIP
+        file.seek(0)
     except OSError as error:
         _note(error, path, location)
         yield None
         return
     with file:
         try:
-            packed = file.read(2) == _GZIP
-            file.seek(0)
             yield cast("IO[bytes]", io.BufferedReader(_Unpacked(file), BLOCK)) if packed else file
         except _TooMuch:
             location.fault(f"a compressed file that unpacks to more than {most_bytes():,} bytes", allowed())
