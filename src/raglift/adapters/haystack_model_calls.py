@@ -48,9 +48,7 @@ class _Tracer:
         self._span = span
 
     @contextmanager
-    def trace(
-        self, operation_name: str, tags: dict[str, Any] | None = None, parent_span: Any = None
-    ) -> Iterator[Any]:
+    def trace(self, operation_name: str, tags: dict[str, Any] | None = None, parent_span: Any = None) -> Iterator[Any]:
         """Trace a component, and count it if it is a generator or an embedder that asks a provider."""
         parent = parent_span.handed_on if isinstance(parent_span, self._span) else parent_span
         with self._users.trace(operation_name, tags=tags, parent_span=parent) as span:

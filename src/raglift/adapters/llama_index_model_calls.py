@@ -1,12 +1,11 @@
 """Listens to the language models and embedding models that are called through LlamaIndex.
 
-A method of an LLM often calls another one of itself, as `chat` calls `complete`, and LlamaIndex tells of both. So what is
-counted are spans that are in no span of another call.
+A method of an LLM often calls another one of itself, as `chat` calls `complete`, and LlamaIndex tells of both. So what
+is counted are spans that are in no span of another call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from raglift.llm.llama_index import name_of, usage_of
 from raglift.llm.replies import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 _ASKING = frozenset({"chat", "complete", "stream_chat", "stream_complete"})

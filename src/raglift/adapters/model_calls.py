@@ -118,6 +118,6 @@ def _listen_to_frameworks() -> None:
     if all(name in _attached or name not in sys.modules for name in _FRAMEWORKS):
         return
     with _attaching:
-        for name in _FRAMEWORKS:
+        for name, listener in _FRAMEWORKS.items():
             if _under_way and name in sys.modules and name not in _attached:
-                _attached[name] = import_module(_FRAMEWORKS[name]).attach()
+                _attached[name] = import_module(listener).attach()

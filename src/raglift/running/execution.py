@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
@@ -28,6 +29,7 @@ from raglift.errors import (
     ServiceUnusable,
 )
 from raglift.records.rankings import Ranking, StageTrace, Trace
+from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Policy
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
+    from raglift.running.model_calls import Way
 
 
 # Many calls of one function: in order, in a bounded pool of threads, or on an event loop. Results always come back in
@@ -123,6 +126,8 @@ def _outcome(call: Call[T], policy: Policy, given_up: Callable[[], bool] = lambd
 
 def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
     error = outcome.error
+    if isinstance(error, NotAsked):  # what was asked before is kept, so the others end like this too
+        return
     told_to_stop = not isinstance(error, (Exception, asyncio.CancelledError))
     if error is not None and (told_to_stop or policy.on_error == "raise"):
         raise FirstFailure(place, error)
@@ -296,8 +301,12 @@ def run_stages(
     *,
     after: Sequence[Trace] | None = None,
     watch: Callable[[Stage], AbstractContextManager[Any]] = nullcontext,
+    calls: Way | None = None,
 ) -> tuple[Trace, ...]:
     """Put every query through every stage, one stage after the other.
+
+    Where the calls of models are counted, the first query goes through the stages before the others, to say what all
+    of them will come to.
 
     Args:
         stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages if there are
@@ -308,6 +317,7 @@ def run_stages(
         provenance: resolves the document and checks the offsets of every hit.
         after: traces of earlier stages, one per query, to continue from; a query that failed there is not run again.
         watch: entered while a stage is asked, and left when it has answered.
+        calls: counts the calls of models, and may stop before the next query.
 
     Returns:
         One trace per query, in the order of the queries. A query that failed keeps the stages before the failure.
@@ -315,36 +325,87 @@ def run_stages(
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
         RagliftError: the system cannot work at all: a model that does not load, results that are not rankings.
+        Halted: a limit of the calls was reached.
     """
     done: list[list[StageTrace]] = [list(trace.stages) for trace in after] if after else [[] for _ in queries]
     errors: list[str | None] = [trace.error for trace in after] if after else [None] * len(queries)
-    for stage in stages:
+    asked_first: dict[str, Outcome[Ranking]] = {}
+    first = 0
+
+    def input_of(stage: Stage, place: int) -> tuple[Any, ...]:
+        text = queries[place].text
+        return (text, k) if isinstance(stage, RetrieveStage) else (text, done[place][-1].ranking)
+
+    def traces() -> tuple[Trace, ...]:
+        return tuple(
+            Trace(query.id, tuple(stages_done), error)
+            for query, stages_done, error in zip(queries, done, errors, strict=True)
+        )
+
+    for number, stage in enumerate(stages):
         alive = [place for place, error in enumerate(errors) if error is None]
-        texts = [queries[place].text for place in alive]
-        if isinstance(stage, RetrieveStage):
-            inputs: list[tuple[Any, ...]] = [(text, k) for text in texts]
-        else:
-            inputs = [(text, done[place][-1].ranking) for place, text in zip(alive, texts, strict=True)]
+        if calls is not None and not asked_first and len(alive) > 1 and calls.wants_first(policy.concurrency):
+            first = alive[0]
+            asked_first = _ask_first(stages[number:], input_of(stage, first), policy, provenance, watch, calls)
+        waiting = [place for place in alive if not (place == first and stage.name in asked_first)]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
         with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
-            outcomes = ask_stage(stage, inputs, policy, advance)
-        _stop_if_unusable(stage, outcomes)
-        for place, outcome in zip(alive, outcomes, strict=True):
+            if len(waiting) < len(alive):
+                advance(1)
+            found = ask_stage(stage, [input_of(stage, place) for place in waiting], policy, advance, calls)
+        outcomes = dict(zip(waiting, found, strict=True))
+        if len(waiting) < len(alive):
+            outcomes = {first: asked_first[stage.name], **outcomes}
+        _stop_if_unusable(stage, [outcome for outcome in outcomes.values() if not isinstance(outcome.error, NotAsked)])
+        for place in alive:
+            outcome = outcomes[place]
             if outcome.value is None:
                 tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
                 errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}{tried}"
-            else:
-                ranking = provenance.check(outcome.value)
+            else:  # the ranking of what was asked first has been checked
+                ranking = outcome.value if place not in waiting else provenance.check(outcome.value)
                 done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
-    return tuple(
-        Trace(query.id, tuple(stages_done), error)
-        for query, stages_done, error in zip(queries, done, errors, strict=True)
-    )
+        not_asked = {place for place in alive if isinstance(outcomes[place].error, NotAsked)}
+        if not_asked:
+            for later in [] if first in not_asked else stages[number + 1 :]:
+                outcome = asked_first.get(later.name)
+                if outcome is not None and outcome.value is not None:
+                    done[first].append(StageTrace(later.name, outcome.value, outcome.seconds))
+            asked = [trace for place, trace in enumerate(traces()) if place not in not_asked]
+            raise Halted(stages, queries, asked, k)
+    return traces()
+
+
+def _ask_first(
+    stages: Sequence[Stage],
+    given: tuple[Any, ...],
+    policy: Policy,
+    provenance: Provenance,
+    watch: Callable[[Stage], AbstractContextManager[Any]],
+    calls: Way,
+) -> dict[str, Outcome[Ranking]]:
+    """Put one query through the stages, up to one that takes all at once, and return the outcome of each by name."""
+    outcomes: dict[str, Outcome[Ranking]] = {}
+    with calls.leading():
+        for stage in takewhile(lambda one: not is_batched(one), stages):
+            with watch(stage):
+                (outcome,) = ask_stage(stage, [given], policy, lambda _count: None, calls)
+            if outcome.value is None:
+                outcomes[stage.name] = outcome
+                break
+            ranking = provenance.check(outcome.value)
+            outcomes[stage.name] = replace(outcome, value=ranking)
+            given = (given[0], ranking)
+    return outcomes
 
 
 def ask_stage(
-    stage: Stage, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
+    stage: Stage,
+    inputs: list[tuple[Any, ...]],
+    policy: Policy,
+    advance: Callable[[int], None],
+    calls: Way | None = None,
 ) -> list[Outcome[Ranking]]:
     """Ask one stage for its rankings, in whichever way it may be asked.
 
@@ -353,6 +414,7 @@ def ask_stage(
         inputs: a query's text and the depth for a RetrieveStage, its text and ranking for a RerankStage; for each.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
+        calls: counts the calls of models, and may stop before the next query.
 
     Returns:
         One outcome a query, in order: its ranking and seconds, or its error.
@@ -362,15 +424,20 @@ def ask_stage(
         RagliftError: the stage cannot work at all.
     """
     step = _Step.of(stage)
+
+    def finished(count: int) -> None:
+        if calls is None or not calls.is_stopped:
+            advance(count)
+
     try:
         if step.batch is not None:
             return _run_batch(stage, step.batch, inputs, policy, advance)
         always_async = isinstance(stage, RetrieveStage) and stage.asynchronous
         if step.one_async is not None and (policy.concurrency > 1 or always_async or step.one is None):
-            asynchronous = [partial(_checked_async, stage, step.one_async, *given) for given in inputs]
-            return call_all_async(asynchronous, policy, advance)
+            asynchronous = [partial(_checked_async, stage, calls, step.one_async, *given) for given in inputs]
+            return call_all_async(asynchronous, policy, finished)
         if step.one is not None:
-            return call_all([partial(_checked, stage, step.one, *given) for given in inputs], policy, advance)
+            return call_all([partial(_checked, stage, calls, step.one, *given) for given in inputs], policy, finished)
     except FirstFailure as stop:
         failure = _stopped(stage, inputs[stop.place][0], stop.error)
         raise failure from failure.__cause__
@@ -463,14 +530,16 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     return list(rankings)
 
 
-def _checked(stage: Stage, call: Callable[..., Ranking], *given: Any) -> Ranking:
-    ranking = call(*given)
+def _checked(stage: Stage, calls: Way | None, call: Callable[..., Ranking], *given: Any) -> Ranking:
+    with nullcontext() if calls is None else calls.query(stage.name):
+        ranking = call(*given)
     _require_ranking(stage, ranking)
     return ranking
 
 
-async def _checked_async(stage: Stage, call: Callable[..., Any], *given: Any) -> Ranking:
-    ranking = await call(*given)
+async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking:
+    with nullcontext() if calls is None else calls.query(stage.name):
+        ranking = await call(*given)
     _require_ranking(stage, ranking)
     assert isinstance(ranking, Ranking)  # noqa: S101 — checked above, for the type checker
     return ranking
