@@ -7,9 +7,9 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -327,54 +327,88 @@ def run_stages(
         RagliftError: the system cannot work at all: a model that does not load, results that are not rankings.
         Halted: a limit of the calls was reached.
     """
-    done: list[list[StageTrace]] = [list(trace.stages) for trace in after] if after else [[] for _ in queries]
-    errors: list[str | None] = [trace.error for trace in after] if after else [None] * len(queries)
-    asked_first: dict[str, Outcome[Ranking]] = {}
-    first = 0
-
-    def input_of(stage: Stage, place: int) -> tuple[Any, ...]:
-        text = queries[place].text
-        return (text, k) if isinstance(stage, RetrieveStage) else (text, done[place][-1].ranking)
-
-    def traces() -> tuple[Trace, ...]:
-        return tuple(
-            Trace(query.id, tuple(stages_done), error)
-            for query, stages_done, error in zip(queries, done, errors, strict=True)
-        )
-
+    state = _State(queries, k, provenance)
+    for place, trace in enumerate(after or ()):
+        state.done[place], state.errors[place] = list(trace.stages), trace.error
+    ahead = _Ahead()
     for number, stage in enumerate(stages):
-        alive = [place for place, error in enumerate(errors) if error is None]
-        if calls is not None and not asked_first and len(alive) > 1 and calls.wants_first(policy.concurrency):
-            first = alive[0]
-            asked_first = _ask_first(stages[number:], input_of(stage, first), policy, provenance, watch, calls)
-        waiting = [place for place in alive if not (place == first and stage.name in asked_first)]
+        alive = [place for place, error in enumerate(state.errors) if error is None]
+        if calls is not None and not ahead.outcomes and len(alive) > 1 and calls.wants_first(policy.concurrency):
+            given = state.input_of(stage, alive[0])
+            ahead = _Ahead(alive[0], _ask_first(stages[number:], given, policy, provenance, watch, calls))
+        outcomes = ahead.of(stage)
+        waiting = [place for place in alive if place not in outcomes]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
         with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
-            if len(waiting) < len(alive):
+            if outcomes:
                 advance(1)
-            found = ask_stage(stage, [input_of(stage, place) for place in waiting], policy, advance, calls)
-        outcomes = dict(zip(waiting, found, strict=True))
-        if len(waiting) < len(alive):
-            outcomes = {first: asked_first[stage.name], **outcomes}
-        _stop_if_unusable(stage, [outcome for outcome in outcomes.values() if not isinstance(outcome.error, NotAsked)])
+            found = ask_stage(stage, [state.input_of(stage, place) for place in waiting], policy, advance, calls)
+        outcomes |= zip(waiting, found, strict=True)
+        not_asked = {place for place, outcome in outcomes.items() if isinstance(outcome.error, NotAsked)}
+        _stop_if_unusable(stage, [outcomes[place] for place in alive if place not in not_asked])
         for place in alive:
-            outcome = outcomes[place]
-            if outcome.value is None:
-                tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-                errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}{tried}"
-            else:  # the ranking of what was asked first has been checked
-                ranking = outcome.value if place not in waiting else provenance.check(outcome.value)
-                done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
-        not_asked = {place for place in alive if isinstance(outcomes[place].error, NotAsked)}
+            state.record(stage, place, outcomes[place], is_checked=place not in waiting)
         if not_asked:
-            for later in [] if first in not_asked else stages[number + 1 :]:
-                outcome = asked_first.get(later.name)
-                if outcome is not None and outcome.value is not None:
-                    done[first].append(StageTrace(later.name, outcome.value, outcome.seconds))
-            asked = [trace for place, trace in enumerate(traces()) if place not in not_asked]
+            for later in [] if ahead.place in not_asked else stages[number + 1 :]:
+                for place, outcome in ahead.of(later).items():
+                    state.record(later, place, outcome, is_checked=True)
+            asked = [trace for place, trace in enumerate(state.traces()) if place not in not_asked]
             raise Halted(stages, queries, asked, k)
-    return traces()
+    return state.traces()
+
+
+class _State:
+    """How far each query came: the stages that it went through, or its error.
+
+    Args:
+        queries: what is asked.
+        k: how many hits to retrieve.
+        provenance: checks rankings.
+    """
+
+    def __init__(self, queries: Sequence[Query], k: int, provenance: Provenance) -> None:
+        self.done: list[list[StageTrace]] = [[] for _ in queries]
+        self.errors: list[str | None] = [None] * len(queries)
+        self._queries = queries
+        self._k = k
+        self._provenance = provenance
+
+    def input_of(self, stage: Stage, place: int) -> tuple[Any, ...]:
+        """Return what a stage is given for a query."""
+        text = self._queries[place].text
+        return (text, self._k if isinstance(stage, RetrieveStage) else self.done[place][-1].ranking)
+
+    def record(self, stage: Stage, place: int, outcome: Outcome[Ranking], *, is_checked: bool) -> None:
+        """Note what a stage returned for a query, or why it failed."""
+        if outcome.value is None:
+            tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
+            reason = describe_error(outcome.error or QueryFailed("no ranking"))
+            self.errors[place] = f"{stage.name}: {reason}{tried}"
+        else:
+            ranking = outcome.value if is_checked else self._provenance.check(outcome.value)
+            self.done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
+
+    def traces(self) -> tuple[Trace, ...]:
+        """Return one trace per query."""
+        return tuple(
+            Trace(query.id, tuple(stages_done), error)
+            for query, stages_done, error in zip(self._queries, self.done, self.errors, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """What the stages returned for the query that went through them before the others."""
+
+    place: int = -1
+    """Of the query."""
+    outcomes: Mapping[str, Outcome[Ranking]] = field(default_factory=dict)
+    """By the names of the stages; their rankings are checked."""
+
+    def of(self, stage: Stage) -> dict[int, Outcome[Ranking]]:
+        """Return the outcome of a stage by the place of the query; empty if there is none."""
+        return {self.place: self.outcomes[stage.name]} if stage.name in self.outcomes else {}
 
 
 def _ask_first(

@@ -244,10 +244,9 @@ class CallMeter:
         spent = self.spent()
         projected = max(self._projected or spent, spent.times(self.queries / max(kept, 1)), key=lambda one: one.calls)
         answered = f"{kept:,} of {counted(self.queries, 'query')} {'was' if kept == 1 else 'were'} answered"
-        kept_as = " and kept" if kept else ""
         advice = self._advice(projected)
         return CostLimitReached(
-            f"{self.stop}. {answered}{kept_as}, with {spent.text(is_rounded=False) if spent.calls else 'no call'}; "
+            f"{self.stop}. {answered}, with {spent.text(is_rounded=False) if spent.calls else 'no call'}; "
             f"all would come to {projected.text(is_rounded=True)}: {advice}",
             spent=spent.dollars or 0.0,
             more=max((projected.dollars or 0.0) - (spent.dollars or 0.0), 0.0),
