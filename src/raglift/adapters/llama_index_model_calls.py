@@ -34,13 +34,15 @@ def attach() -> Callable[[], None]:
     calls = _ModelCalls(BaseLLM, BaseEmbedding)
 
     class Spans(NullSpanHandler):
-        def span_enter(self, id_: str, bound_args: Any, instance: Any = None, **given: Any) -> None:
-            calls.enter(id_, given.get("parent_id"), instance, bound_args.arguments)
+        def span_enter(
+            self, id_: str, bound_args: Any, instance: Any = None, parent_id: str | None = None, *_: Any, **__: Any
+        ) -> None:
+            calls.enter(id_, parent_id, instance, bound_args.arguments)
 
         def span_exit(self, id_: str, bound_args: Any, instance: Any = None, result: Any = None, **_: Any) -> None:  # noqa: ARG002
             calls.leave(id_, result)
 
-        def span_drop(self, id_: str, bound_args: Any, instance: Any = None, **_: Any) -> None:  # noqa: ARG002
+        def span_drop(self, id_: str, *_: Any, **__: Any) -> None:
             calls.leave(id_, None)
 
     class Events(BaseEventHandler):

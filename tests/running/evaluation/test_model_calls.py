@@ -4,6 +4,12 @@ import re
 import threading
 
 import pytest
+from haystack import Document as HaystackDocument
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.components.rankers.llm_ranker import LLMRanker
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.utils import Secret
 from langchain_classic.chains import ConversationalRetrievalChain, create_retrieval_chain
 from langchain_classic.chains.combine_documents import create_stuff_documents_chain
 from langchain_classic.retrievers import ContextualCompressionRetriever, MultiQueryRetriever, RePhraseQueryRetriever
@@ -270,6 +276,16 @@ def test_a_cost_limit_needs_a_price(server):
 def test_a_limit_that_counts_nothing_says_so():
     evaluation = rl.evaluate(lambda query: TEXTS, DATA, max_model_calls=5, progress=False)
     assert any(note.startswith("max_model_calls: no call of a model was counted") for note in evaluation.notes)
+
+
+def test_it_is_said_where_a_component_of_haystack_calls_a_model_that_is_not_counted(server):
+    store = InMemoryDocumentStore()
+    store.write_documents([HaystackDocument(content=text) for text in TEXTS])
+    chat = OpenAIChatGenerator(Secret.from_token("k"), api_base_url=server.base_url)
+    ranker = LLMRanker(chat_generator=chat, top_k=2, raise_on_failure=False)
+    evaluation = rl.evaluate(InMemoryBM25Retriever(store), DATA, reranker=ranker, progress=False)
+    assert server.requests
+    assert any("the language model inside LLMRanker" in note for note in evaluation.notes)
 
 
 @pytest.mark.parametrize(
