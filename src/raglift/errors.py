@@ -277,7 +277,10 @@ class CostLimitReached(RagliftError):
     Attributes:
         spent: US dollars that were spent before.
         more: US dollars that the rest is guessed to cost.
+        evaluation: from `evaluate`, the queries that were asked before; None elsewhere.
     """
+
+    evaluation: Any = None
 
     def __init__(self, message: str, *, spent: float = 0.0, more: float = 0.0) -> None:
         self.spent = spent

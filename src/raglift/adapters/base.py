@@ -149,7 +149,11 @@ def finite(value: Any) -> float | None:
 def never_returns(function: Any) -> bool:
     """Whether a method can only raise, as the sync one of a retriever that is async only; False if it is not Python."""
     code = getattr(function, "__code__", None)
-    return code is not None and not any(each.opname.startswith("RETURN_") for each in dis.get_instructions(code))
+    if code is None:
+        return False
+    # Every coroutine function begins with a RETURN_GENERATOR
+    names = {each.opname for each in dis.get_instructions(code)} - {"RETURN_GENERATOR"}
+    return not any(name.startswith("RETURN_") for name in names)
 
 
 def _packages_of(obj: Any) -> frozenset[str]:

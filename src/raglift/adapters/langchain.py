@@ -203,6 +203,7 @@ class _RetrieverAdapter:
         self._by_depth: dict[int | None, Any] = {}
         self._answered = False
         self._sync_is_stub = False
+        self._async_is_stub = False
         self._refusals: list[UnsupportedSystem] = []
 
     def _at_depth(self, k: int) -> Any:
@@ -295,10 +296,12 @@ class _AsyncOnlyRetriever(_RetrieverAdapter):
 class _AsyncRetriever(_Retriever):
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
         """Return a ranking of at most `k` hits; in a thread where the async method is only a stub."""
-        try:
-            return await self._ask_async(query, k)
-        except NotImplementedError:
-            return await asyncio.to_thread(self._ask, query, k)
+        if not self._async_is_stub:
+            try:
+                return await self._ask_async(query, k)
+            except NotImplementedError:
+                self._async_is_stub = True  # trying it again would call once more what comes before the stub
+        return await asyncio.to_thread(self._ask, query, k)
 
 
 def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | None]] | None:
@@ -440,7 +443,7 @@ def _answers_async(part: Any) -> bool:
     part = resolved(part)
     if isinstance(part, RunnableLambda):
         return hasattr(part, "afunc")
-    if not all(_answers_async(child) for child in children(part)):
+    if not all(_answers_async(child) and not _async_method_raises(child) for child in children(part)):
         return False
     return is_wrapper(part) or (
         _overrides_async_method(part)
@@ -455,9 +458,18 @@ def _overrides_async_method(part: Any) -> bool:
     Identity with the base's method would not do: `BaseRetriever.__init_subclass__` puts a thread-running
     method into each subclass whose sync method takes no `run_manager`.
     """
-    names = ("_aget_relevant_documents", "acompress_documents", "atransform_documents", "ainvoke")
-    method = next((found for name in names if (found := getattr(type(part), name, None))), None)
+    method = _async_method(part)
     return method is not None and not method.__module__.startswith("langchain_core.")
+
+
+def _async_method_raises(part: Any) -> bool:
+    """Whether the async method is only a stub: inside another part it is found out after a model was called."""
+    return never_returns(_async_method(resolved(part)))
+
+
+def _async_method(part: Any) -> Any:
+    names = ("_aget_relevant_documents", "acompress_documents", "atransform_documents", "ainvoke")
+    return next((found for name in names if (found := getattr(type(part), name, None))), None)
 
 
 def _embeds_async(embeddings: Any) -> bool:

@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+import typer
+
 from raglift.adapters.adapt import check_reranker
-from raglift.base.display import short_repr
+from raglift.base.display import printable, short_repr
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.saving import keep
 from raglift.cli.tracking import saved_first
 from raglift.components.models import resolve_dtype
 from raglift.components.retrievers import parse_retriever
-from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
+from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth, split_metrics
 from raglift.running.evaluation import evaluate
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from raglift.records.metric import Tokens
     from raglift.records.rankings import StageInfo
     from raglift.results.evaluation import Evaluation
+
+
+_STOPPED = 1
+"""The exit code after a limit."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,9 @@ def run(request: Request) -> None:
     except MetricFailed as error:
         _keep(error, request)
         raise
+    except CostLimitReached as error:
+        _keep_asked(error, request)
+        raise typer.Exit(_STOPPED) from None
     except QueryFailed as error:  # of every query; what there is all the same is shown and saved
         if error.evaluation is None:
             raise
@@ -122,6 +131,16 @@ def _keep(error: MetricFailed, request: Request) -> None:
         sys.stderr.write(
             f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
         )
+
+
+def _keep_asked(error: CostLimitReached, request: Request) -> None:
+    """Save the queries that were asked before a limit was reached, and say how far it came."""
+    sys.stderr.write(f"raglift: {printable(f'stopped: {error}')}\n")
+    if error.evaluation is not None and request.save is not None:
+        kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
+        keep(kept, request.save, overwrite=request.overwrite)
+    elif error.evaluation is not None:
+        sys.stderr.write("with --save FOLDER, what was answered is saved\n")
 
 
 def _with_parts(evaluation: Evaluation, request: Request) -> Evaluation:

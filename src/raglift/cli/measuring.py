@@ -23,6 +23,7 @@ from raglift.cli.arguments import (
     Mapping,
     Names,
     Overwrite,
+    Price,
     Primary,
     Reranker,
     Save,
@@ -115,6 +116,17 @@ def evaluate(
             help="Measure latency too, over this many queries, each alone and without the cache; 50 is usual."
         ),
     ] = 0,
+    max_model_calls: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop before the system calls models more often: after its first query, if all would come to more."
+        ),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="US dollars: stop before the system's calls of models cost more, where the price is known."),
+    ] = None,
+    price: Price = None,
     save: Save = None,
     overwrite: Overwrite = False,
     track: Track = None,
@@ -124,6 +136,7 @@ def evaluate(
 ) -> None:
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
     from raglift.cli import evaluate as command
+    from raglift.cli.model_options import parse_price
     from raglift.cli.tracking import Tracking
     from raglift.components.chunkers import make_chunker
     from raglift.matching.rule import MatchRule
@@ -156,6 +169,9 @@ def evaluate(
                 retries=retries,
                 on_error=on_error,
                 latency=latency,
+                max_model_calls=max_model_calls,
+                max_cost=max_cost,
+                price=None if price is None else parse_price(price),
             ),
             save=save,
             overwrite=overwrite,

@@ -50,9 +50,7 @@ class LlamaIndexModel:
     @property
     def name(self) -> str:
         """As `openai:gpt-4o-mini`: the package, or else the class, and the model."""
-        parts = type(self._llm).__module__.split(".")
-        provider = parts[2] if parts[:2] == ["llama_index", "llms"] else type(self._llm).__name__
-        return f"{provider}:{self._llm.metadata.model_name}"
+        return name_of(self._llm)
 
     @property
     def identity(self) -> str:
@@ -92,7 +90,7 @@ class LlamaIndexModel:
         choice = _choice(heard[-1]) if heard else None
         refusal = getattr(getattr(choice, "message", None), "refusal", None)
         ended = getattr(choice, "finish_reason", None)
-        usage = sum(map(_usage, heard), Usage())
+        usage = sum(map(usage_of, heard), Usage())
         if value is None and not refusal and ended not in CUT:
             if not heard:
                 raise BadReply(f"the reply is not what was asked for ({reason})")
@@ -151,7 +149,15 @@ def _choice(reply: Any) -> Any:
     return choices[0]
 
 
-def _usage(reply: Any) -> Usage:
+def name_of(model: Any) -> str:
+    """Return what an LLM or an embedding model is called, as `openai:gpt-4o-mini`: the package or class, the model."""
+    parts = type(model).__module__.split(".")
+    is_package = parts[:2] in (["llama_index", "llms"], ["llama_index", "embeddings"])
+    name = model.metadata.model_name if hasattr(model, "metadata") else model.model_name
+    return f"{parts[2] if is_package else type(model).__name__}:{name}"
+
+
+def usage_of(reply: Any) -> Usage:
     """Return what a reply says to have been billed, in OpenAI's or Anthropic's words."""
     raw = reply.raw
     said = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)

@@ -17,6 +17,7 @@ from .rankings import Cost as Cost
 from .rankings import Hit as Hit
 from .rankings import IndexCost as IndexCost
 from .rankings import Inventory as Inventory
+from .rankings import ModelUse as ModelUse
 from .rankings import Ranking as Ranking
 from .rankings import ReadInPart as ReadInPart
 from .rankings import Run as Run

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
 from raglift.adapters.stages import Policy, RerankStage, RetrieveStage
+from raglift.base.display import counted
 from raglift.base.tokens import TokenCounts
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MetricFailed
@@ -17,22 +19,25 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
-from raglift.running.depth import deployed_and_candidates, probe
+from raglift.running.depth import PROBES, deployed_and_candidates, probe
 from raglift.running.execution import every_query_failed, run_stages
-from raglift.running.latency import CostMeter, OneAtATime
+from raglift.running.latency import CostMeter, OneAtATime, latency_asks
+from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
 from raglift.running.notes import run_notes, usual_depths
 from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
+    from raglift.records.labels import Query
     from raglift.records.metric import Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
     from raglift.results.evaluation import Evaluation
+    from raglift.running.model_calls import CallMeter, Way
 
 
 # `rerank()`: another reranker on the saved retrieval of a run.
@@ -72,10 +77,14 @@ def rerank(
     stages = named_stages([*taken, *given])[len(taken) :]
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given
     provenance = Provenance(replace(dataset, documents=()))
-    traces = run_stages(stages, dataset.queries, run.spec["candidates"], policy, provenance, after=run.traces)
+    depth = run.spec["candidates"]
+    with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
+        way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
+        traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=run.traces, calls=way)
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
-    made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, _index_alone(run.cost))
+    cost = _with_models(_index_alone(run.cost), calls)
+    made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, cost)
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
     return _answered(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
@@ -84,6 +93,11 @@ def rerank(
 def _index_alone(cost: Cost | None) -> Cost | None:
     """Return what the index cost: seconds of stages are those of another system."""
     return None if cost is None or cost.index is None else Cost(index=cost.index)
+
+
+def _with_models(cost: Cost | None, calls: CallMeter) -> Cost | None:
+    """Return what a run cost, with the models that the system called."""
+    return replace(cost or Cost(), models=calls.uses) if calls.uses else cost
 
 
 # `evaluate()`: one system over one dataset, every metric at every stage.
@@ -132,6 +146,8 @@ def evaluate(
         QueryFailed: a query failed and `on_error="raise"`; or every query failed, whatever `on_error` is. Then its
             `.evaluation` holds what the stages before the failure returned.
         MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
+        CostLimitReached: `max_model_calls` or `max_cost` would have been exceeded; its `.evaluation` holds the queries
+            that were asked before, and is None where there are none.
     """
     config = Config.of(options)
     data = _checked(dataset)
@@ -140,7 +156,7 @@ def evaluate(
     rule = checked_rule(match, profile)
     if config.latency:
         positive("latency", config.latency)
-    measurement = _Measurement(data, config, _Depths.of(config.k, candidates, metrics))
+    depths = _Depths.of(config.k, candidates, metrics)
     own = named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key))
     _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
@@ -148,16 +164,29 @@ def evaluate(
     )
     inventory = _inventory(system, data, config, rule)
     require_chunks(metrics, inventory)
-    if config.depth == "deployed" and not added:
-        run = measurement.deployed(own)
-    else:
-        run = measurement.deeper(own, named_stages(adapt_system(system, doc_key=config.doc_key)), added)
-    run = replace(run, inventory=inventory)
-    if ks is DEFAULT_KS:
-        metrics = choose_metrics(config.metrics, usual_depths(run), data)
-    counter = TokenCounts(progress=config.progress)
-    evaluation = _scored(metrics, lambda chosen: evaluation_of(run, data, chosen, rule, profile, counter))
-    return _answered(evaluation)
+
+    def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
+        known = replace(run, inventory=inventory, cost=_with_models(run.cost, calls))
+        chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
+        counter = TokenCounts(progress=config.progress)
+        return _scored(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
+
+    with counting(config.call_limits, len(data), progress=config.progress) as calls:
+        measurement = _Measurement(data, config, depths, calls)
+        try:
+            if config.depth == "deployed" and not added:
+                run = measurement.deployed(own)
+            else:
+                run = measurement.deeper(own, named_stages(adapt_system(system, doc_key=config.doc_key)), added)
+        except NotAsked:
+            raise calls.limit_reached(0) from None
+        except Halted as halted:
+            kept = measurement.kept(halted)
+            stop = calls.limit_reached(0 if kept is None else len(kept[1]))
+            if kept is not None:
+                stop.evaluation = scored(*kept, _inventory(system, kept[1], config, rule))
+            raise stop from None
+    return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
 
 def _answered(evaluation: Evaluation) -> Evaluation:
@@ -193,16 +222,33 @@ class _Measurement:
     dataset: Dataset
     config: Config
     depths: _Depths
+    calls: CallMeter
+
+    def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
+        """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
+        stages = len(halted.stages)
+        traces = {one.query_id: one for one in halted.traces if one.error is not None or len(one.stages) == stages}
+        queries = tuple(query for query in self.dataset.queries if query.id in traces)
+        if not queries:
+            return None
+        asked = replace(self, dataset=replace(self.dataset, queries=queries))
+        note = (
+            f"stopped at a limit: {len(queries):,} of {counted(len(self.dataset), 'query')} "
+            f"{'was' if len(queries) == 1 else 'were'} asked, and the figures are over these alone"
+        )
+        run = asked.recorded(halted.stages, tuple(traces[query.id] for query in queries), halted.k, [note], None)
+        return run, asked.dataset
 
     def deployed(self, own: Sequence[Stage], *notes: str) -> Run:
         """Ask each stage with its own settings."""
+        self.calls.plan({AS_DEPLOYED: len(self.dataset) + self._timed}, self._told(""))
         if not _has_own_depth(own[0]):
-            run = self._one_pass(own, self.depths.k, notes)
+            run = self._one_pass(own, self.depths.k, notes, AS_DEPLOYED)
             return replace(run, spec={**run.spec, "k": self.depths.k})
         if self.config.k is not None:
             unused = f"{own[0].name}: returns as many hits as its own settings say, so k={self.config.k} has no effect"
             notes = (*notes, f"{unused}; the depths of metrics are ks (-k)")
-        return self._one_pass(own, self.depths.k, notes)
+        return self._one_pass(own, self.depths.k, notes, AS_DEPLOYED)
 
     def deeper(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
         """Ask for candidates: in one pass if the system then begins with the same hits as when deployed.
@@ -214,9 +260,16 @@ class _Measurement:
         """
         candidates = self.depths.candidates
         k = min(self.depths.k, candidates)
+        deeper, all_queries = f"asked for {counted(candidates, 'hit')}", len(self.dataset) + self._timed
         one_way = not _has_own_depth(own[0]) and (not added or k == candidates)
         if one_way or _has_own_depth(deep[0]):  # it would be asked alike
-            return self._one_pass(named_stages([*deep, *added]), candidates, ())
+            self.calls.plan({AS_DEPLOYED: all_queries}, self._told(""))
+            return self._one_pass(named_stages([*deep, *added]), candidates, (), AS_DEPLOYED)
+        probed = min(PROBES, len(self.dataset))
+        twice = f", {probed} of them asked both ways first{' and perhaps all of them' if added else ''}"
+        ways = self.calls.plan(
+            {AS_DEPLOYED: probed + (len(self.dataset) if added else 0), deeper: probed + all_queries}, self._told(twice)
+        )
         found = probe(
             own,
             deep,
@@ -226,48 +279,72 @@ class _Measurement:
             policy=self.config.policy,
             provenance=self._provenance(),
             is_timed=bool(self.config.latency),
+            calls=(ways[AS_DEPLOYED], ways[deeper]),
         )
         note = found.note(own[-1].name, candidates)
         if not found.agrees:
-            return self._two_passes(own, deep, added, note) if added else self.deployed(own, note)
+            return self._two_passes(own, deep, added, note, deeper) if added else self.deployed(own, note)
         if not _has_own_depth(own[0]):
-            return self._one_pass(named_stages([*deep, *added]), candidates, ())
-        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [])
+            return self._one_pass(named_stages([*deep, *added]), candidates, (), deeper)
+        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [], deeper)
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
 
-    def _one_pass(self, stages: Sequence[Stage], k: int, notes: Sequence[str]) -> Run:
-        provenance = self._provenance()
-        meter = self._meter(stages, k)
-        meter.warm_up()
-        traces = run_stages(stages, self.dataset.queries, k, self.config.policy, provenance, watch=meter.watch)
-        return self._run(stages, traces, k, [*run_notes(stages, provenance), *notes], meter.cost(traces))
+    @property
+    def _timed(self) -> int:
+        """How many queries are asked to measure latency."""
+        return latency_asks(self.dataset.queries, self.config.latency or 0)
 
-    def _two_passes(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str) -> Run:
+    def _told(self, extra: str) -> str:
+        """Return what is asked besides each query once, for people."""
+        if self._timed:
+            extra += f", and {self._timed} more to measure latency"
+        return f"{extra}," if extra else ""
+
+    def _one_pass(self, stages: Sequence[Stage], k: int, notes: Sequence[str], way: str) -> Run:
+        queries, provenance, calls = self.dataset.queries, self._provenance(), self.calls.ways[way]
+        meter = self._meter(stages, k, calls)
+        meter.warm_up()
+        traces = run_stages(stages, queries, k, self.config.policy, provenance, watch=meter.watch, calls=calls)
+        with _kept_if_stopped(stages, queries, traces, k):
+            cost = meter.cost(traces)
+        return self.recorded(stages, traces, k, [*run_notes(stages, provenance), *notes], cost)
+
+    def _two_passes(
+        self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str, way: str
+    ) -> Run:
         """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
         queries, policy, provenance = self.dataset.queries, self.config.policy, self._provenance()
         candidates = [replace(deep[-1], name=CANDIDATES)]
         stages = named_stages([*own, *candidates, *added])
         later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deep[:-1]), *stages[len(own) :]]
-        meter = self._meter(later, self.depths.candidates)
+        calls = self.calls.ways[way]
+        meter = self._meter(later, self.depths.candidates, calls)
         meter.warm_up()
-        deployed = run_stages(own, queries, self.depths.k, policy, provenance)
+        deployed = run_stages(own, queries, self.depths.k, policy, provenance, calls=self.calls.ways[AS_DEPLOYED])
         asked = later[: len(deep)]
-        deeper = run_stages(asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
-        traces = run_stages(
-            later[len(deep) :],
-            queries,
-            self.depths.candidates,
-            policy,
-            provenance,
-            after=deployed_and_candidates(deployed, deeper, queries),
-            watch=meter.watch,
-        )
+        with _kept_if_stopped(own, queries, deployed, self.depths.k):
+            deeper = run_stages(
+                asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch, calls=calls
+            )
+            traces = run_stages(
+                later[len(deep) :],
+                queries,
+                self.depths.candidates,
+                policy,
+                provenance,
+                after=deployed_and_candidates(deployed, deeper, queries),
+                watch=meter.watch,
+                calls=calls,
+            )
         notes = [*run_notes(stages, provenance), note]
-        return self._run(stages, traces, self.depths.candidates, notes, meter.cost(deeper))
+        with _kept_if_stopped(stages, queries, traces, self.depths.candidates):
+            cost = meter.cost(deeper)
+        return self.recorded(stages, traces, self.depths.candidates, notes, cost)
 
-    def _run(
+    def recorded(
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
     ) -> Run:
+        """Return the run that traces are of."""
         infos, reading = stage_infos(stages, self.dataset.queries, traces)
         notes = [*self.dataset.resolution.notes, *notes, *reading]
         returned = max((len(trace.stages[0].ranking) for trace in traces if trace.stages), default=0)
@@ -282,9 +359,20 @@ class _Measurement:
     def _provenance(self) -> Provenance:
         return Provenance(self.dataset, self.config.doc_key)
 
-    def _meter(self, stages: Sequence[Stage], k: int) -> CostMeter:
-        alone = OneAtATime(stages, k, self.config.policy, self._provenance())
+    def _meter(self, stages: Sequence[Stage], k: int, calls: Way) -> CostMeter:
+        alone = OneAtATime(stages, k, self.config.policy, self._provenance(), calls)
         return CostMeter(alone, self.dataset.queries, self.config.latency or 0)
+
+
+@contextmanager
+def _kept_if_stopped(
+    stages: Sequence[Stage], queries: Sequence[Query], traces: Sequence[Trace], k: int
+) -> Iterator[None]:
+    """Keep what was asked before the block, where a limit is reached inside it."""
+    try:
+        yield
+    except (Halted, NotAsked):
+        raise Halted(stages, queries, traces, k) from None
 
 
 def _has_own_depth(stage: Stage) -> bool:

@@ -7,10 +7,11 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
@@ -29,6 +30,7 @@ from raglift.errors import (
     ServiceUnusable,
 )
 from raglift.records.rankings import Ranking, StageTrace, Trace
+from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Policy
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
+    from raglift.running.model_calls import Way
 
 
 # Many calls of one function: in order, in a bounded pool of threads, or as tasks on an event loop. Results always come
@@ -161,6 +164,8 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> O
 
 def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
     error = outcome.error
+    if isinstance(error, NotAsked):  # what was asked before is kept, so the others end like this too
+        return
     told_to_stop = not isinstance(error, (Exception, asyncio.CancelledError))
     if error is not None and (told_to_stop or policy.on_error == "raise"):
         raise FirstFailure(place, error)
@@ -328,8 +333,12 @@ def run_stages(
     *,
     after: Sequence[Trace] | None = None,
     watch: Callable[[Stage], AbstractContextManager[Any]] = nullcontext,
+    calls: Way | None = None,
 ) -> tuple[Trace, ...]:
     """Put every query through every stage, one stage after the other.
+
+    Where the calls of models are counted, the first query goes through the stages before the others, to say what all
+    of them will come to.
 
     Args:
         stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages if there are
@@ -340,6 +349,7 @@ def run_stages(
         provenance: resolves the document and checks the offsets of every hit.
         after: traces of earlier stages, one per query, to continue from; a query that failed there is not run again.
         watch: entered while a stage is asked, and left when it has answered.
+        calls: counts the calls of models, and may stop before the next query.
 
     Returns:
         One trace per query, in the order of the queries. A query that failed keeps the stages before the failure.
@@ -347,38 +357,123 @@ def run_stages(
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
         RagliftError: the system cannot work at all: a model that does not load, results that are not rankings.
+        Halted: a limit of the calls was reached.
     """
-    done: list[list[StageTrace]] = [list(trace.stages) for trace in after] if after else [[] for _ in queries]
-    errors: list[str | None] = [trace.error for trace in after] if after else [None] * len(queries)
-    for stage in stages:
-        alive = [place for place, error in enumerate(errors) if error is None]
-        texts = [queries[place].text for place in alive]
-        if isinstance(stage, RetrieveStage):
-            inputs: list[tuple[Any, ...]] = [(text, k) for text in texts]
-        else:
-            inputs = [(text, done[place][-1].ranking) for place, text in zip(alive, texts, strict=True)]
+    state = _State(queries, k, provenance)
+    for place, trace in enumerate(after or ()):
+        state.done[place], state.errors[place] = list(trace.stages), trace.error
+    ahead = _Ahead()
+    for number, stage in enumerate(stages):
+        alive = [place for place, error in enumerate(state.errors) if error is None]
+        if calls is not None and not ahead.outcomes and len(alive) > 1 and calls.wants_first(policy.concurrency):
+            given = state.input_of(stage, alive[0])
+            ahead = _Ahead(alive[0], _ask_first(stages[number:], given, policy, provenance, watch, calls))
+        outcomes = ahead.of(stage)
+        waiting = [place for place in alive if place not in outcomes]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
         with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
-            outcomes = ask_stage(stage, inputs, policy, advance)
-        _stop_if_unusable(stage, outcomes)
+            if outcomes:
+                advance(1)
+            found = ask_stage(stage, [state.input_of(stage, place) for place in waiting], policy, advance, calls)
+        outcomes |= zip(waiting, found, strict=True)
+        not_asked = {place for place, outcome in outcomes.items() if isinstance(outcome.error, NotAsked)}
+        _stop_if_unusable(stage, [outcomes[place] for place in alive if place not in not_asked])
         if isinstance(stage, RerankStage) and stage.doubt is not None and (doubt := stage.doubt()) is not None:
             raise ConfigurationError(doubt)
-        for place, outcome in zip(alive, outcomes, strict=True):
+        for place in alive:
+            state.record(stage, place, outcomes[place], is_checked=place not in waiting)
+        if not_asked:
+            for later in [] if ahead.place in not_asked else stages[number + 1 :]:
+                for place, outcome in ahead.of(later).items():
+                    state.record(later, place, outcome, is_checked=True)
+            asked = [trace for place, trace in enumerate(state.traces()) if place not in not_asked]
+            raise Halted(stages, queries, asked, k)
+    return state.traces()
+
+
+class _State:
+    """How far each query came: the stages that it went through, or its error.
+
+    Args:
+        queries: what is asked.
+        k: how many hits to retrieve.
+        provenance: checks rankings.
+    """
+
+    def __init__(self, queries: Sequence[Query], k: int, provenance: Provenance) -> None:
+        self.done: list[list[StageTrace]] = [[] for _ in queries]
+        self.errors: list[str | None] = [None] * len(queries)
+        self._queries = queries
+        self._k = k
+        self._provenance = provenance
+
+    def input_of(self, stage: Stage, place: int) -> tuple[Any, ...]:
+        """Return what a stage is given for a query."""
+        text = self._queries[place].text
+        return (text, self._k if isinstance(stage, RetrieveStage) else self.done[place][-1].ranking)
+
+    def record(self, stage: Stage, place: int, outcome: Outcome[Ranking], *, is_checked: bool) -> None:
+        """Note what a stage returned for a query, or why it failed."""
+        if outcome.value is None:
+            tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
+            reason = describe_error(outcome.error or QueryFailed("no ranking"))
+            self.errors[place] = f"{stage.name}: {reason}{tried}"
+        else:
+            ranking = outcome.value if is_checked else self._provenance.check(outcome.value)
+            self.done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
+
+    def traces(self) -> tuple[Trace, ...]:
+        """Return one trace per query."""
+        return tuple(
+            Trace(query.id, tuple(stages_done), error)
+            for query, stages_done, error in zip(self._queries, self.done, self.errors, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """What the stages returned for the query that went through them before the others."""
+
+    place: int = -1
+    """Of the query."""
+    outcomes: Mapping[str, Outcome[Ranking]] = field(default_factory=dict)
+    """By the names of the stages; their rankings are checked."""
+
+    def of(self, stage: Stage) -> dict[int, Outcome[Ranking]]:
+        """Return the outcome of a stage by the place of the query; empty if there is none."""
+        return {self.place: self.outcomes[stage.name]} if stage.name in self.outcomes else {}
+
+
+def _ask_first(
+    stages: Sequence[Stage],
+    given: tuple[Any, ...],
+    policy: Policy,
+    provenance: Provenance,
+    watch: Callable[[Stage], AbstractContextManager[Any]],
+    calls: Way,
+) -> dict[str, Outcome[Ranking]]:
+    """Put one query through the stages, up to one that takes all at once, and return the outcome of each by name."""
+    outcomes: dict[str, Outcome[Ranking]] = {}
+    with calls.leading():
+        for stage in takewhile(lambda one: not is_batched(one), stages):
+            with watch(stage):
+                (outcome,) = ask_stage(stage, [given], policy, lambda _count: None, calls)
             if outcome.value is None:
-                tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-                errors[place] = f"{stage.name}: {describe_error(outcome.error or QueryFailed('no ranking'))}{tried}"
-            else:
-                ranking = provenance.check(outcome.value)
-                done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
-    return tuple(
-        Trace(query.id, tuple(stages_done), error)
-        for query, stages_done, error in zip(queries, done, errors, strict=True)
-    )
+                outcomes[stage.name] = outcome
+                break
+            ranking = provenance.check(outcome.value)
+            outcomes[stage.name] = replace(outcome, value=ranking)
+            given = (given[0], ranking)
+    return outcomes
 
 
 def ask_stage(
-    stage: Stage, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
+    stage: Stage,
+    inputs: list[tuple[Any, ...]],
+    policy: Policy,
+    advance: Callable[[int], None],
+    calls: Way | None = None,
 ) -> list[Outcome[Ranking]]:
     """Ask one stage for its rankings, in whichever way it may be asked.
 
@@ -387,6 +482,7 @@ def ask_stage(
         inputs: a query's text and the depth for a RetrieveStage, its text and ranking for a RerankStage; for each.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
+        calls: counts the calls of models, and may stop before the next query.
 
     Returns:
         One outcome a query, in order: its ranking and seconds, or its error.
@@ -396,15 +492,20 @@ def ask_stage(
         RagliftError: the stage cannot work at all.
     """
     step = _Step.of(stage)
+
+    def finished(count: int) -> None:
+        if calls is None or not calls.is_stopped:
+            advance(count)
+
     try:
         if step.batch is not None:
             return _run_batch(stage, step.batch, inputs, policy, advance)
         always_async = isinstance(stage, RetrieveStage) and stage.asynchronous
         if step.one_async is not None and (policy.concurrency > 1 or always_async or step.one is None):
-            asynchronous = [partial(_checked_async, stage, step.one_async, *given) for given in inputs]
-            return call_all_async(asynchronous, policy, advance)
+            asynchronous = [partial(_checked_async, stage, calls, step.one_async, *given) for given in inputs]
+            return call_all_async(asynchronous, policy, finished)
         if step.one is not None:
-            return call_all([partial(_checked, stage, step.one, *given) for given in inputs], policy, advance)
+            return call_all([partial(_checked, stage, calls, step.one, *given) for given in inputs], policy, finished)
     except FirstFailure as stop:
         failure = _stopped(stage, inputs[stop.place][0], stop.error)
         raise failure from failure.__cause__
@@ -508,14 +609,16 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     return list(rankings)
 
 
-def _checked(stage: Stage, call: Callable[..., Ranking], *given: Any) -> Ranking:
-    ranking = call(*given)
+def _checked(stage: Stage, calls: Way | None, call: Callable[..., Ranking], *given: Any) -> Ranking:
+    with nullcontext() if calls is None else calls.query(stage.name):
+        ranking = call(*given)
     _require_ranking(stage, ranking)
     return ranking
 
 
-async def _checked_async(stage: Stage, call: Callable[..., Any], *given: Any) -> Ranking:
-    ranking = await call(*given)
+async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking:
+    with nullcontext() if calls is None else calls.query(stage.name):
+        ranking = await call(*given)
     _require_ranking(stage, ranking)
     assert isinstance(ranking, Ranking)  # noqa: S101 — checked above, for the type checker
     return ranking

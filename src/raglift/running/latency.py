@@ -9,7 +9,7 @@ What the measured system itself keeps in memory is part of it and stays.
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from raglift.base.cache import bypassed, counted
 from raglift.base.progress import quiet, track
 from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.running.execution import ask_stage
+from raglift.running.model_calls import NotAsked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.records.rankings import Trace
+    from raglift.running.model_calls import Way
 
 
 _SEED = 0
@@ -47,19 +49,24 @@ class OneAtATime:
     """Timeout, retries, and what becomes of a failure; its concurrency does not count."""
     provenance: Provenance
     """Resolves documents, as between the stages of a run; not timed."""
+    calls: Way | None = None
+    """Counts the calls of models, and may stop before the next query."""
 
     def seconds(self, text: str) -> list[float]:
         """Return the seconds of each stage that the query came through: fewer than there are stages if it failed.
 
         Raises:
             QueryFailed: the query failed and the policy says `raise`.
+            NotAsked: a limit of the calls was reached.
         """
         policy = replace(self.policy, concurrency=1, progress=False)
         seconds: list[float] = []
         given: Any = self.k
-        with bypassed(), quiet():
+        with bypassed(), quiet(), nullcontext() if self.calls is None else self.calls.leading():
             for stage in self.stages:
-                outcome = ask_stage(stage, [(text, given)], policy, lambda _count: None)[0]
+                outcome = ask_stage(stage, [(text, given)], policy, lambda _count: None, self.calls)[0]
+                if isinstance(outcome.error, NotAsked):
+                    raise outcome.error
                 if outcome.value is None:
                     break
                 seconds.append(outcome.seconds)
@@ -131,7 +138,7 @@ class CostMeter:
         with counted() as lookups:
             started = time.perf_counter()
             yield
-            self._seconds[stage.name] = time.perf_counter() - started
+            self._seconds[stage.name] = self._seconds.get(stage.name, 0.0) + time.perf_counter() - started
         if lookups.found:
             self._from_cache.add(stage.name)
 
@@ -162,6 +169,12 @@ class CostMeter:
                 known = stage.name not in self._from_cache
                 rates[stage.name] = finished / max(self._seconds[stage.name], 1e-9) if known else None
         return rates
+
+
+def latency_asks(queries: Sequence[Query], most: int) -> int:
+    """Return how many queries are asked besides those of the run, to measure the latency of so many at most."""
+    distinct = len({query.text for query in queries})
+    return 2 * min(_WARM_UP_QUERIES, distinct) + min(most, distinct) if most else 0
 
 
 def _shuffled(texts: Sequence[str], seed: int) -> list[str]:

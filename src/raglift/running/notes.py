@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.warnings import changed_hits_notes
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
@@ -247,6 +248,12 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             if count > 1
             else "1 distinct chunk is longer than the embedding model reads and was embedded by its beginning only"
             for count in _read_in_part(getattr(stage, "retriever", None))
+        ]
+        asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+        notes += [
+            f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not tell "
+            "of them"
+            for name in getattr(asked, "uncounted_models", ())
         ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages

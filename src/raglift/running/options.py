@@ -17,6 +17,7 @@ from raglift.adapters.base import packages
 from raglift.adapters.stages import Policy
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.running.model_calls import CallLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -129,6 +130,13 @@ class Options(TypedDict, total=False):
     latency: int | None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
     model is asked (and a provider paid) again. 0 or None (default) for none."""
+    max_model_calls: int | None
+    """The most calls of language models, and of embedding models that need a key, as far as the system's framework
+    tells of them. Where the first query shows that all would exceed it, no second one is asked. Default: no limit."""
+    max_cost: float | None
+    """The same in US dollars, for models whose price is known. Default: no limit."""
+    price: tuple[float, float] | None
+    """US dollars per million input and output tokens of language models. Default: OpenAI's list prices."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,9 @@ class Config:
     on_error: Literal["keep", "raise"] = "keep"
     progress: bool | None = None
     latency: int | None = None
+    max_model_calls: int | None = None
+    max_cost: float | None = None
+    price: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, options: Options) -> Config:
@@ -165,12 +176,18 @@ class Config:
             raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")
         if config.k is not None:
             positive("k", config.k)
+        _ = config.call_limits
         return config
 
     @property
     def policy(self) -> Policy:
         """How the system is asked."""
         return Policy(self.concurrency, self.timeout, self.retries, self.on_error, self.progress)
+
+    @property
+    def call_limits(self) -> CallLimits:
+        """How much the system may call models."""
+        return CallLimits(self.max_model_calls, self.max_cost, self.price)
 
 
 def positive(name: str, value: object) -> int:

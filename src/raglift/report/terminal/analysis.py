@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve, over_k
 from raglift.base.display import counted, excerpt, printable
+from raglift.llm.providers import dollars_in_short
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.records.labels import LabelSources, passage_text
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import EvaluationRecord
     from raglift.analysis.upper_bound import HeadroomRecord
-    from raglift.records.rankings import Cost, IndexCost, Run, StageLatency
+    from raglift.records.rankings import Cost, IndexCost, ModelUse, Run, StageLatency
     from raglift.rendering.document import Part, Table
 
 
@@ -239,10 +240,22 @@ def _lines(cost: Cost, run: Run) -> list[str]:
     ]
     if cost.index is not None:
         lines.append(_index_text(cost.index))
+    lines += [_use_text(use) for use in cost.models]
     if cost.tokens_billed is not None or cost.dollars is not None:
         tokens = [] if cost.tokens_billed is None else [f"{cost.tokens_billed:,} tokens"]
         lines.append("Billed: " + ", ".join(tokens + ([] if cost.dollars is None else [f"${cost.dollars:,.4f}"])))
     return lines
+
+
+def _use_text(use: ModelUse) -> str:
+    characters = f"{use.characters_sent:,} characters sent"
+    if use.characters_answered:
+        characters += f", {use.characters_answered:,} answered"
+    tokens = ""
+    if use.tokens_sent is not None and use.tokens_answered is not None:
+        tokens = f"; {use.tokens_sent:,} tokens sent, {use.tokens_answered:,} answered"
+    dollars = "" if use.dollars is None else f"; about US$ {dollars_in_short(use.dollars)}"
+    return f"Calls of the {use.kind} {use.model}: {use.calls:,} ({characters}{tokens}{dollars})"
 
 
 def _index_text(index: IndexCost) -> str:
