@@ -14,6 +14,7 @@ from raglift.base.replacing import beside
 from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
+from raglift.records.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,8 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     Columns: `metric` (the family, as MRR), `k`, `tokens` (the budget; one of these two is missing, or both), `before`,
     `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
     (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
-    depth is more than a stage could return), and one column `stage:<name>` a stage.
+    depth is more than a stage could return), and one column `stage:<name>` a stage. Where the candidates are a stage of
+    their own, `lift:candidates` is the lift over them.
     """
     import pandas as pd
 
@@ -58,7 +60,10 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
             "n_after": scores.n(evaluation.after, metric),
             "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
         }
-        rows.append(row | {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages})
+        row |= {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages}
+        if evaluation.candidates is not None:
+            row[f"lift:{evaluation.candidates}"] = _or_nan(evaluation.mean_lift(metric, over=evaluation.candidates))
+        rows.append(row)
     return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
 
 
@@ -142,14 +147,16 @@ def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
 
 
 def lift_frame(lift: LiftRecord) -> pd.DataFrame:
-    """Return one row per metric, the primary one first.
+    """Return one row per metric, the primary one first; where the candidates are a stage, then one over these.
 
-    Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
-    `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
+    Columns: `metric`, `over` (the stage that `before` is of), `n`, `before`, `before_low`, `before_high`, `after`,
+    `after_low`, `after_high`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
     `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`.
     """
+    over = [(lift.evaluation.before, row) for row in lift.rows]
+    over += [(CANDIDATES, row) for row in lift.over_candidates]
     rows = [
-        {"metric": str(row.metric), "n": row.n, "before": row.before}
+        {"metric": str(row.metric), "over": stage, "n": row.n, "before": row.before}
         | _bounds("before_", row.before_interval)
         | {"after": row.after}
         | _bounds("after_", row.after_interval)
@@ -160,7 +167,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
             "exploratory": row.exploratory,
             "truncated": row.truncated,
         }
-        for row in lift.rows
+        for stage, row in over
     ]
     return _frame(rows)
 
