@@ -366,8 +366,8 @@ class WaitingInside(Workflow):
         (
             Silent,
             (
-                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected one "
-                "of these. Pass a function that does:\n"
+                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected "
+                "one of these. Pass a function that does:\n"
                 "    async def retrieve(query):\n        return (await workflow.run(query=query)).source_nodes"
             ),
         ),
@@ -375,8 +375,8 @@ class WaitingInside(Workflow):
             lambda: agent([[("add", {"one": 1, "two": 2})]], add),
             (
                 "FunctionAgent called tools that handed on no documents; expected tools that retrieve: a "
-                "QueryEngineTool, a RetrieverTool, or a FunctionTool that asks a retriever of LlamaIndex's or returns its nodes, or "
-                "mappings with a text"
+                "QueryEngineTool, a RetrieverTool, or a FunctionTool that asks a retriever of LlamaIndex's or returns "
+                "its nodes, or mappings with a text"
             ),
         ),
         (
@@ -390,7 +390,8 @@ class WaitingInside(Workflow):
             WaitingInside,
             (
                 "WaitingInside: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to "
-                "its end. Pass a function that does:\n    def retrieve(query):\n        return retriever.retrieve(query)"
+                "its end. Pass a function that does:\n"
+                "    def retrieve(query):\n        return retriever.retrieve(query)"
             ),
         ),
     ],
