@@ -199,8 +199,8 @@ def test_every_adapter_answers_for_what_it_does_not_have() -> None:
 def test_built_in_adapters_and_what_they_say() -> None:
     assert [adapter.name for adapter in built_in()] == ["LangChain", "LlamaIndex", "Haystack", "raglift"]
     assert accepted("systems") == (
-        "a LangChain retriever, vector store or Runnable, a LlamaIndex retriever, query engine or index, "
-        "a Haystack retriever or pipeline"
+        "a LangChain retriever, vector store or Runnable, a LlamaIndex retriever, query engine, index, agent "
+        "or workflow, a Haystack retriever or pipeline"
     )
     assert set(packages()) >= {"langchain-core", "llama-index-core", "haystack-ai"}
     assert adapter_of(len) is built_in()[-1]

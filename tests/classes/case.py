@@ -23,6 +23,7 @@ Kind = Literal[
     "index",
     "query engine",
     "chat engine",
+    "agent",
     "postprocessor",
     "pipeline",
     "ranker",

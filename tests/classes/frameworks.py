@@ -35,7 +35,7 @@ INVENTORY = {
             "llama_index.vector_stores.faiss",
             "llama_index.vector_stores.qdrant",
         ),
-        ("BaseRetriever", "BaseQueryEngine", "BaseNodePostprocessor", "BaseChatEngine", "BaseIndex"),
+        ("BaseRetriever", "BaseQueryEngine", "BaseNodePostprocessor", "BaseChatEngine", "BaseIndex", "Workflow"),
     ),
 }
 """The packages that are searched, and the bases below which every class is run or has a reason why not."""

@@ -20,6 +20,7 @@ _REASONS = {
         f"{INDICES}.property_graph.sub_retrievers.base.BasePGRetriever",
         f"{INDICES}.struct_store.sql_query.BaseSQLTableQueryEngine",
         f"{INDICES}.struct_store.base.BaseStructStoreIndex",
+        f"{CORE}.agent.workflow.base_agent.BaseWorkflowAgent",
     ),
     OWN: (
         f"{INDICES}.managed.base.BaseManagedIndex",
@@ -44,6 +45,7 @@ _REASONS = {
         f"{INDICES}.keyword_table.rake_base.RAKEKeywordTableIndex",
         f"{INDICES}.keyword_table.retrievers.KeywordTableRAKERetriever",
     ),
+    "runs code that a language model writes": (f"{CORE}.agent.workflow.codeact_agent.CodeActAgent",),
     "retrieves nothing": (
         f"{CORE}.chat_engine.simple.SimpleChatEngine",
         f"{INDICES}.empty.base.EmptyIndex",

@@ -9,6 +9,8 @@ import numpy as np
 FRAMEWORKS = ("langchain", "llama_index", "haystack")
 LOADED = {"client", "async_client", "model", "_cross_encoder", "_is_warmed_up", "_warmed_up"}
 """What Haystack's components load at the first question."""
+RUN = {"_runtime_locked", "_validation_result", "_validated_version", "_broker_config", "_broker_config_version"}
+"""What LlamaIndex's workflows note of themselves when they are first run."""
 PLAIN = {int, float, bool, str, bytes, type(None)}
 
 
@@ -29,7 +31,7 @@ def snapshot(value: Any, above: frozenset[int] = frozenset()) -> Any:
         return {key: snapshot(item, above) for key, item in value.items()}
     if not type(value).__module__.startswith(FRAMEWORKS) or ".callbacks" in type(value).__module__:
         return id(value)
-    held = {name: item for name, item in getattr(value, "__dict__", {}).items() if name not in LOADED}
+    held = {name: item for name, item in getattr(value, "__dict__", {}).items() if name not in LOADED | RUN}
     if fields := getattr(type(value), "model_fields", None):  # what a model caches beside its fields is no state
         held = {name: item for name, item in held.items() if name in fields} | (value.__pydantic_private__ or {})
     return type(value).__name__, id(value), {name: snapshot(item, above) for name, item in held.items()}

@@ -141,3 +141,13 @@ def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: 
     code, _, err = run("report", sweep, "--names", "a,b")
     assert code == 2
     assert "found --names with a sweep" in err
+
+
+@pytest.mark.slow
+def test_markdown_of_one_run_heeds_the_options(run, runs: Path) -> None:
+    options = ("--primary", "rr@3", "--seed", "7", "--confidence", "0.9")
+    code, out, _ = run("report", "reranked", "--format", "markdown", *options)
+    assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown("rr@3", seed=7, confidence=0.9))
+    assert "MRR@3 from" in out
+    assert "seed 7; confidence 90 %" in out
+    assert run("report", "base", "--format", "markdown", "--confidence", "2")[0] == 2

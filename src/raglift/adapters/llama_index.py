@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
+from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 
 ACCEPTED = (
-    "a retriever (BaseRetriever), a query engine (BaseQueryEngine), an index (BaseIndex) or a chat engine "
-    "with a context (ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine)"
+    "a retriever (BaseRetriever), a query engine (BaseQueryEngine), an index (BaseIndex), a chat engine "
+    "with a context (ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine), an agent "
+    "(FunctionAgent, ReActAgent, AgentWorkflow) or a workflow (Workflow)"
 )
 
 _OWN_DEPTH = 0
@@ -42,7 +44,7 @@ _ASYNC_CLIENTS = frozenset({"aclient", "async_client"})
 
 def is_llama_index(obj: object) -> bool:
     """Whether an object is an instance of a LlamaIndex class or of a subclass; imports nothing."""
-    return is_from(obj, "llama_index.core")
+    return is_from(obj, "llama_index.core") or is_workflow(obj)
 
 
 class LlamaIndexAdapter(Adapter):
@@ -50,7 +52,7 @@ class LlamaIndexAdapter(Adapter):
 
     name = "LlamaIndex"
     packages = ("llama-index-core",)
-    systems = "a LlamaIndex retriever, query engine or index"
+    systems = "a LlamaIndex retriever, query engine, index, agent or workflow"
     rerankers = "a LlamaIndex node postprocessor"
     results = "a LlamaIndex node"
 
@@ -83,21 +85,24 @@ def retriever_stages(
 
     A query engine that is more than a retriever followed by postprocessors stays one stage: it is asked to
     `retrieve`, or, where it cannot, to answer, and then its source nodes are the ranking. A chat engine is
-    evaluated as it answers the first message of a conversation.
+    evaluated as it answers the first message of a conversation. An agent or a workflow is one stage, too: see
+    `llama_index_workflows`.
 
     Args:
-        obj: a retriever, query engine, index or chat engine with a context.
+        obj: a retriever, query engine, index, chat engine with a context, agent or workflow.
         as_deployed: whether every depth and `top_n` that the user set is kept; an index has none.
         doc_key: the metadata key that holds a node's document id; see `chunk_of`.
 
     Raises:
-        UnsupportedSystem: the object is something else.
+        UnsupportedSystem: the object is something else, or a workflow of which cannot be told how it is asked.
     """
     from llama_index.core.base.base_query_engine import BaseQueryEngine
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.chat_engine import CondenseQuestionChatEngine
     from llama_index.core.indices.base import BaseIndex
 
+    if is_workflow(obj):
+        return list(workflow_stages(obj, as_deployed=as_deployed, doc_key=doc_key))
     if isinstance(obj, BaseIndex):
         return retriever_stages(_retriever_of(obj), doc_key=doc_key)  # an index has no depth of its own
     if isinstance(obj, CondenseQuestionChatEngine):

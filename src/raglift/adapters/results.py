@@ -43,9 +43,9 @@ _MOST = 100_000
 _LISTED = "expected a list of results, best first"
 
 
-def wrapper(expression: str) -> str:
+def wrapper(expression: str, *, is_async: bool = False) -> str:
     """Return the end of a message: the function, in two lines, that makes a ranking of an answer."""
-    return f". Pass a function that does:\n    def retrieve(query):\n        return {expression}"
+    return f". Pass a function that does:\n    {'async ' * is_async}def retrieve(query):\n        return {expression}"
 
 
 # One result that is a mapping.
@@ -123,6 +123,8 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
     Raises:
         UnsupportedSystem: it is none of these, has no order, or holds more than one list.
     """
+    if is_from(answer, "workflows.events"):
+        return _of_event(answer, who, call)
     answer = _unwrapped(answer)
     if _is_frame(answer):
         return _rows(answer, who, call)
@@ -168,6 +170,20 @@ def _unwrapped(answer: Any) -> Any:
     if is_from(answer, "llama_index.core") and isinstance(getattr(answer, "source_nodes", None), list):
         return answer.source_nodes
     return answer
+
+
+def _of_event(answer: Any, who: str, call: str) -> list[Any]:
+    """Return the results in what a LlamaIndex agent answers, or in the last event of a workflow."""
+    if not is_from(answer, "llama_index.core.agent"):
+        return _of_mapping({name: getattr(answer, name) for name in type(answer).model_fields}, who, call)
+    outputs = [made.tool_output for made in answer.tool_calls if hasattr(made, "tool_output")]
+    found = [documents for each in outputs if (documents := documents_of_artifact(each.raw_output)) is not None]
+    if outputs and not found:
+        raise UnsupportedSystem(
+            f"{who} returned an {type(answer).__name__} whose tools handed on no documents; expected the agent itself, "
+            "of which the retrievers are listened to that its tools ask: evaluate(agent, …)"
+        )
+    return [document for documents in found for document in documents]
 
 
 def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
@@ -280,7 +296,8 @@ def is_tool_message(message: Any) -> bool:
 
 
 def documents_of_artifact(artifact: Any) -> list[Any] | None:
-    """Return the documents in a tool's artifact; None if it is of another kind."""
+    """Return the documents in what a tool handed on, or in a response of LlamaIndex; None if it is something else."""
+    artifact = _unwrapped(artifact)
     if isinstance(artifact, Mapping):
         found = list(lists_in(artifact).values())
         return documents_of_artifact(found[0]) if len(found) == 1 else None

@@ -75,14 +75,12 @@ def reranker_lift(
     most = checked_integer("moved", moved, least=0)
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     metrics = (decides, *(each for each in evaluation.scores.metrics if each != decides and has_differences(each)))
-    lifts = np.stack([evaluation.lift(metric) for metric in metrics], axis=1)
-    described = paired_differences(lifts, seed=seed, confidence=confidence)
-    rows = tuple(
-        _lifted(evaluation, metric, difference, method) for metric, difference in zip(metrics, described, strict=True)
-    )
+    rows = _rows(evaluation, metrics, evaluation.before, method)
+    over_candidates = () if evaluation.candidates is None else _rows(evaluation, metrics, evaluation.candidates, method)
     text = method_text([rows[0].difference], decides, "nothing to correct for: one comparison")
-    decided = _decided(rows[0], lifts[:, 0], method)
-    up, down = _moved(evaluation, decides, lifts[:, 0], most)
+    lift = evaluation.lift(decides)
+    decided = _decided(rows[0], lift, method)
+    up, down = _moved(evaluation, decides, lift, most)
     return LiftRecord(
         evaluation,
         decides,
@@ -91,13 +89,26 @@ def reranker_lift(
         down,
         replace(method, text=text),
         tuple(_warnings(evaluation, decided)),
+        over_candidates,
     )
 
 
-def _lifted(evaluation: EvaluationRecord, metric: Metric, difference: PairedDifference, method: Method) -> LiftRow:
-    before = evaluation.scores.of(evaluation.before, metric)
+def _rows(evaluation: EvaluationRecord, metrics: Sequence[Metric], over: str, method: Method) -> tuple[LiftRow, ...]:
+    """Return each metric after the last stage and after the one that the lift is over."""
+    lifts = np.stack([evaluation.lift(metric, over=over) for metric in metrics], axis=1)
+    described = paired_differences(lifts, seed=method.seed, confidence=method.confidence)
+    return tuple(
+        _lifted(evaluation, metric, over, difference, method)
+        for metric, difference in zip(metrics, described, strict=True)
+    )
+
+
+def _lifted(
+    evaluation: EvaluationRecord, metric: Metric, over: str, difference: PairedDifference, method: Method
+) -> LiftRow:
+    before = evaluation.scores.of(over, metric)
     after = evaluation.scores.of(evaluation.after, metric)
-    is_fair = evaluation.has_fair_lift(metric)
+    is_fair = evaluation.has_fair_lift(metric, over=over)
     if is_fair:  # the same queries on both sides, also where a profile leaves one out of one side's mean
         both = ~np.isnan(before) & ~np.isnan(after)
         before, after = before[both], after[both]

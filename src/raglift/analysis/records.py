@@ -11,6 +11,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences
 from raglift.metrics.parsing import as_metric
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.records.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,12 @@ class EvaluationRecord:
         """Whether hits that were not among the candidates raise a metric after a stage, which is known of the last."""
         return stage == self.after and str(as_metric(metric)) in self.beyond_candidates
 
-    def lift(self, metric: Metric | str) -> NDArray[np.float64]:
+    @property
+    def candidates(self) -> str | None:
+        """The stage of the candidates, where they are not the hits that the deployed system begins with; else None."""
+        return CANDIDATES if CANDIDATES in self.scores.stages[1:-1] else None
+
+    def lift(self, metric: Metric | str, *, over: str | None = None) -> NDArray[np.float64]:
         """Return the metric after the last stage minus before, one value a query; NaN if there is no fair pair.
 
         The pair is the same query, the same candidates and the same k. A stage that returned fewer hits than k as
@@ -94,27 +100,42 @@ class EvaluationRecord:
         one stage. At a token budget the
         reranked candidates fill a different prefix; there is no fair pair where any stage could not fill the budget.
         And there is none where hits that were not among the candidates raise the metric (`beyond_candidates`).
+
+        Args:
+            metric: one that was scored.
+            over: the stage that counts as before; by default the first. Where depth changes what a system ranks first,
+                `over="candidates"` gives what the reranker alone changed.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no such stage comes before the last.
         """
         metric = as_metric(metric)
-        before = self.scores.of(self.before, metric)
+        before = self.scores.of(self.scores.stages[self._place_before(over)], metric)
         after = self.scores.of(self.after, metric)
-        return after - before if self.has_fair_lift(metric) else np.full_like(before, np.nan)
+        return after - before if self.has_fair_lift(metric, over=over) else np.full_like(before, np.nan)
 
-    def has_fair_lift(self, metric: Metric | str) -> bool:
+    def has_fair_lift(self, metric: Metric | str, *, over: str | None = None) -> bool:
         """Whether the metric before and after reranking is a fair pair, as `lift` says.
 
         One whose mean is geometric has none: the difference of two such means is not a mean of differences.
+
+        Raises:
+            ConfigurationError: no such stage comes before the last.
         """
-        metric = as_metric(metric)
+        metric, place = as_metric(metric), self._place_before(over)
         if not has_differences(metric) or str(metric) in self.beyond_candidates:
             return False
-        first = self.run.stages[0]
-        stages = self.scores.stages[0 if metric.budget is not None or first.has_own_depth else 1 :]
+        counts = metric.budget is not None or self.run.stages[place].has_own_depth
+        stages = self.scores.stages[place if counts else place + 1 :]
         return len(self.scores.stages) > 1 and not any(self.is_truncated(stage, metric) for stage in stages)
 
-    def mean_lift(self, metric: Metric | str) -> float | None:
-        """Return the mean lift; None if there is no fair pair."""
-        lift = self.lift(metric)
+    def mean_lift(self, metric: Metric | str, *, over: str | None = None) -> float | None:
+        """Return the mean lift; None if there is no fair pair.
+
+        Raises:
+            ConfigurationError: the metric was not scored, or no such stage comes before the last.
+        """
+        lift = self.lift(metric, over=over)
         counted = lift[~np.isnan(lift)]
         return float(counted.mean()) if len(counted) else None
 
@@ -134,6 +155,17 @@ class EvaluationRecord:
             raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(stages)}")
         trace = self.run.traces[self.dataset.queries.index(self.dataset.query(query_id))]
         return next((done.ranking.hits for done in trace.stages if done.stage == stage), ())
+
+    def _place_before(self, over: str | None) -> int:
+        """Return the place of the stage that a lift is over."""
+        if over is None:
+            return 0
+        known = self.scores.stages[:-1]
+        if over not in known:
+            raise ConfigurationError(
+                f"over: found {over!r}; expected a stage before the last: {', '.join(known) or 'there is none'}"
+            )
+        return known.index(over)
 
     def __repr__(self) -> str:
         stages = " → ".join(self.scores.stages)
@@ -312,7 +344,7 @@ class LiftRow:
     metric: Metric
     """The evaluation."""
     before: float
-    """The mean after the first stage."""
+    """The mean after the first stage, or after the stage that the lift is over."""
     before_interval: Interval | None
     """Where the mean of all such queries may lie; None if no query counts."""
     after: float
@@ -330,7 +362,7 @@ class LiftRow:
     exploratory: bool = True
     """Whether the metric is not the primary one: a hint to look, and no finding."""
     truncated: bool = False
-    """Whether the metric looks deeper than the reranker returned: then there is no fair pair."""
+    """Whether the metric looks deeper than a stage returned: then there is no fair pair."""
     beyond_candidates: int = 0
     """For how many queries hits that were not among the candidates raise the metric: if any, there is no fair pair."""
 
@@ -371,23 +403,35 @@ class LiftRecord:
     """How intervals and p-values were computed."""
     warnings: tuple[str, ...] = ()
     """Why the figures may not mean what they seem to."""
+    over_candidates: tuple[LiftRow, ...] = ()
+    """Where the candidates are a stage of their own: the same metrics with these as before, all exploratory."""
 
     @property
     def label_sources(self) -> LabelSources:
         """Label provenance: people, or which models, made the labels."""
         return self.evaluation.dataset.label_sources
 
-    def row(self, metric: Metric | str | None = None) -> LiftRow:
+    def row(self, metric: Metric | str | None = None, *, over: str | None = None) -> LiftRow:
         """Return one metric; by default the primary one.
 
+        Args:
+            metric: one that was scored.
+            over: the stage that counts as before: by default the first; "candidates" where these are a stage too.
+
         Raises:
-            ConfigurationError: the metric was not scored.
+            ConfigurationError: the metric was not scored, or there is no lift over that stage.
         """
         wanted = self.primary if metric is None else as_metric(metric)
-        for row in self.rows:
+        stages = {self.evaluation.before: self.rows}
+        if self.over_candidates:
+            stages[CANDIDATES] = self.over_candidates
+        if over is not None and over not in stages:
+            raise ConfigurationError(f"over: found {over!r}; expected {' or '.join(stages)}")
+        rows = self.rows if over is None else stages[over]
+        for row in rows:
             if row.metric == wanted:
                 return row
-        known = ", ".join(str(row.metric) for row in self.rows)
+        known = ", ".join(str(row.metric) for row in rows)
         raise ConfigurationError(f"metric: found {wanted}, which was not scored; expected one of {known}")
 
     def __repr__(self) -> str:

@@ -62,7 +62,7 @@ def run(request: Request) -> None:
     found = _found(request)
     output = Path(f"report{FORMATS[request.format]}") if request.output is None else request.output
     if request.format == "markdown":
-        _write_markdown(found.to_markdown(), request)
+        _write_markdown(_markdown(found, request), request)
     elif request.format == "html":
         _write_page(found, output, request)
         sys.stderr.write(f"written to {output}\n")
@@ -124,6 +124,14 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
         found.report(output, baseline=request.baseline, include_truncated=request.include_truncated)
     else:
         found.report(output)
+
+
+def _markdown(found: Evaluation | Comparison | SweepResult, request: Request) -> str:
+    if isinstance(found, Evaluation):
+        return found.to_markdown(request.primary, seed=request.seed or 0, confidence=_confidence(request))
+    if isinstance(found, SweepResult):
+        return found.to_markdown(include_truncated=request.include_truncated)
+    return found.to_markdown()
 
 
 def _write_markdown(text: str, request: Request) -> None:

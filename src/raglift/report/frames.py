@@ -14,6 +14,7 @@ from raglift.base.replacing import beside, is_of_saved_run
 from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
+from raglift.records.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,7 +40,8 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
     (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
     depth is more than a stage could return), `beyond_candidates` (for how many queries hits that were not among the
-    candidates raise the metric: if any, there is no lift), and one column `stage:<name>` a stage.
+    candidates raise the metric: if any, there is no lift), and one column `stage:<name>` a stage. Where the candidates are
+    a stage of their own, `lift:candidates` is the lift over them.
     """
     import pandas as pd
 
@@ -60,7 +62,10 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
             "truncated": any(evaluation.is_truncated(stage, metric) for stage in scores.stages),
             "beyond_candidates": evaluation.beyond_candidates.get(str(metric), 0),
         }
-        rows.append(row | {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages})
+        row |= {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages}
+        if evaluation.candidates is not None:
+            row[f"lift:{evaluation.candidates}"] = _or_nan(evaluation.mean_lift(metric, over=evaluation.candidates))
+        rows.append(row)
     return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
 
 
@@ -144,14 +149,16 @@ def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
 
 
 def lift_frame(lift: LiftRecord) -> pd.DataFrame:
-    """Return one row per metric, the primary one first.
+    """Return one row per metric, the primary one first; where the candidates are a stage, then one over these.
 
-    Columns: `metric`, `n`, `before`, `before_low`, `before_high`, `after`, `after_low`, `after_high`, `difference`,
-    `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
+    Columns: `metric`, `over` (the stage that `before` is of), `n`, `before`, `before_low`, `before_high`, `after`,
+    `after_low`, `after_high`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
     `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`, `beyond_candidates`.
     """
+    over = [(lift.evaluation.before, row) for row in lift.rows]
+    over += [(CANDIDATES, row) for row in lift.over_candidates]
     rows = [
-        {"metric": str(row.metric), "n": row.n, "before": row.before}
+        {"metric": str(row.metric), "over": stage, "n": row.n, "before": row.before}
         | _bounds("before_", row.before_interval)
         | {"after": row.after}
         | _bounds("after_", row.after_interval)
@@ -163,7 +170,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
             "truncated": row.truncated,
             "beyond_candidates": row.beyond_candidates,
         }
-        for row in lift.rows
+        for stage, row in over
     ]
     return _frame(rows)
 

@@ -48,9 +48,12 @@ def evaluation_sentence(
         primary: the metric that decides.
         confidence: of the interval where there is no lift.
     """
-    first = one_stage_sentence(evaluation, primary, confidence) if lift is None else lift_sentence(lift)
+    if lift is None:
+        first = [one_stage_sentence(evaluation, primary, confidence)]
+    else:
+        first = [lift_sentence(lift), over_candidates_sentence(lift)]
     losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
-    return " ".join(filter(None, [first, failure_analysis_sentence(losses), failure_sentence(evaluation)]))
+    return " ".join(filter(None, [*first, failure_analysis_sentence(losses), failure_sentence(evaluation)]))
 
 
 def lift_sentence(lift: LiftRecord) -> str:
@@ -74,6 +77,18 @@ def lift_sentence(lift: LiftRecord) -> str:
         return f"Reranking {moved} ({told}): not significant on {_seen(found.n, row.minimum_detectable_effect)}."
     verb = "raised" if row.verdict == "better" else "lowered"
     return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
+
+
+def over_candidates_sentence(lift: LiftRecord) -> str:
+    """Return what the reranker alone changed; empty where there is no such pair, as where candidates are no stage."""
+    if not lift.over_candidates:
+        return ""
+    row, decimals = lift.over_candidates[0], decimals_of(lift.primary)
+    if row.difference is None or not row.difference.n:
+        return ""
+    before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
+    told = _difference(row.difference, lift.method, row.difference.p, decimals)
+    return f"Over the candidates: from {before} to {after} ({told}; exploratory)."
 
 
 def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence: float = 0.95) -> str:

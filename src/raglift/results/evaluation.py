@@ -23,6 +23,7 @@ from raglift.results.analyses import (
     Presentable,
     TagSlices,
 )
+from raglift.stats.intervals import CONFIDENCE
 from raglift.storage.loading import read_evaluation
 from raglift.storage.saving import save_evaluation
 
@@ -202,16 +203,19 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         document = evaluation_document(self, primary=primary, seed=seed, confidence=confidence)
         return write_page(document, path, overwrite=overwrite)
 
-    def to_markdown(self, primary: Metric | str | None = None) -> str:
+    def to_markdown(self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> str:
         """Return it in short as GitHub's Markdown, for a pull request.
 
         Args:
             primary: the metric that decides; by default as in `reranker_lift`.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
 
         Raises:
-            ConfigurationError: the metric was not scored, or is not a measure of quality.
+            ConfigurationError: the metric was not scored or is not a measure of quality, or an argument outside its
+                range.
         """
-        return markdown_of(evaluation_summary(self, primary))
+        return markdown_of(evaluation_summary(self, primary, seed=seed, confidence=confidence))
 
     def to_trec(
         self,

@@ -58,7 +58,7 @@ def test_nothing_moved_and_no_fair_pair_are_said(ranked):
     assert "No query moved down in RR@3." in text
     cut = str(ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2).reranker_lift("rr@3"))
     assert "MRR@3: no fair pair, so nothing is said about the lift." in cut
-    assert "† k is deeper than the reranker returned" in cut
+    assert "† k is deeper than a stage returned" in cut
     assert "! no fair pair on MRR@3" in cut
     assert "nan" not in str(ranked([1], reranked=[1], unlabelled=[0]).reranker_lift("rr@3"))
 

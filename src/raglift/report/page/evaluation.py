@@ -15,7 +15,7 @@ from raglift.analysis.warnings import few_queries, read_in_part
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Section, Table, row_of
-from raglift.report.format import decimals_of, interval_text, marks
+from raglift.report.format import decimals_of, interval_text, level, marks
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import (
@@ -106,6 +106,7 @@ def _sections(
         sections = (
             Section("Over k", figures=(figures.over_k(evaluation, primary),)) if has_curve(primary) else None,
             None if lift is None else _lift_section(lift),
+            None if lift is None else candidates_section(lift),
             _failure_section(evaluation, primary),
             _tags_section(evaluation, primary, seed, confidence),
             cost_section(evaluation),
@@ -189,7 +190,8 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     else:
         between = evaluation.scores.stages[1:-1]
         columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
-        columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss", "queries")
+        columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss")
+        columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
         said = (
             f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
@@ -205,6 +207,7 @@ def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple
     decimals, evaluation = decimals_of(row.metric), lift.evaluation
     means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
     before, after = (marks(evaluation, stage, row.metric) for stage in (evaluation.before, evaluation.after))
+    over = [lift.row(row.metric, over=evaluation.candidates)] if evaluation.candidates is not None else []
     return row_of(
         (
             mean_title(row.metric),
@@ -212,6 +215,7 @@ def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple
             *means,
             interval_text(row.after, None, decimals) + after,
             *test_cells(row.metric, row.difference, alpha=lift.method.alpha),
+            *(difference_cell(one.metric, one.difference, alpha=lift.method.alpha) for one in over),
             f"{row.n:,}",
         )
     )
@@ -226,6 +230,23 @@ def _lift_section(lift: LiftRecord) -> Section | None:
     paragraph = f"In {name} {counted(found.wins, 'query')} won, {found.ties:,} tied and {found.losses:,} lost."
     tables = [moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
     return Section("Lift query by query", (paragraph,), tuple(tables), (figures.lift(lift),))
+
+
+def candidates_section(lift: LiftRecord) -> Section | None:
+    """Return the lift over the candidates, where they are a stage of their own; None otherwise."""
+    chosen = few_metrics(lift.primary, [row.metric for row in lift.over_candidates])
+    if not lift.over_candidates:
+        return None
+    evaluation, percent = lift.evaluation, level(lift.method)
+    said = (
+        f"More hits change what the system ranks first. Lift is over {evaluation.before}, the system as deployed; over "
+        "the candidates it is what the reranker alone changed. All of it is exploratory, and no p-value is corrected."
+    )
+    columns = ("metric", f"candidates [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p")
+    rows = tuple(
+        _headline_row(lift.row(metric, over=evaluation.candidates), lift.method.alpha)[:-1] for metric in chosen
+    )
+    return Section("Lift over the candidates", (said,), (Table("Candidates and after reranking", columns, rows),))
 
 
 def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Table:

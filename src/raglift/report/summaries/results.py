@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.analysis.warnings import few_queries, read_in_part
@@ -22,7 +22,7 @@ from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report import conventions
 from raglift.report.format import earned_text, figure_text, level, overlap_text
 from raglift.report.page.comparison import by_mean, comparison_headline, lead, notes_of, tradeoff_table
-from raglift.report.page.evaluation import evaluation_headline, metrics_section, moved_table
+from raglift.report.page.evaluation import candidates_section, evaluation_headline, metrics_section, moved_table
 from raglift.report.page.parts import failure_table, few_text, measured, measured_together, slices_table
 from raglift.report.sentences import (
     EXPLORATORY,
@@ -50,16 +50,25 @@ if TYPE_CHECKING:
 # Summary of one system: the effect of the reranker, the failure analysis, and the queries that changed most.
 
 
-def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | None = None) -> Document:
+def evaluation_summary(
+    evaluation: EvaluationRecord,
+    primary: Metric | str | None = None,
+    *,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> Document:
     """Return a summary of an evaluation.
 
     Args:
         evaluation: the evaluation.
         primary: the metric that decides; by default as for a page.
+        seed: of the permutation tests.
+        confidence: how often intervals hold the true value.
 
     Raises:
-        ConfigurationError: the metric was not scored, or is not a measure of quality.
+        ConfigurationError: the metric was not scored or is not a measure of quality, or an argument outside its range.
     """
+    method_of(seed, confidence)  # raises for what is outside its range
     evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     try:
         decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
@@ -68,11 +77,11 @@ def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | Non
             raise
         return _figures_alone(evaluation)
     if len(evaluation.scores.stages) > 1:
-        return lift_summary(reranker_lift(evaluation, primary=decides))
+        return lift_summary(reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence))
     return Document(
         title=_title(evaluation),
-        lead=evaluation_sentence(evaluation, None, decides, CONFIDENCE),
-        headline=evaluation_headline(evaluation, None, decides, CONFIDENCE),
+        lead=evaluation_sentence(evaluation, None, decides, confidence),
+        headline=evaluation_headline(evaluation, None, decides, confidence),
         measured=measured(evaluation, decides, match=str(rule_of(evaluation))),
         warnings=(
             *few_queries(evaluation.scores.n(evaluation.after, decides)),
@@ -82,7 +91,7 @@ def evaluation_summary(evaluation: EvaluationRecord, primary: Metric | str | Non
         labels=str(evaluation.label_sources),
         sections=(
             *_evaluation_sections(evaluation, decides),
-            replace(metrics_section(evaluation, None, CONFIDENCE), folded=True),
+            replace(metrics_section(evaluation, None, confidence), folded=True),
         ),
     )
 
@@ -101,6 +110,7 @@ def lift_summary(lift: LiftRecord) -> Document:
         labels=str(evaluation.label_sources),
         sections=(
             *_evaluation_sections(evaluation, lift.primary),
+            *filter(None, [candidates_section(lift)]),
             *_moved(lift),
             replace(metrics_section(evaluation, lift, confidence), folded=True),
         ),

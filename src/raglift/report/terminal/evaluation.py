@@ -11,7 +11,6 @@ from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
-from raglift.records.rankings import CANDIDATES
 from raglift.rendering.document import Cell, table_of
 from raglift.report.format import (
     counts_text,
@@ -26,13 +25,18 @@ from raglift.report.format import (
     marks,
     p_text,
 )
-from raglift.report.sentences import BEYOND_CANDIDATES, detectable_effect_sentence, failures_lines
+from raglift.report.sentences import (
+    BEYOND_CANDIDATES,
+    detectable_effect_sentence,
+    failures_lines,
+    over_candidates_sentence,
+)
 from raglift.report.terminal.analysis import cost_parts, failure_analysis_lines, headroom_line, over_k_lines
 from raglift.report.terminal.rendering import WIDTH, as_text, write
 from raglift.stats.paired_tests import paired_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -91,9 +95,9 @@ def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
     asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
     more = f"; more: print(evaluation.reranker_lift({asked}))"
     lines = _lift_line(evaluation.lift(metric), metric, "", more)
-    if CANDIDATES in evaluation.scores.stages[1:-1]:
-        after, before = (evaluation.scores.of(stage, metric) for stage in (evaluation.after, CANDIDATES))
-        lines += _lift_line(after - before, metric, f" over {CANDIDATES}", "")
+    over = evaluation.candidates
+    if over is not None:
+        lines += _lift_line(evaluation.lift(metric, over=over), metric, f" over {over}", "")
     return lines
 
 
@@ -131,7 +135,7 @@ def evaluation_table(evaluation: EvaluationRecord) -> Table:
     """Return before | after | lift, a row per metric, with n."""
     scores = evaluation.scores
     titles = _stage_titles(evaluation)
-    one_stage = len(titles) == 1
+    lifts = _lifts_over(evaluation)
     rows: list[tuple[str | Cell, ...]] = []
     family = None
     for metric in scores.metrics:
@@ -139,11 +143,19 @@ def evaluation_table(evaluation: EvaluationRecord) -> Table:
             rows.append(())
         family = metric.name
         cells = [_cell(evaluation, stage, metric) for stage in scores.stages]
-        lift = [] if one_stage else [_lift_cell(evaluation, metric)]
+        lift = [_lift_cell(evaluation, metric, over) for over in lifts]
         # A profile may leave a query out of one stage's mean and not of another's
         counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
         rows.append((mean_title(metric), *cells, *lift, "/".join(counts)))
-    return table_of(("metric", *titles, *([] if one_stage else ["lift"]), "n"), rows)
+    return table_of(("metric", *titles, *lifts.values(), "n"), rows)
+
+
+def _lifts_over(evaluation: EvaluationRecord) -> dict[str, str]:
+    """Return the stages that lifts are over, with the titles of their columns."""
+    if len(evaluation.scores.stages) == 1:
+        return {}
+    lifts = {evaluation.before: "lift"}
+    return lifts if evaluation.candidates is None else {**lifts, evaluation.candidates: f"over {evaluation.candidates}"}
 
 
 def _stage_titles(evaluation: EvaluationRecord) -> list[str]:
@@ -161,8 +173,8 @@ def _cell(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
     return (f"{mean:,.1f}" if MEASURES[metric.name].is_cost else f"{mean:.4f}") + mark
 
 
-def _lift_cell(evaluation: EvaluationRecord, metric: Metric) -> Cell:
-    lift = evaluation.mean_lift(metric)
+def _lift_cell(evaluation: EvaluationRecord, metric: Metric, over: str) -> Cell:
+    lift = evaluation.mean_lift(metric, over=over)
     if lift is None:
         return Cell("–")
     if MEASURES[metric.name].is_cost:
@@ -195,12 +207,14 @@ def lift_parts(lift: LiftRecord) -> Iterator[Part]:
     yield ""
     yield from _sentences(lift)
     yield ""
-    percent = level(lift.method)
-    columns = ("metric", "before", "after", f"lift [{percent}]", "p", "win/tie/loss")
-    yield table_of(columns, lift_rows(lift))
+    before = "before" if not lift.over_candidates else evaluation.before
+    yield _lift_table(lift, lift.rows, before)
+    if lift.over_candidates and evaluation.candidates is not None:
+        yield ""
+        yield _lift_table(lift, lift.over_candidates, evaluation.candidates)
     yield f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected."
     if any(row.truncated for row in lift.rows):
-        yield f"{TRUNCATED} k is deeper than the reranker returned: there is no fair pair"
+        yield f"{TRUNCATED} k is deeper than a stage returned: there is no fair pair"
     if any(row.beyond_candidates for row in lift.rows):
         yield f"{BEYOND} {BEYOND_CANDIDATES}"
     yield ""
@@ -233,18 +247,20 @@ def _sentences(lift: LiftRecord) -> Iterator[str]:
     )
     if row.minimum_detectable_effect is not None:
         yield detectable_effect_sentence(f"{row.minimum_detectable_effect:.3f}", mean_title(lift.primary))
+    yield from filter(None, [over_candidates_sentence(lift)])
 
 
-def lift_rows(lift: LiftRecord) -> list[tuple[str | Cell, ...]]:
+def _lift_table(lift: LiftRecord, found: Sequence[LiftRow], before: str) -> Table:
     """Return a row per metric, and an empty one between families; the primary metric comes first."""
-    rows: list[tuple[str | Cell, ...]] = [_row(lift.rows[0], lift.method.alpha)]
+    columns = ("metric", before, "after", f"lift [{level(lift.method)}]", "p", "win/tie/loss")
+    rows: list[tuple[str | Cell, ...]] = [_row(found[0], lift.method.alpha)]
     family = None
-    for row in lift.rows[1:]:
+    for row in found[1:]:
         if row.metric.name != family:
             rows.append(())
         family = row.metric.name
         rows.append(_row(row, lift.method.alpha))
-    return rows
+    return table_of(columns, rows)
 
 
 def _row(row: LiftRow, alpha: float) -> tuple[str | Cell, ...]:

@@ -1,0 +1,113 @@
+"""Where depth changes what a system ranks first, lift is given over the system as deployed and over the candidates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import raglift as rl
+from raglift.cli.app import app
+from raglift.records.dataset import Dataset
+from raglift.results.evaluation import Evaluation
+
+QUESTIONS = [f"Where is stone {number}?" for number in range(6)]
+DATA = Dataset.from_dict({question: [f"stone {place} lies here"] for place, question in enumerate(QUESTIONS)})
+LINES = [f"stone {number} lies here, number {number * 7 % 20} of the row" for number in range(20)]
+
+
+def fusion(query: str, k: int = 4) -> list[str]:
+    """What comes first depends on how many are asked for: the wanted line moves up by a rank where 12 are."""
+    wanted = LINES[int(query.split()[3].rstrip("?"))]
+    others = [line for line in LINES if line != wanted]
+    place = 3 if k <= 4 else 2
+    return [*others[:place], wanted, *others[place:]][:k]
+
+
+def second(query: str, found: list[str]) -> list[float]:
+    """The scores of a reranker that puts the wanted line second."""
+    wanted = LINES[int(query.split()[3].rstrip("?"))]
+    return [0.5 if line == wanted else 1.0 if place == 0 else 1 / (place + 9) for place, line in enumerate(found)]
+
+
+def printed(*arguments: str) -> str:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    return rl.evaluate(fusion, DATA, reranker=second, candidates=12, ks=(1, 4, 10))
+
+
+def test_a_lift_is_given_over_either_stage(evaluation: Evaluation) -> None:
+    assert evaluation.mean_lift("mrr@4") == pytest.approx(1 / 2 - 1 / 4)
+    assert evaluation.mean_lift("mrr@4", over="candidates") == pytest.approx(1 / 2 - 1 / 3)
+    assert np.allclose(evaluation.lift("mrr@4", over="candidates"), 1 / 2 - 1 / 3)
+
+
+def test_the_lift_over_candidates_goes_as_deep_as_they_do(evaluation: Evaluation) -> None:
+    assert not evaluation.has_fair_lift("mrr@10")
+    assert evaluation.has_fair_lift("mrr@10", over="candidates")
+
+
+def test_a_stage_that_has_no_stage_after_it_or_is_unknown_is_refused(evaluation: Evaluation) -> None:
+    with pytest.raises(rl.errors.ConfigurationError, match=r"over: found 'rerank'; expected .*retrieve, candidates"):
+        evaluation.lift("mrr@4", over="rerank")
+
+
+def test_the_result_of_reranker_lift_has_both(evaluation: Evaluation) -> None:
+    lift = evaluation.reranker_lift("mrr@4")
+    assert lift.row().before == pytest.approx(1 / 4)
+    row = lift.row(over="candidates")
+    assert row.before == pytest.approx(1 / 3)
+    assert row.difference is not None
+    assert row.difference.mean == pytest.approx(1 / 6)
+    assert row.exploratory
+    assert lift.row().verdict is not None
+    deep = lift.row("mrr@10", over="candidates")
+    assert deep.difference is not None
+
+
+def test_a_run_whose_candidates_begin_with_the_deployed_hits_has_no_second_lift() -> None:
+    lift = rl.evaluate(lambda query, k=4: LINES[:k], DATA, reranker=second, candidates=12).reranker_lift()
+    assert lift.over_candidates == ()
+    with pytest.raises(rl.errors.ConfigurationError, match="over: found 'candidates'; expected retrieve"):
+        lift.row(over="candidates")
+
+
+def test_frames_name_the_stage_that_a_lift_is_over(evaluation: Evaluation) -> None:
+    frame = evaluation.to_frame().set_index(["metric", "k"])
+    assert frame.loc[("MRR", 4), "lift"] == pytest.approx(1 / 4)
+    assert frame.loc[("MRR", 4), "lift:candidates"] == pytest.approx(1 / 6)
+    rows = evaluation.reranker_lift("mrr@4").to_frame().set_index(["over", "metric"])
+    assert rows.loc[("retrieve", "rr@4"), "difference"] == pytest.approx(1 / 4)
+    assert rows.loc[("candidates", "rr@4"), "difference"] == pytest.approx(1 / 6)
+
+
+def test_texts_have_both(evaluation: Evaluation) -> None:
+    shown = str(evaluation)
+    assert "over candidates" in next(line for line in shown.splitlines() if "metric" in line)
+    told = str(evaluation.reranker_lift("mrr@4"))
+    assert "Over the candidates: from 0.333 to 0.500 (+0.167" in told
+    assert {line.split()[1] for line in told.splitlines() if line.startswith("metric")} == {"retrieve", "candidates"}
+    markdown = evaluation.to_markdown("mrr@4")
+    assert "Over the candidates: from 0.333 to 0.500" in markdown
+    assert "+0.167" in markdown
+
+
+def test_a_page_has_both(evaluation: Evaluation, tmp_path: Path) -> None:
+    page = evaluation.report(tmp_path / "page.html", primary="mrr@4").read_text(encoding="utf-8")
+    assert "Over the candidates: from 0.333 to 0.500" in page
+    assert "Lift over the candidates" in page
+
+
+def test_the_commands_have_both(evaluation: Evaluation, tmp_path: Path) -> None:
+    run = str(evaluation.save(tmp_path / "run"))
+    found = json.loads(printed("compare", run, "--primary", "mrr@4", "--json"))
+    row = next(row for row in found["rows"] if row["over"] == "candidates")
+    assert row["difference"] == pytest.approx(1 / 6)
+    report = printed("report", run, "--primary", "mrr@4", "--format", "markdown")
+    assert "Over the candidates: from 0.333 to 0.500" in report
