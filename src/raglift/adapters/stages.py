@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
     from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
     from raglift.records.documents import Chunk
 
 
 # Stages: the parts of an adapted system.
+
+
+class Keeper(Protocol):
+    """Keeps the answers of a stage one by one, and asks it only for those that are missing."""
+
+    def ask(
+        self, stage: Any, inputs: list[tuple[Any, ...]], policy: Policy, advance: Callable[[int], None]
+    ) -> list[Any]:
+        """Return one outcome a query, in order: see `raglift.running.execution.ask_stage`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,8 @@ class RetrieveStage:
     """Whether the async form is always used: a call of it that takes too long can be stopped."""
     has_own_depth: bool = False
     """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
+    keeper: Keeper | None = None
+    """Keeps its answers; None where they are not kept."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,8 @@ class RerankStage:
     """The parts whose top_n could not be raised to the number of candidates."""
     name: str = "rerank"
     """The stage's name; made unique by the caller."""
+    keeper: Keeper | None = None
+    """Keeps its answers; None where they are not kept."""
 
 
 Stage = RetrieveStage | RerankStage

@@ -9,10 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.adapters.adapt import check_reranker
+from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import short_repr
+from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.saving import keep
 from raglift.cli.tracking import saved_first
+from raglift.cli.unfinished import Unfinished
 from raglift.components.models import resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
@@ -20,7 +23,7 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth, split_metrics
 from raglift.running.evaluation import evaluate
 from raglift.running.options import Options
-from raglift.running.systems import LocalSystem, build_retriever, load_system
+from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +57,8 @@ class Request:
     tracking: Tracking
     as_json: bool
     encoding: str | None = None
+    resume: bool = False
+    system_version: str | None = None
 
 
 def run(request: Request) -> None:
@@ -66,10 +71,17 @@ def run(request: Request) -> None:
     )
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
+    elif request.resume:
+        raise ConfigurationError("--resume: found it without --save; expected the folder that the run is saved to")
+    if request.system_version is not None and request.system is None:
+        raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
     request.tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
     system = build_retriever(dataset, request.parts) if own is None else own
+    unfinished = Unfinished.of(request)
+    if unfinished is not None:
+        unfinished.begin(resume=request.resume, overwrite=request.overwrite)
     failure: QueryFailed | None = None
     try:
         evaluation = evaluate(
@@ -80,8 +92,14 @@ def run(request: Request) -> None:
             candidates=request.candidates,
             match=request.match,
             profile=request.profile,
+            answers=None if unfinished is None else unfinished.answers,
+            version=versioned(request.system, request.mapping, request.system_version),
             **request.options,
         )
+    except KeyboardInterrupt:
+        if own is None:
+            raise
+        raise Stopped(_what_is_kept(request, unfinished)) from None
     except MetricFailed as error:
         _keep(error, request)
         raise
@@ -93,10 +111,24 @@ def run(request: Request) -> None:
         evaluation = _with_parts(evaluation, request)
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    if unfinished is not None:
+        unfinished.remove()
     show()
     request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if failure is not None:
         raise failure
+
+
+def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:
+    """Return what is true of the answers of a user's system when a run was stopped."""
+    if request.system_version is not None and is_kept_on_disk():
+        resume = " with --resume" if unfinished is not None else ""
+        return f"each answer that came is kept in the cache: the same command{resume} goes on from there"
+    if unfinished is None:
+        kept = "with --save FOLDER each is kept as it comes, and --resume goes on from there"
+        return f"the answers of the system are not kept; {kept}"
+    where = unfinished.folder
+    return f"each answer that came is kept in {where}: the same command with --resume goes on from there"
 
 
 def _keep(error: MetricFailed, request: Request) -> None:

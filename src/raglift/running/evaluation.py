@@ -17,6 +17,7 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
+from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import deployed_and_candidates, probe
 from raglift.running.execution import every_query_failed, run_stages
 from raglift.running.latency import CostMeter, OneAtATime
@@ -134,6 +135,22 @@ def evaluate(
         MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
     """
     config = Config.of(options)
+    with keeping_answers(config, system) as kept:
+        return _evaluated(system, dataset, reranker, ks, candidates, match, profile, config, kept)
+
+
+def _evaluated(
+    system: Any,
+    dataset: Dataset | str | os.PathLike[str],
+    reranker: Any,
+    ks: Sequence[int | Tokens | str],
+    candidates: int | None,
+    match: str | MatchRule,
+    profile: str,
+    config: Config,
+    kept: KeptAnswers | None,
+) -> Evaluation:
+    """Evaluate as `evaluate` says."""
     data = _checked(dataset)
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
@@ -141,23 +158,30 @@ def evaluate(
     if config.latency:
         positive("latency", config.latency)
     measurement = _Measurement(data, config, _Depths.of(config.k, candidates, metrics))
-    own = named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key))
+    own = _kept(named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key)), kept, "as deployed")
     _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
+    added = _kept(added, kept, "tried")
     inventory = _inventory(system, data, config, rule)
     require_chunks(metrics, inventory)
     if config.depth == "deployed" and not added:
         run = measurement.deployed(own)
     else:
-        run = measurement.deeper(own, named_stages(adapt_system(system, doc_key=config.doc_key)), added)
-    run = replace(run, inventory=inventory)
+        deep = _kept(named_stages(adapt_system(system, doc_key=config.doc_key)), kept, "deep", then=added)
+        run = measurement.deeper(own, deep, added)
+    run = replace(run, inventory=inventory, notes=(*run.notes, *(kept.notes if kept is not None else ())))
     if ks is DEFAULT_KS:
         metrics = choose_metrics(config.metrics, usual_depths(run), data)
     counter = TokenCounts(progress=config.progress)
     evaluation = _scored(metrics, lambda chosen: evaluation_of(run, data, chosen, rule, profile, counter))
     return _answered(evaluation)
+
+
+def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
+    """Return stages whose answers are kept, where that is asked for: see `KeptAnswers.of`."""
+    return list(stages) if kept is None else kept.of(stages, part, then)
 
 
 def _answered(evaluation: Evaluation) -> Evaluation:

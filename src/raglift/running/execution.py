@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import tenacity
 
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
+from raglift.base.cache import is_bypassed
 from raglift.base.display import describe_error
 from raglift.base.progress import track
 from raglift.base.threads import LOOK_UP, WorkerPool, result_of
@@ -361,6 +362,8 @@ def ask_stage(
         QueryFailed: a query failed and the policy says `raise`.
         RagliftError: the stage cannot work at all.
     """
+    if stage.keeper is not None and not is_bypassed():
+        return stage.keeper.ask(stage, inputs, policy, advance)
     step = _Step.of(stage)
     try:
         if step.batch is not None:

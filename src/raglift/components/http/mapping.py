@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -247,6 +248,15 @@ def load_mapping(path: str | os.PathLike[str]) -> HttpMapping:
     if reading.faults:
         raise MappingError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
     return HttpMapping(**values)
+
+
+def mapping_digest(path: str | os.PathLike[str]) -> str:
+    """Return what tells whether two files describe the same mapping: comments and layout do not count.
+
+    Raises:
+        MappingError: as `load_mapping`.
+    """
+    return hashlib.sha256(repr(load_mapping(path)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _yaml_fields(file: Path, reading: YamlFields) -> dict[str, Any]:
