@@ -29,7 +29,10 @@ def test_another_process_is_told_and_a_killed_one_holds_nothing(tmp_path: Path) 
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(RunError, match="another process is working on this sweep"), hold(tmp_path / "lock", "this sweep"):
+        with (
+            pytest.raises(RunError, match="another process is working on this sweep"),
+            hold(tmp_path / "lock", "this sweep"),
+        ):
             pass
     finally:
         process.send_signal(signal.SIGKILL)

@@ -58,14 +58,14 @@ async def asearch(query, k):
 
 
 def crashing(query, k):
-    if "CRASH" in os.environ and "horn" in query:
+    if "CRASH" in os.environ and "drone" in query:
         note("crash")
         os.abort()
     return search(query, k)
 
 
 def leaving(query, k):
-    if "boat" in query:
+    if "drone" in query:
         os._exit(7)
     return search(query, k)
 """
@@ -303,7 +303,7 @@ def test_a_long_sweep_says_how_far_it_is_where_there_is_no_terminal(
         [sys.executable, "-m", "raglift", "sweep", "mine.yaml"],
         cwd=command.folder,
         env={name: value for name, value in os.environ.items() if name != "RAGLIFT_PROGRESS"}
-        | {"PAUSE": "0.35"}
+        | {"PAUSE": "0.15"}
         | dict(setting),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -16,6 +16,7 @@ from raglift.base.display import describe_error, shorten
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
 from raglift.base.retrying import is_transient
+from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
 from raglift.errors import CacheError, QueryFailed, RagliftError, RunError, ServiceFailed, SystemCrashed
 from raglift.records.rankings import Ranking
@@ -72,8 +73,10 @@ def keeping_answers(config: Config, system: Any) -> Iterator[KeptAnswers | None]
 
 def _name_of(system: Any) -> str:
     """Return what tells systems apart as far as raglift can see: an address, or where a function or class is from."""
-    if isinstance(system, (str, HttpRetriever)):
-        return repr(system)
+    if isinstance(system, str):
+        return system
+    if isinstance(system, HttpRetriever):
+        return f"{system} {mapping_digest(system.mapping)}"
     named = system if hasattr(system, "__qualname__") else type(system)
     module = getattr(named, "__module__", "")
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"

@@ -295,7 +295,10 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    before, now = found.get(MAPPINGS, {}), wanted.get(MAPPINGS, {})
+    before, now = found.get(MAPPINGS), wanted.get(MAPPINGS, {})
+    if now and before is None:
+        return "an older raglift began it, which did not note what its mapping files say"
+    before = before or {}
     edited = [name for name in now if name in before and now[name] != before[name]]
     if edited:
         return f"the mapping of {', '.join(edited)} has changed"

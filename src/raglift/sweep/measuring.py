@@ -312,9 +312,7 @@ def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome
     version = None if answers is None else versioned(given.reference or given.name, given.mapping, given.version)
     try:
         system = parts.system(given.name)
-        evaluation = evaluated(
-            system, parts.sweep, dataset, progress=parts.progress, answers=answers, version=version
-        )
+        evaluation = evaluated(system, parts.sweep, dataset, progress=parts.progress, answers=answers, version=version)
     except CacheError:  # nothing can be kept any more
         raise
     except QueryFailed as error:  # every query: a single one that failed is kept

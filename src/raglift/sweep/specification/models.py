@@ -325,7 +325,9 @@ _ListedSystem = Annotated[
         Any,
         PlainValidator(_system),
         AfterValidator(
-            lambda system: _NamedSystem.model_construct(name=None, system=system, mapping=None, version=None, rerankers=None).read()
+            lambda system: _NamedSystem.model_construct(
+                name=None, system=system, mapping=None, version=None, rerankers=None
+            ).read()
         ),
         Tag(AS_TEXT),
     ]
@@ -352,7 +354,9 @@ _SystemOfName = Annotated[
     Annotated[
         Any,
         PlainValidator(_system),
-        AfterValidator(lambda system: _MappedSystem.model_construct(system=system, mapping=None, version=None, rerankers=None)),
+        AfterValidator(
+            lambda system: _MappedSystem.model_construct(system=system, mapping=None, version=None, rerankers=None)
+        ),
         Tag(AS_TEXT),
     ]
     | Annotated[_MappedSystem, AfterValidator(_MappedSystem.read), Tag(AS_MAPPING)],
@@ -361,7 +365,9 @@ _SystemOfName = Annotated[
 
 
 def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
-    return tuple(SystemSpec(name, each.system, each.rerankers, each.mapping, each.version) for name, each in systems.items())
+    return tuple(
+        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version) for name, each in systems.items()
+    )
 
 
 def _dataset(value: Any, folder: Any) -> Any:
