@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from raglift.errors import RunError
 from raglift.base.locks import hold
+from raglift.errors import RunError
 
 HOLDS = """
 import sys, time

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from raglift.components.chunkers import Chunker
     from raglift.components.models import Dtype
     from raglift.matching.rule import MatchRule
+    from raglift.records.dataset import Dataset
     from raglift.records.metric import Tokens
     from raglift.results.evaluation import Evaluation
 
@@ -71,37 +72,17 @@ def run(request: Request) -> None:
     )
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
-    elif request.resume:
-        raise ConfigurationError("--resume: found it without --save; expected the folder that the run is saved to")
-    if request.system_version is not None and request.system is None:
-        raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
+    _check_resuming(request)
     request.tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
     system = build_retriever(dataset, request.parts) if own is None else own
     unfinished = Unfinished.of(request)
-    if unfinished is not None:
-        unfinished.begin(resume=request.resume, overwrite=request.overwrite)
     failure: QueryFailed | None = None
     try:
-        evaluation = evaluate(
-            system,
-            dataset,
-            reranker=request.reranker,
-            ks=request.ks,
-            candidates=request.candidates,
-            match=request.match,
-            profile=request.profile,
-            answers=None if unfinished is None else unfinished.answers,
-            version=versioned(request.system, request.mapping, request.system_version),
-            **request.options,
-        )
-    except KeyboardInterrupt:
-        if own is None:
-            raise
-        raise Stopped(_what_is_kept(request, unfinished)) from None
+        evaluation = _measured(request, system, dataset, unfinished)
     except MetricFailed as error:
-        _keep(error, request)
+        _keep(error, request, unfinished)
         raise
     except QueryFailed as error:  # of every query; what there is all the same is shown and saved
         if error.evaluation is None:
@@ -119,6 +100,43 @@ def run(request: Request) -> None:
         raise failure
 
 
+def _check_resuming(request: Request) -> None:
+    """Raise where there is nothing that could be gone on with, or no system whose version is said."""
+    if request.resume and request.save is None:
+        raise ConfigurationError("--resume: found it without --save; expected the folder that the run is saved to")
+    if request.system_version is not None and request.system is None:
+        raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
+
+
+def _measured(request: Request, system: Any, dataset: Dataset, unfinished: Unfinished | None) -> Evaluation:
+    """Evaluate; the answers of a user's system are kept as they come, and Ctrl-C says which are."""
+    options: Options = {
+        **request.options,
+        "answers": None if unfinished is None else unfinished.answers,
+        "version": versioned(request.system, request.mapping, request.system_version),
+    }
+    if unfinished is not None:
+        unfinished.begin(resume=request.resume, overwrite=request.overwrite)
+    try:
+        return evaluate(
+            system,
+            dataset,
+            reranker=request.reranker,
+            ks=request.ks,
+            candidates=request.candidates,
+            match=request.match,
+            profile=request.profile,
+            **options,
+        )
+    except KeyboardInterrupt:
+        if request.system is None:
+            raise
+        raise Stopped(_what_is_kept(request, unfinished)) from None
+    finally:
+        if unfinished is not None and not unfinished.holds_answers:
+            unfinished.remove()
+
+
 def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:
     """Return what is true of the answers of a user's system when a run was stopped."""
     if request.system_version is not None and is_kept_on_disk():
@@ -127,11 +145,13 @@ def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:
     if unfinished is None:
         kept = "with --save FOLDER each is kept as it comes, and --resume goes on from there"
         return f"the answers of the system are not kept; {kept}"
+    if not unfinished.holds_answers:
+        return "the system had not answered anything yet, so there is nothing to go on with"
     where = unfinished.folder
     return f"each answer that came is kept in {where}: the same command with --resume goes on from there"
 
 
-def _keep(error: MetricFailed, request: Request) -> None:
+def _keep(error: MetricFailed, request: Request, unfinished: Unfinished | None) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.save is not None and error.evaluation is not None:
         kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
@@ -139,6 +159,8 @@ def _keep(error: MetricFailed, request: Request) -> None:
             keep(kept, request.save, overwrite=request.overwrite)
         except RunError as failure:
             raise RunError(f"{error}\n{failure}") from error
+        if unfinished is not None:
+            unfinished.remove()
         folder, metrics, ks = (
             shlex.quote(text)
             for text in (

@@ -45,7 +45,7 @@ class Unfinished:
         """
         if resume or not is_folder(self.folder):
             return
-        if overwrite or not any(map(_holds_answers, self.folder.iterdir())):
+        if overwrite or not self.holds_answers:
             self.remove()
             return
         raise RunError(
@@ -53,8 +53,13 @@ class Unfinished:
             "them (--overwrite), or choose another folder"
         )
 
+    @property
+    def holds_answers(self) -> bool:
+        """Whether there is anything to go on with."""
+        return is_folder(self.folder) and any(map(_holds_answers, self.folder.iterdir()))
+
     def remove(self) -> None:
-        """Remove the folder: the run is saved."""
+        """Remove the folder: the run is saved, or there is nothing in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -66,7 +66,9 @@ def keeping_answers(config: Config, system: Any) -> Iterator[KeptAnswers | None]
             stack.enter_context(hold(folder / _LOCK, "an evaluation whose answers are kept there"))
             own = Cache(folder / FILE)
             stack.callback(own.close)
-        kept = own if own is not None and config.version is None else default_cache()
+        shared = None if config.version is None else default_cache()
+        # A cache in memory ends with this process
+        kept = own if own is not None and (shared is None or shared.path is None) else default_cache()
         identity = (config.version or "", _name_of(system), config.doc_key or "")
         yield KeptAnswers(AnswerStore(kept, own), identity, is_versioned=config.version is not None)
 
@@ -196,8 +198,9 @@ class _StageKeeper:
 
 def _set_aside(queries: Sequence[str]) -> str:
     others = f" (and {len(queries) - 1:,} more at the same time)" if len(queries) > 1 else ""
+    asked = f"“{shorten(queries[0], _SHOWN)}”{others}"
     return (
-        f"set aside: the process ended {TRIES} times while the system was asked “{shorten(queries[0], _SHOWN)}”{others}; "
+        f"set aside: the process ended {TRIES} times while the system was asked {asked}; "
         "expected an answer or an error: mend the system, and go on with --resume (resume=True), which asks it again"
     )
 

@@ -192,7 +192,7 @@ class ByPlace(BaseDocumentCompressor):
 
     stops: bool = False
 
-    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:  # noqa: ARG002
+    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
         if self.stops and query == "question 3":
             raise KeyboardInterrupt
         assert all(isinstance(document.metadata["place"], tuple) for document in documents)
