@@ -15,10 +15,10 @@ from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.display import describe_error, shorten
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
-from raglift.base.retrying import is_transient
+from raglift.base.retrying import has_http_status, is_transient
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
-from raglift.errors import CacheError, QueryFailed, RagliftError, RunError, ServiceFailed, SystemCrashed
+from raglift.errors import CacheError, RagliftError, RunError, ServiceFailed, SystemCrashed
 from raglift.records.rankings import Ranking
 from raglift.running.execution import Outcome, ask_stage
 from raglift.storage.answers import Answer, AnswerStore, hits_as_json
@@ -295,9 +295,14 @@ class _Asking:
 
 
 def _would_come_again(error: Exception) -> bool:
-    """Whether a failure is the query's for good: not one that may pass, nor one of how the system is asked."""
-    is_misuse = isinstance(error, RagliftError) and not isinstance(error, QueryFailed)
-    return not is_misuse and not is_transient(error)
+    """Whether a failure is the query's for good.
+
+    It is not where it may pass, nor where the user can mend what it comes from without touching the system: how it is
+    asked, a key that a service refuses, a package that is missing.
+    """
+    return not isinstance(error, (RagliftError, ImportError, MemoryError)) and not (
+        is_transient(error) or has_http_status(error)
+    )
 
 
 class _Keeping:

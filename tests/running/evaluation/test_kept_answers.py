@@ -6,8 +6,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable
+from email.message import Message
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 from langchain_classic.retrievers import ContextualCompressionRetriever
@@ -94,6 +96,8 @@ def test_an_evaluation_that_was_not_stopped_says_nothing_of_it(dataset: Dataset,
         (KeyError("lamp"), True),
         (ConnectionError("gone"), False),
         (ConfigurationError("asked in the wrong way"), False),
+        (ImportError("no such package"), False),
+        (HTTPError("http://search", 401, "who are you?", Message(), None), False),
     ],
 )
 def test_a_failure_is_kept_unless_it_may_pass(dataset: Dataset, tmp_path: Path, error: Exception, kept: bool) -> None:
