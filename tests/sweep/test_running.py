@@ -50,12 +50,13 @@ def test_what_is_kept_is_what_came_back_without_the_documents(sweep: Sweep, tmp_
 def test_a_dataset_that_has_changed_is_another_sweep(sweep: Sweep, island: Dataset, tmp_path: Path) -> None:
     run_sweep(sweep, tmp_path / "sweep", progress=False)
     changed = replace(sweep, dataset=replace(island, queries=island.queries[:4]))
-    for again in (
-        lambda: run_sweep(changed, tmp_path / "sweep", resume=True, progress=False),
-        lambda: plan_sweep(changed, tmp_path / "sweep"),
-    ):
-        with pytest.raises(ConfigurationError, match="found another sweep there"):
-            again()
+    with pytest.raises(ConfigurationError, match="found another sweep there"):
+        run_sweep(changed, tmp_path / "sweep", resume=True, progress=False)
+    # To plan one changes nothing there
+    plan = plan_sweep(changed, tmp_path / "sweep")
+    assert plan.finished == 0
+    assert plan.occupied == f"{tmp_path / 'sweep'} holds another sweep (the dataset has changed)"
+    assert f"! {plan.occupied}: to run this one, choose another folder (--output)" in str(plan)
 
 
 def test_labels_that_a_metric_cannot_use_are_told_before_any_work(sweep: Sweep, tmp_path: Path) -> None:

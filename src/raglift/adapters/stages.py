@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from raglift.base.retrying import RetryPolicy
 from raglift.base.threads import require_concurrency
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 
 
 # Stages: the parts of an adapted system.
+
+
+class Keeper(Protocol):
+    """Keeps the answers of a stage one by one, and asks it only for those that are missing."""
+
+    def ask(
+        self,
+        stage: Any,
+        inputs: list[tuple[Any, ...]],
+        policy: Policy,
+        advance: Callable[[int], None],
+        calls: Any = None,
+    ) -> list[Any]:
+        """Return one outcome a query, in order: see `raglift.running.execution.ask_stage`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -37,6 +52,8 @@ class RetrieveStage:
     """Whether the async form is always used: a call of it that takes too long can be stopped."""
     has_own_depth: bool = False
     """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
+    keeper: Keeper | None = None
+    """Keeps its answers; None where they are not kept."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,8 @@ class RerankStage:
     """The stage's name; made unique by the caller."""
     doubt: Callable[[], str | None] | None = None
     """Returns why what came back so far was most likely meant otherwise than it was read; None if it was not."""
+    keeper: Keeper | None = None
+    """Keeps its answers; None where they are not kept."""
 
 
 Stage = RetrieveStage | RerankStage

@@ -87,6 +87,11 @@ def bypassed() -> Iterator[None]:
         _is_bypassed.reset(token)
 
 
+def is_bypassed() -> bool:
+    """Whether this is called in a block of `bypassed`."""
+    return _is_bypassed.get()
+
+
 @contextmanager
 def counted() -> Iterator[Lookups]:
     """Count what the block looks up in any cache, with the same scope as `bypassed`; blocks may be nested.
@@ -188,6 +193,14 @@ class Cache:
                 self._connection.execute("ROLLBACK")
             raise
 
+    def count(self) -> int:
+        """Return how many entries there are."""
+        try:
+            (count,) = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()
+        except _DAMAGE as error:
+            raise self._error("read", error) from error
+        return int(count)
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -285,6 +298,11 @@ def _is_whole(key: Any, value: Any, checksum: Any) -> bool:
 
 
 _open: dict[Path, Cache] = {}
+
+
+def is_kept_on_disk() -> bool:
+    """Whether this process has opened the cache of this user, and it outlives the process."""
+    return any(cache.path is not None for cache in _open.values())
 
 
 def default_cache() -> Cache:

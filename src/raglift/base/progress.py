@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 _SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_STATUS_LINES = 30.0
+"""Of work that takes long, where nobody asked for lines and there is no terminal."""
 _is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
 
 
@@ -116,11 +118,17 @@ def listen(listener: Callable[[str, int], None]) -> Iterator[None]:
 def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
     """Keep one line of text above the bars of the work inside; elsewhere than on a terminal, a line now and then.
 
+    Args:
+        show: as for `track`, but None also writes a line every half a minute where standard error is no terminal, and
+            the first after five seconds, unless `RAGLIFT_PROGRESS=0` is set: work that takes long is not silent.
+
     Yields:
         A function to call with the text whenever it changes.
     """
     if not is_shown(show):
-        yield lambda _text: None
+        may_tell = show is None and sys.stderr is not None and os.environ.get("RAGLIFT_PROGRESS") != "0"
+        first = time.perf_counter() + _SECONDS_BETWEEN_LINES
+        yield _status_lines(_SECONDS_BETWEEN_STATUS_LINES, first) if may_tell else lambda _text: None
     elif _is_terminal():
         with _display() as display:
             try:
@@ -128,7 +136,7 @@ def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
             finally:
                 _state.status = ""
     else:
-        yield _status_lines()
+        yield _status_lines(_SECONDS_BETWEEN_LINES, time.perf_counter())
 
 
 def _set_status(display: Progress, text: str) -> None:
@@ -218,14 +226,15 @@ def _lines(label: str, total: int, unit: str) -> Callable[[int], None]:
     return advance
 
 
-def _status_lines() -> Callable[[str], None]:
-    last, shown = -_SECONDS_BETWEEN_LINES, ""
+def _status_lines(seconds: float, first: float) -> Callable[[str], None]:
+    """Return what writes a text, the first not before a time on the clock, and then one in so many seconds."""
+    due, shown = first, ""
 
     def show(text: str) -> None:
-        nonlocal last, shown
+        nonlocal due, shown
         now = time.perf_counter()
-        if now - last >= _SECONDS_BETWEEN_LINES and text != shown:
-            last, shown = now, text
+        if now >= due and text != shown:
+            due, shown = now + seconds, text
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
 

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 _NO_MEMORY = "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
-_HOW_TO_GO_ON = "what the models finished is kept: the same command goes on from there"
+_MODELS_KEPT = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
 
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
+    from raglift.base.cache import is_kept_on_disk
     from raglift.base.display import printable
     from raglift.cli.app import app
     from raglift.errors import RagliftError, is_out_of_memory
@@ -41,8 +42,8 @@ def main() -> None:
         _stop(str(error))
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
-            told = printable(getattr(end, "how_to_go_on", _HOW_TO_GO_ON))
-            sys.stderr.write(f"\nraglift: stopped: {told}\n")
+            told = printable(getattr(end, "how_to_go_on", _MODELS_KEPT if is_kept_on_disk() else ""))
+            sys.stderr.write(f"\nraglift: stopped{': ' if told else ''}{told}\n")
         raise
     except BrokenPipeError:
         # The reader of our output has gone, as with `raglift … | head`

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from raglift.adapters.adapt import check_reranker
+from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import printable, short_repr
+from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.saving import keep
 from raglift.cli.tracking import saved_first
+from raglift.cli.unfinished import Unfinished
 from raglift.components.models import resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
@@ -23,7 +26,7 @@ from raglift.metrics.parsing import parse_depth, split_metrics
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
 from raglift.running.options import Options
-from raglift.running.systems import LocalSystem, build_retriever, load_system
+from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from raglift.components.chunkers import Chunker
     from raglift.components.models import Dtype
     from raglift.matching.rule import MatchRule
+    from raglift.records.dataset import Dataset
     from raglift.records.metric import Tokens
     from raglift.records.rankings import StageInfo
     from raglift.results.evaluation import Evaluation
@@ -62,6 +66,8 @@ class Request:
     tracking: Tracking
     as_json: bool
     encoding: str | None = None
+    resume: bool = False
+    system_version: str | None = None
 
 
 def run(request: Request) -> None:
@@ -74,24 +80,17 @@ def run(request: Request) -> None:
     )
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
+    _check_resuming(request)
     request.tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
     system = build_retriever(dataset, request.parts) if own is None else own
+    unfinished = Unfinished.of(request)
     failure: QueryFailed | None = None
     try:
-        evaluation = evaluate(
-            system,
-            dataset,
-            reranker=request.reranker,
-            ks=request.ks,
-            candidates=request.candidates,
-            match=request.match,
-            profile=request.profile,
-            **request.options,
-        )
+        evaluation = _measured(request, system, dataset, unfinished)
     except MetricFailed as error:
-        _keep(error, request)
+        _keep(error, request, unfinished)
         raise
     except CostLimitReached as error:
         _keep_asked(error, request)
@@ -106,13 +105,66 @@ def run(request: Request) -> None:
         evaluation = _with_parts(evaluation, request)
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    if unfinished is not None:
+        unfinished.remove()
     show()
     request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
     if failure is not None:
         raise failure
 
 
-def _keep(error: MetricFailed, request: Request) -> None:
+def _check_resuming(request: Request) -> None:
+    """Raise where there is nothing that could be gone on with, or no system whose version is said."""
+    if request.resume and request.save is None:
+        raise ConfigurationError("--resume: found it without --save; expected the folder that the run is saved to")
+    if request.system_version is not None and request.system is None:
+        raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
+
+
+def _measured(request: Request, system: Any, dataset: Dataset, unfinished: Unfinished | None) -> Evaluation:
+    """Evaluate; the answers of a user's system are kept as they come, and Ctrl-C says which are."""
+    options: Options = {
+        **request.options,
+        "answers": None if unfinished is None else unfinished.answers,
+        "version": versioned(request.system, request.mapping, request.system_version),
+    }
+    if unfinished is not None:
+        unfinished.begin(resume=request.resume, overwrite=request.overwrite)
+    try:
+        return evaluate(
+            system,
+            dataset,
+            reranker=request.reranker,
+            ks=request.ks,
+            candidates=request.candidates,
+            match=request.match,
+            profile=request.profile,
+            **options,
+        )
+    except KeyboardInterrupt:
+        if request.system is None:
+            raise
+        raise Stopped(_what_is_kept(request, unfinished)) from None
+    finally:
+        if unfinished is not None and not unfinished.holds_answers:
+            unfinished.remove()
+
+
+def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:
+    """Return what is true of the answers of a user's system when a run was stopped."""
+    if request.system_version is not None and is_kept_on_disk():
+        resume = " with --resume" if unfinished is not None else ""
+        return f"each answer that came is kept in the cache: the same command{resume} goes on from there"
+    if unfinished is None:
+        kept = "with --save FOLDER each is kept as it comes, and --resume goes on from there"
+        return f"the answers of the system are not kept; {kept}"
+    if not unfinished.holds_answers:
+        return "the system had not answered anything yet, so there is nothing to go on with"
+    where = unfinished.folder
+    return f"each answer that came is kept in {where}: the same command with --resume goes on from there"
+
+
+def _keep(error: MetricFailed, request: Request, unfinished: Unfinished | None) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.save is not None and error.evaluation is not None:
         kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
@@ -120,6 +172,8 @@ def _keep(error: MetricFailed, request: Request) -> None:
             keep(kept, request.save, overwrite=request.overwrite)
         except RunError as failure:
             raise RunError(f"{error}\n{failure}") from error
+        if unfinished is not None:
+            unfinished.remove()
         folder, metrics, ks = (
             shlex.quote(text)
             for text in (

@@ -129,6 +129,21 @@ def evaluate(
     price: Price = None,
     save: Save = None,
     overwrite: Overwrite = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="With --system and --save: go on with a run that was stopped; what the system answered is not asked "
+            "again.",
+        ),
+    ] = False,
+    system_version: Annotated[
+        str | None,
+        typer.Option(
+            help="With --system: what stands for it as it is now and for no other, as a commit's hash. Its answers are "
+            "kept in the cache, and no later run asks for them again."
+        ),
+    ] = None,
     track: Track = None,
     track_project: TrackProject = None,
     track_files: TrackFiles = True,
@@ -177,6 +192,8 @@ def evaluate(
             overwrite=overwrite,
             tracking=Tracking.asked(track, track_project, track_files),
             as_json=as_json,
+            resume=resume,
+            system_version=system_version,
         )
     )
 

@@ -163,6 +163,7 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "chunkings": [asdict(entry) for entry in plan.chunkings],
         "embeddings": [asdict(entry) for entry in plan.embeddings],
         "rerankings": [asdict(entry) for entry in plan.rerankings],
+        "occupied": plan.occupied,
     }
 
 

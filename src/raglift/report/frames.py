@@ -40,8 +40,8 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     `after` and `lift` (missing for a system of one stage, and lift where there is no fair pair), `n` and `n_after`
     (queries that the two means are over; they differ only where a profile leaves queries out), `truncated` (whether the
     depth is more than a stage could return), `beyond_candidates` (for how many queries hits that were not among the
-    candidates raise the metric: if any, there is no lift), and one column `stage:<name>` a stage. Where the candidates are
-    a stage of their own, `lift:candidates` is the lift over them.
+    candidates raise the metric: if any, there is no lift), and one column `stage:<name>` a stage. Where the candidates
+    are a stage of their own, `lift:candidates` is the lift over them.
     """
     import pandas as pd
 

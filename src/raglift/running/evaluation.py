@@ -19,6 +19,7 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
+from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
 from raglift.running.execution import every_query_failed, run_stages
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
@@ -150,6 +151,22 @@ def evaluate(
             that were asked before, and is None where there are none.
     """
     config = Config.of(options)
+    with keeping_answers(config, system) as kept:
+        return _evaluated(system, dataset, reranker, ks, candidates, match, profile, config, kept)
+
+
+def _evaluated(
+    system: Any,
+    dataset: Dataset | str | os.PathLike[str],
+    reranker: Any,
+    ks: Sequence[int | Tokens | str],
+    candidates: int | None,
+    match: str | MatchRule,
+    profile: str,
+    config: Config,
+    kept: KeptAnswers | None,
+) -> Evaluation:
+    """Evaluate as `evaluate` says."""
     data = _checked(dataset)
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
@@ -157,16 +174,18 @@ def evaluate(
     if config.latency:
         positive("latency", config.latency)
     depths = _Depths.of(config.k, candidates, metrics)
-    own = named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key))
+    own = _kept(named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key)), kept, "as deployed")
     _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
+    added = _kept(added, kept, "tried")
     inventory = _inventory(system, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
-        known = replace(run, inventory=inventory, cost=_with_models(run.cost, calls))
+        notes = (*run.notes, *(kept.notes if kept is not None else ()))
+        known = replace(run, inventory=inventory, notes=notes, cost=_with_models(run.cost, calls))
         chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
         counter = TokenCounts(progress=config.progress)
         return _scored(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
@@ -177,16 +196,22 @@ def evaluate(
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
             else:
-                run = measurement.deeper(own, named_stages(adapt_system(system, doc_key=config.doc_key)), added)
+                deep = _kept(named_stages(adapt_system(system, doc_key=config.doc_key)), kept, "deep", then=added)
+                run = measurement.deeper(own, deep, added)
         except NotAsked:
             raise calls.limit_reached(0) from None
         except Halted as halted:
-            kept = measurement.kept(halted)
-            stop = calls.limit_reached(0 if kept is None else len(kept[1]))
-            if kept is not None:
-                stop.evaluation = scored(*kept, _inventory(system, kept[1], config, rule))
+            part = measurement.kept(halted)
+            stop = calls.limit_reached(0 if part is None else len(part[1]))
+            if part is not None:
+                stop.evaluation = scored(*part, _inventory(system, part[1], config, rule))
             raise stop from None
     return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
+
+
+def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
+    """Return stages whose answers are kept, where that is asked for: see `KeptAnswers.of`."""
+    return list(stages) if kept is None else kept.of(stages, part, then)
 
 
 def _answered(evaluation: Evaluation) -> Evaluation:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import tenacity
 
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
+from raglift.base.cache import is_bypassed
 from raglift.base.display import counted, describe_error
 from raglift.base.event_loops import AsyncWorkerPool, cancellations
 from raglift.base.progress import track
@@ -491,6 +492,8 @@ def ask_stage(
         QueryFailed: a query failed and the policy says `raise`.
         RagliftError: the stage cannot work at all.
     """
+    if stage.keeper is not None and not is_bypassed():
+        return stage.keeper.ask(stage, inputs, policy, advance, calls)
     step = _Step.of(stage)
 
     def finished(count: int) -> None:

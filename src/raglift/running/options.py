@@ -127,6 +127,12 @@ class Options(TypedDict, total=False):
     first."""
     progress: bool | None
     """Show progress: True, False, or None (default) for when standard error is a terminal."""
+    answers: str | os.PathLike[str] | None
+    """A folder in which each answer of the system is kept as it comes: a run that was stopped or killed asks for the
+    others alone when it is given the same folder again. Remove it when the evaluation is saved."""
+    version: str | None
+    """What stands for your system as it is now and for no other, as a commit's hash: its answers are then kept in the
+    cache, and no later run asks for them again."""
     latency: int | None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
     model is asked (and a provider paid) again. 0 or None (default) for none."""
@@ -154,6 +160,8 @@ class Config:
     retries: int = 2
     on_error: Literal["keep", "raise"] = "keep"
     progress: bool | None = None
+    answers: str | os.PathLike[str] | None = None
+    version: str | None = None
     latency: int | None = None
     max_model_calls: int | None = None
     max_cost: float | None = None
@@ -177,6 +185,10 @@ class Config:
         if config.k is not None:
             positive("k", config.k)
         _ = config.call_limits
+        if config.answers is not None and not isinstance(config.answers, (str, os.PathLike)):
+            raise ConfigurationError(f"answers: found {config.answers!r}; expected the path of a folder")
+        if config.version is not None and (not isinstance(config.version, str) or not config.version.strip()):
+            raise ConfigurationError(f"version: found {config.version!r}; expected a text, as a commit's hash")
         return config
 
     @property

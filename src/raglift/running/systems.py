@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import sys
 from contextlib import suppress
@@ -16,6 +17,7 @@ from raglift.base.validation import quoted
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.embedding import build_index
 from raglift.components.http.client import is_http_address, perhaps_address, shown_address
+from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, parse_retriever
@@ -91,6 +93,16 @@ def _imported(reference: str) -> Any:
         public = [known for known in vars(module) if not known.startswith("_")]
         raise ConfigurationError(f"system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
     return getattr(module, name)
+
+
+def identity_of(name: str | None, mapping: str | os.PathLike[str] | None) -> str:
+    """Return what tells systems apart that are given by reference: the reference, and what their mapping says."""
+    return json.dumps([name, None if mapping is None else mapping_digest(mapping)])
+
+
+def versioned(name: str | None, mapping: str | os.PathLike[str] | None, version: str | None) -> str | None:
+    """Return a version as `evaluate` takes it: two systems by reference may have the same. None where there is none."""
+    return None if version is None else f"{version} of {identity_of(name, mapping)}"
 
 
 def is_factory(found: Any) -> bool:

@@ -30,7 +30,7 @@ from raglift.sweep.eta import (
     scoring_label,
     steps_of,
 )
-from raglift.sweep.folder import SweepFolder, measure_again
+from raglift.sweep.folder import MAPPINGS, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
@@ -206,7 +206,9 @@ class Engine:
         for source in sources:
             if source not in there:
                 with self._course.taking(retrieval_label(source)):
-                    self._settle(source, ask_system(self.parts, source), 0)
+                    self._settle(source, ask_system(self.parts, source, self.folder.answers(source.key)), 0)
+                if source.key not in self._failures:
+                    self.folder.forget_answers(source.key)
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
             with self._course.taking(ASKING_LABEL):
@@ -362,7 +364,7 @@ def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool
 
     Args:
         sweep: what is to be measured.
-        folder: where it was begun, to count what is finished there.
+        folder: where it was begun, to count what is finished there; another sweep there counts as nothing.
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
@@ -370,10 +372,9 @@ def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool
     """
     dataset = dataset_of(sweep)
     kept = None if folder is None else SweepFolder(user_path(folder))
-    if kept is not None and kept.exists():
-        kept.check(_head(sweep, dataset), resume=True)
-    finished = kept.finished() if kept is not None else set()
-    return make_plan(Parts(sweep, dataset, progress), finished, exact=True)
+    occupied = kept.occupied(_head(sweep, dataset)) if kept is not None and kept.exists() else ""
+    finished = set() if kept is None or occupied else kept.finished()
+    return replace(make_plan(Parts(sweep, dataset, progress), finished, exact=True), occupied=occupied)
 
 
 def run_sweep(
@@ -465,6 +466,6 @@ def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
         "primary": sweep.primary,
         "seed": sweep.seed,
         "hash": f"{sweep.hash}-{dataset_hash(dataset)}",
-        "sweep": sweep.to_dict(),
+        "sweep": {**sweep.to_dict(), **({MAPPINGS: mappings} if (mappings := sweep.mappings) else {})},
         "cells": [cell.to_dict() for cell in sweep.cells()],
     }

@@ -1,20 +1,18 @@
-"""A sweep's folder: the finished cells, and the lock."""
+"""A sweep's folder: the finished cells, and what is kept beside them."""
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import shutil
-import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Strict, TypeAdapter
 
 from raglift.base.limits import is_file, is_folder, is_there
+from raglift.base.locks import hold
 from raglift.base.validation import Expected, WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
@@ -29,61 +27,13 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# One process at a time: a lock that the operating system takes back when its holder dies, however it does.
-
-
-_TAKEN = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> None:
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@contextmanager
-def hold(path: Path) -> Iterator[None]:
-    """Hold a lock until the end of the block.
-
-    The file stays: to remove it would let two processes hold a file of the same name. Where a file system knows no
-    locks, nothing is held.
-
-    Args:
-        path: of the file that stands for it, which is made when it is missing; its folder is there.
-
-    Raises:
-        RunError: another process holds it, or the file cannot be written.
-    """
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise RunError(f"{path.parent}: cannot be written: {error}") from error
-    try:
-        try:
-            _lock(file)
-        except OSError as error:
-            if error.errno in _TAKEN:
-                raise RunError(
-                    f"{path.parent}: another process is working on this sweep; expected one at a time: "
-                    "wait until it is done, or stop it and go on with --resume"
-                ) from None
-        yield
-    finally:
-        os.close(file)
-
-
 # A sweep on disk: the finished cells, from which a stopped sweep resumes.
 #
 # sweep.json: the specification, and a hash of it and of the dataset
 # cells/KEY/: one finished cell, a saved evaluation
 # retrieved/KEY/: retrieval that only cells with a reranker use, a saved evaluation without one
 # failures.json: the error of each failed cell
+# answers/KEY/: what a system of the user's has answered so far, until its cell is finished
 # billed.json: the billed tokens of each provider's embedding model
 # sweep.lock: held by the process that is working on the sweep
 #
@@ -92,7 +42,9 @@ def hold(path: Path) -> Iterator[None]:
 
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
-_CELLS, _RETRIEVED = "cells", "retrieved"
+_CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
+MAPPINGS = "mappings"
+"""What is noted of the content of mapping files, beside the fields of a sweep."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
 """The folder in which an evaluation is written before it gets its name."""
 _LOCK = "sweep.lock"
@@ -141,7 +93,7 @@ class SweepFolder:
             raise RunError(f"{path}: cannot be written: {error}") from error
         if foreign:
             raise RunError(f"{path}: found something there that is no sweep; expected a new or empty folder")
-        with hold(path / _LOCK):
+        with hold(path / _LOCK, "this sweep"):
             if folder.exists():
                 folder.check(head, resume=resume)
                 folder.sweep_up()
@@ -171,13 +123,25 @@ class SweepFolder:
                 f"{self.path}: found a sweep there already ({len(self.finished())} cells finished); expected a new "
                 "folder: go on with it (--resume, or resume=True), or choose another folder (--output)"
             )
-        found = self.head()
-        if found.get("hash") != head["hash"]:
-            changed = _changed(found.get("sweep", {}), head["sweep"])
+        changed = self._what_changed(head)
+        if changed:
             raise ConfigurationError(
                 f"{self.path}: found another sweep there: {changed}; expected the same to go on with: "
                 "choose another folder (--output) — what the models computed is in the cache and is not computed again"
             )
+
+    def occupied(self, head: Mapping[str, Any]) -> str:
+        """Say which other sweep is here; empty if it is the same.
+
+        Raises:
+            RunError: what is here cannot be read.
+        """
+        changed = self._what_changed(head)
+        return f"{self.path} holds another sweep ({changed})" if changed else ""
+
+    def _what_changed(self, head: Mapping[str, Any]) -> str:
+        found = self.head()
+        return "" if found.get("hash") == head["hash"] else _changed(found.get("sweep", {}), head["sweep"])
 
     def head(self) -> dict[str, Any]:
         """Return what is swept over, as it was written.
@@ -247,6 +211,16 @@ class SweepFolder:
         if tuple(query.id for query in dataset.queries) != evaluation.scores.query_ids:
             raise RunError(f"{place}: damaged: found other queries than the sweep's; {measure_again(place)}")
         return replace(evaluation, dataset=dataset)
+
+    def answers(self, key: str) -> Path:
+        """Return where the answers of a user's system are kept until its cell is finished."""
+        return self.path / _ANSWERS / key
+
+    def forget_answers(self, key: str) -> None:
+        """Remove the answers of a system whose cell is finished."""
+        shutil.rmtree(self.answers(key), ignore_errors=True)
+        with suppress(OSError):  # those of another system are there
+            self.answers(key).parent.rmdir()
 
     def failures(self) -> dict[str, str]:
         """Return why each cell failed that did, by its key."""
@@ -321,6 +295,14 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
+    before, now = found.get(MAPPINGS), wanted.get(MAPPINGS, {})
+    if now and before is None:
+        return "an older raglift began it, which did not note what its mapping files say"
+    before = before or {}
+    edited = [name for name in now if name in before and now[name] != before[name]]
+    if edited:
+        return f"the mapping of {', '.join(edited)} has changed"
+    found, wanted = ({name: value for name, value in each.items() if name != MAPPINGS} for each in (found, wanted))
     names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
     shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
     return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"

@@ -24,11 +24,12 @@ from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, Ranking
 from raglift.running.evaluation import evaluate, rerank
 from raglift.running.latency import OneAtATime, measure_latency
-from raglift.running.systems import chunks_of, load_system
+from raglift.running.systems import chunks_of, load_system, versioned
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from raglift.adapters.stages import RerankStage, Stage
     from raglift.base.batches import Workers
@@ -259,8 +260,25 @@ class Measurement:
     """What the reranker read in part of them; None where it is not known."""
 
 
-def evaluated(system: Any, sweep: Sweep, dataset: Dataset, *, progress: bool | None) -> Evaluation:
-    """Evaluate a system as a sweep asks for it, without a reranker."""
+def evaluated(
+    system: Any,
+    sweep: Sweep,
+    dataset: Dataset,
+    *,
+    progress: bool | None,
+    answers: Path | None = None,
+    version: str | None = None,
+) -> Evaluation:
+    """Evaluate a system as a sweep asks for it, without a reranker.
+
+    Args:
+        system: what is asked.
+        sweep: how.
+        dataset: what it is asked.
+        progress: whether to show progress.
+        answers: the folder in which the answers of a system of the user's are kept one by one.
+        version: of such a system.
+    """
     return evaluate(
         system,
         dataset,
@@ -276,14 +294,25 @@ def evaluated(system: Any, sweep: Sweep, dataset: Dataset, *, progress: bool | N
         retries=sweep.retries,
         dtype=sweep.dtype,
         progress=progress,
+        answers=answers,
+        version=version,
     )
 
 
-def ask_system(parts: Parts, cell: Cell) -> Outcome:
-    """Evaluate a system of the user's."""
+def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome:
+    """Evaluate a system of the user's.
+
+    Args:
+        parts: of the sweep.
+        cell: the system, without a reranker.
+        answers: the folder in which its answers are kept one by one; None where they are not.
+    """
     dataset = parts.dataset
+    given = parts.sweep.system(str(cell.system))
+    version = None if answers is None else versioned(given.reference or given.name, given.mapping, given.version)
     try:
-        evaluation = evaluated(parts.system(str(cell.system)), parts.sweep, dataset, progress=parts.progress)
+        system = parts.system(given.name)
+        evaluation = evaluated(system, parts.sweep, dataset, progress=parts.progress, answers=answers, version=version)
     except CacheError:  # nothing can be kept any more
         raise
     except QueryFailed as error:  # every query: a single one that failed is kept

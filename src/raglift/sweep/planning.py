@@ -84,6 +84,8 @@ class Plan:
     chunkings: tuple[ChunkingPlan, ...]
     embeddings: tuple[EmbeddingPlan, ...]
     rerankings: tuple[RerankingPlan, ...]
+    occupied: str = ""
+    """Why it cannot be run in the folder that it was planned for: another sweep is there. Empty if it can."""
 
     def __str__(self) -> str:
         from raglift.sweep.terminal import plan_text

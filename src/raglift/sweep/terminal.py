@@ -97,6 +97,8 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     if plan.sources:
         yield f"  retrieve  {counted(len(plan.sources), 'ranking')} of {counted(plan.queries, 'query')}"
     yield from _section("rerank", [(entry.reranker, _reranking(entry)) for entry in plan.rerankings], width)
+    if plan.occupied:
+        yield f"! {plan.occupied}: to run this one, choose another folder (--output)"
 
 
 def _section(verb: str, entries: list[tuple[str, str]], width: int) -> Iterator[str]:

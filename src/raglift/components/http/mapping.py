@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from pydantic import (
@@ -20,6 +22,7 @@ from pydantic import (
     ValidationError,
 )
 
+from raglift.base.display import is_secret_name
 from raglift.base.limits import user_path
 from raglift.base.strict_files import NotYaml, YamlFields, parse_text
 from raglift.base.validation import Location, described, faults_of, nearest, path_text, quoted, several_wrong, wrong
@@ -247,6 +250,30 @@ def load_mapping(path: str | os.PathLike[str]) -> HttpMapping:
     if reading.faults:
         raise MappingError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
     return HttpMapping(**values)
+
+
+def mapping_digest(mapping: HttpMapping | str | os.PathLike[str]) -> str:
+    """Return what tells whether two mappings ask and read alike.
+
+    Comments and layout of a file do not count, nor what decides no hit: how long is waited, and the values of headers
+    and parameters that are secret by their names.
+
+    Args:
+        mapping: the mapping, or its file.
+
+    Raises:
+        MappingError: as `load_mapping`.
+    """
+    read = mapping if isinstance(mapping, HttpMapping) else load_mapping(mapping)
+    content = {each.name: getattr(read, each.name) for each in fields(read) if each.name not in ("timeout", "response")}
+    for name in ("headers", "params"):
+        content[name] = {key: _unless_secret(key, value) for key, value in (content[name] or {}).items()}
+    text = json.dumps([content, asdict(read.response)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _unless_secret(name: str, value: Any) -> Any:
+    return None if is_secret_name(name) or name.lower() in ("authorization", "proxy-authorization", "cookie") else value
 
 
 def _yaml_fields(file: Path, reading: YamlFields) -> dict[str, Any]:

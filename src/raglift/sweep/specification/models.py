@@ -310,6 +310,7 @@ class _NamedSystem(Model):
     name: Text | None = None
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
+    version: Text | None = None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> SystemSpec:
@@ -317,7 +318,7 @@ class _NamedSystem(Model):
         name = self.system if self.name is None and isinstance(self.system, str) else self.name
         if name is None:
             raise wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
-        return SystemSpec(name, self.system, self.rerankers, self.mapping)
+        return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version)
 
 
 _ListedSystem = Annotated[
@@ -325,7 +326,9 @@ _ListedSystem = Annotated[
         Any,
         PlainValidator(_system),
         AfterValidator(
-            lambda system: _NamedSystem.model_construct(name=None, system=system, mapping=None, rerankers=None).read()
+            lambda system: _NamedSystem.model_construct(
+                name=None, system=system, mapping=None, version=None, rerankers=None
+            ).read()
         ),
         Tag(AS_TEXT),
     ]
@@ -340,6 +343,7 @@ class _MappedSystem(Model):
 
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
+    version: Text | None = None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> _MappedSystem:
@@ -351,7 +355,9 @@ _SystemOfName = Annotated[
     Annotated[
         Any,
         PlainValidator(_system),
-        AfterValidator(lambda system: _MappedSystem.model_construct(system=system, mapping=None, rerankers=None)),
+        AfterValidator(
+            lambda system: _MappedSystem.model_construct(system=system, mapping=None, version=None, rerankers=None)
+        ),
         Tag(AS_TEXT),
     ]
     | Annotated[_MappedSystem, AfterValidator(_MappedSystem.read), Tag(AS_MAPPING)],
@@ -360,7 +366,9 @@ _SystemOfName = Annotated[
 
 
 def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
-    return tuple(SystemSpec(name, each.system, each.rerankers, each.mapping) for name, each in systems.items())
+    return tuple(
+        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version) for name, each in systems.items()
+    )
 
 
 def _dataset(value: Any, folder: Any) -> Any:

@@ -7,6 +7,7 @@ import json
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.components.http.mapping import mapping_digest
 from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
@@ -182,9 +183,16 @@ class Sweep:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
     @property
+    def mappings(self) -> dict[str, str]:
+        """For each system with a mapping, by its name, what tells whether the content of that file has changed."""
+        return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
+
+    @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
         measured = {name: value for name, value in self.to_dict().items() if name not in _HOW_CALLED}
+        if mappings := self.mappings:
+            measured["mappings"] = mappings
         text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
@@ -200,7 +208,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, SystemSpec):
         rerankers = None if value.rerankers is None else list(value.rerankers)
         mapping = {} if value.mapping is None else {"mapping": value.mapping}
-        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping}
+        version = {} if value.version is None else {"version": value.version}
+        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version}
     if isinstance(value, RetrieverSpec):
         return str(value)
     if isinstance(value, (list, tuple)):

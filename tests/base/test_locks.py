@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from raglift.base.locks import hold
 from raglift.errors import RunError
-from raglift.sweep.folder import hold
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from raglift.sweep.folder import hold
-with hold(Path(sys.argv[1])):
+from raglift.base.locks import hold
+with hold(Path(sys.argv[1]), "this sweep"):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -29,25 +29,28 @@ def test_another_process_is_told_and_a_killed_one_holds_nothing(tmp_path: Path) 
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(RunError, match="another process is working on this sweep"), hold(tmp_path / "lock"):
+        with (
+            pytest.raises(RunError, match="another process is working on this sweep"),
+            hold(tmp_path / "lock", "this sweep"),
+        ):
             pass
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=30)
-    with hold(tmp_path / "lock"):
+    with hold(tmp_path / "lock", "this sweep"):
         pass
 
 
 def test_it_is_given_back_at_the_end_of_the_block(tmp_path: Path) -> None:
-    with contextlib.suppress(LookupError), hold(tmp_path / "lock"):
-        with pytest.raises(RunError, match="another process"), hold(tmp_path / "lock"):
+    with contextlib.suppress(LookupError), hold(tmp_path / "lock", "this sweep"):
+        with pytest.raises(RunError, match="another process"), hold(tmp_path / "lock", "this sweep"):
             pass
         raise LookupError
-    with hold(tmp_path / "lock"):
+    with hold(tmp_path / "lock", "this sweep"):
         pass
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "lock").mkdir()
-    with pytest.raises(RunError, match="cannot be written"), hold(tmp_path / "lock"):
+    with pytest.raises(RunError, match="cannot be written"), hold(tmp_path / "lock", "this sweep"):
         pass

@@ -1,0 +1,75 @@
+"""What a run of `raglift evaluate --system … --save` has so far: the answers of the system, beside its folder."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.base.cache import Cache, content_key
+from raglift.base.limits import is_file, is_folder, user_path
+from raglift.errors import CacheError, RunError
+from raglift.running.answers import FILE
+from raglift.running.systems import identity_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from raglift.cli.evaluate import Request
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A folder that is there until the run is saved."""
+
+    folder: Path
+    """Beside the folder that the run is saved to."""
+    answers: Path
+    """Where the answers of the system are kept: another system has another folder."""
+
+    @classmethod
+    def of(cls, request: Request) -> Unfinished | None:
+        """Return where the answers are kept; None if nothing is saved, or no system of the user's is asked."""
+        if request.save is None or (request.system is None and request.mapping is None):
+            return None
+        save = user_path(request.save)
+        folder = save.with_name(f"{save.name}.unfinished")
+        return cls(folder, folder / content_key(identity_of(request.system, request.mapping)).hex()[:16])
+
+    def begin(self, *, resume: bool, overwrite: bool) -> None:
+        """Raise unless the folder is free, or what is in it may be used or removed.
+
+        Raises:
+            RunError: a run was stopped that is not to be gone on with.
+        """
+        if resume or not is_folder(self.folder):
+            return
+        if overwrite or not self.holds_answers:
+            self.remove()
+            return
+        raise RunError(
+            f"{self.folder}: found answers of a run that was stopped; expected none: go on with it (--resume), remove "
+            "them (--overwrite), or choose another folder"
+        )
+
+    @property
+    def holds_answers(self) -> bool:
+        """Whether there is anything to go on with."""
+        return is_folder(self.folder) and any(map(_holds_answers, self.folder.iterdir()))
+
+    def remove(self) -> None:
+        """Remove the folder: the run is saved, or there is nothing in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _holds_answers(folder: Path) -> bool:
+    if not is_file(folder / FILE):
+        return False
+    with suppress(CacheError):
+        cache = Cache(folder / FILE)
+        try:
+            return cache.count() > 0
+        finally:
+            cache.close()
+    return True

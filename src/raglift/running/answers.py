@@ -1,0 +1,328 @@
+"""Asking a user's system only for what it has not answered yet: its answers are kept one by one as they come."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.base.cache import Cache, content_key, default_cache
+from raglift.base.display import describe_error, shorten
+from raglift.base.limits import user_path
+from raglift.base.locks import hold
+from raglift.base.retrying import has_http_status, is_transient
+from raglift.components.http.mapping import mapping_digest
+from raglift.components.http.retriever import HttpRetriever
+from raglift.errors import CacheError, RagliftError, RunError, ServiceFailed, SystemCrashed
+from raglift.records.rankings import Ranking
+from raglift.running.execution import Outcome, ask_stage
+from raglift.storage.answers import Answer, AnswerStore, hits_as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from raglift.adapters.stages import Policy, Stage
+    from raglift.running.model_calls import Way
+    from raglift.running.options import Config
+
+
+TRIES = 2
+"""A query during which the process ended so often is not asked again by the next attempt."""
+FILE = "answers.sqlite"
+"""The file of the answers in their folder."""
+_LOCK = "lock"
+_SHOWN = 80
+_TEXTS_ALONE = ("raglift.components.", "raglift.adapters.functions")
+"""Rerankers of these modules get the texts of hits, and nothing else of what a framework returned."""
+
+
+@contextmanager
+def keeping_answers(config: Config, system: Any) -> Iterator[KeptAnswers | None]:
+    """Yield what keeps the answers of a system; None where that is not asked for.
+
+    Args:
+        config: says where, and under which version.
+        system: as the user gave it.
+
+    Raises:
+        RunError: the folder cannot be written, or another process works there.
+        CacheError: the file in it is damaged.
+    """
+    if config.answers is None and config.version is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        own = None
+        if config.answers is not None:
+            folder = user_path(config.answers)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RunError(f"{folder}: cannot be written: {error}; expected a folder for answers") from error
+            stack.enter_context(hold(folder / _LOCK, "an evaluation whose answers are kept there"))
+            own = Cache(folder / FILE)
+            stack.callback(own.close)
+        shared = None if config.version is None else default_cache()
+        # A cache in memory ends with this process
+        kept = own if own is not None and (shared is None or shared.path is None) else default_cache()
+        identity = (config.version or "", _name_of(system), config.doc_key or "")
+        yield KeptAnswers(AnswerStore(kept, own), identity, is_versioned=config.version is not None)
+
+
+def _name_of(system: Any) -> str:
+    """Return what tells systems apart as far as raglift can see: an address, or where a function or class is from."""
+    if isinstance(system, str):
+        return system
+    if isinstance(system, HttpRetriever):
+        return f"{system} {mapping_digest(system.mapping)}"
+    named = system if hasattr(system, "__qualname__") else type(system)
+    module = getattr(named, "__module__", "")
+    return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"
+
+
+class KeptAnswers:
+    """Keeps what the stages of a system answer.
+
+    Args:
+        store: where.
+        identity: what the answers are of, besides the stage and the query.
+        is_versioned: whether the user says what the system is, so that other runs may have asked it.
+    """
+
+    def __init__(self, store: AnswerStore, identity: Sequence[str], *, is_versioned: bool = False) -> None:
+        self.store = store
+        self.identity = tuple(identity)
+        self.failure: CacheError | None = None
+        """Why nothing can be kept any more."""
+        self._is_versioned = is_versioned
+        self._used: set[bytes] = set()
+        self._earlier: set[bytes] = set()
+
+    def of(self, stages: Sequence[Stage], part: str, then: Sequence[Stage] = ()) -> list[Stage]:
+        """Return stages whose answers are kept. Those of raglift's own models are not: they have the cache.
+
+        Args:
+            stages: of one system, in order.
+            part: tells them from the same system asked in another way.
+            then: the rerankers that get their hits.
+        """
+        # A framework's reranker is given the framework's own objects, which no JSON holds
+        needs_origin = any(_wants_origin(stage) for stage in then)
+        kept: list[Stage] = []
+        for number, stage in reversed(list(enumerate(stages))):
+            keeper = _StageKeeper(self, f"{part} {number}", may_lose_origin=not needs_origin)
+            kept.append(stage if _is_own(stage) else replace(stage, keeper=keeper))
+            needs_origin = needs_origin or _wants_origin(stage)
+        return kept[::-1]
+
+    def use(self, keys: Sequence[bytes], known: dict[bytes, Answer]) -> None:
+        """Count answers that a run is made of."""
+        self._used.update(keys)
+        self._earlier.update(key for key in known if self.store.is_of_earlier(key))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers of the run must know."""
+        if not self._earlier:
+            return ()
+        count = f"{len(self._earlier):,} of {len(self._used):,} answers"
+        earlier = "run of the same version" if self._is_versioned else "attempt"
+        return (f"{count} came from an earlier {earlier}, with their times; the others were asked now",)
+
+
+def _asked(stage: Stage) -> Any:
+    return stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+
+
+def _wants_origin(stage: Stage) -> bool:
+    return not type(_asked(stage)).__module__.startswith(_TEXTS_ALONE)
+
+
+def _is_own(stage: Stage) -> bool:
+    """Whether a stage is one of raglift's own models or indexes."""
+    asked = _asked(stage)
+    return type(asked).__module__.startswith("raglift.components.") and not isinstance(asked, HttpRetriever)
+
+
+class _StageKeeper:
+    """Keeps the answers of one stage, and asks for the others."""
+
+    def __init__(self, kept: KeptAnswers, part: str, *, may_lose_origin: bool) -> None:
+        self.kept = kept
+        self._part = part
+        self.may_lose_origin = may_lose_origin
+
+    def ask(
+        self,
+        stage: Stage,
+        inputs: list[tuple[Any, ...]],
+        policy: Policy,
+        advance: Callable[[int], None],
+        calls: Way | None = None,
+    ) -> list[Outcome[Ranking]]:
+        """Ask a stage for what it has not answered yet: see `ask_stage`.
+
+        Raises:
+            SystemCrashed: earlier processes ended while a query was asked.
+            CacheError: an answer cannot be kept.
+        """
+        kept, store = self.kept, self.kept.store
+        keys = [self.key(stage, *given) for given in inputs]
+        known = store.find(keys)
+        if policy.on_error == "raise":  # a failure is to be seen as it happens
+            known = {key: answer for key, answer in known.items() if answer.ranking is not None}
+        kept.use(keys, known)
+        places = [place for place, key in enumerate(keys) if key not in known]
+        if len(places) < len(keys):
+            advance(len(keys) - len(places))
+        missing = dict.fromkeys(keys[place] for place in places)
+        died = store.tries(missing, TRIES)
+        crashing = [inputs[place][0] for place in places if died.get(keys[place], 0) >= TRIES]
+        if crashing:
+            store.end(missing, TRIES)  # the next attempt tries again
+            raise SystemCrashed(_set_aside(crashing))
+        asking = _Asking(self, stage, policy, died)
+        try:
+            waiting = [inputs[place] for place in places]
+            found = ask_stage(asking.stage, waiting, policy, advance, calls) if waiting else []
+        finally:
+            store.end(missing, TRIES)
+        if kept.failure is not None:
+            raise kept.failure
+        asked = dict(zip(places, found, strict=True))
+        return [asked[place] if place in asked else _outcome(known[key]) for place, key in enumerate(keys)]
+
+    def key(self, stage: Stage, query: str, given: Any) -> bytes:
+        """Return the key of an answer: of all that raglift knows to decide it."""
+        what = json.dumps(hits_as_json(given)) if isinstance(given, Ranking) else str(given)
+        return content_key("answer of a system", *self.kept.identity, self._part, stage.system, what, query)
+
+
+def _set_aside(queries: Sequence[str]) -> str:
+    others = f" (and {len(queries) - 1:,} more at the same time)" if len(queries) > 1 else ""
+    asked = f"“{shorten(queries[0], _SHOWN)}”{others}"
+    return (
+        f"set aside: the process ended {TRIES} times while the system was asked {asked}; "
+        "expected an answer or an error: mend the system, and go on with --resume (resume=True), which asks it again"
+    )
+
+
+def _outcome(answer: Answer) -> Outcome[Ranking]:
+    if answer.ranking is None:
+        return Outcome(None, answer.seconds, ServiceFailed(answer.error))  # whose message is shown as it is
+    return Outcome(answer.ranking, answer.seconds)
+
+
+class _Asking:
+    """One pass over a stage, whose answers are kept in the moment that they come."""
+
+    def __init__(self, keeper: _StageKeeper, stage: Stage, policy: Policy, died: dict[bytes, int]) -> None:
+        self._keeper = keeper
+        self._stage = stage
+        self._timeout = policy.timeout
+        self._died = died
+        kept: Any = _Keeping(_asked(stage), self)
+        if isinstance(stage, RerankStage):
+            self.stage: Stage = replace(stage, keeper=None, reranker=kept)
+        else:
+            self.stage = replace(stage, keeper=None, retriever=kept)
+
+    def one(self, method: Callable[[str, Any], Any], query: str, given: Any) -> Any:
+        """Ask for one query."""
+        with self._call([query], [given]) as keep:
+            ranking = method(query, given)
+            keep([ranking])
+        return ranking
+
+    async def one_async(self, method: Callable[[str, Any], Awaitable[Any]], query: str, given: Any) -> Any:
+        """Ask for one query, without blocking."""
+        with self._call([query], [given]) as keep:
+            ranking = await method(query, given)
+            keep([ranking])
+        return ranking
+
+    def many(self, method: Callable[[Sequence[str], Any], Any], queries: Sequence[str], given: Any) -> Any:
+        """Ask for many queries at once: what comes back is kept together."""
+        with self._call(queries, given if isinstance(given, list) else [given] * len(queries)) as keep:
+            rankings = method(queries, given)
+            if isinstance(rankings, (list, tuple)) and len(rankings) == len(queries):
+                keep(rankings)
+        return rankings
+
+    @contextmanager
+    def _call(self, queries: Sequence[str], given: Sequence[Any]) -> Iterator[Callable[[Sequence[Any]], None]]:
+        """Note that a call is under way, and yield what keeps its answers; keep a failure that would come again."""
+        kept, store = self._keeper.kept, self._keeper.kept.store
+        if kept.failure is not None:  # whatever came now would be lost
+            raise kept.failure
+        keys = [self._keeper.key(self._stage, query, each) for query, each in zip(queries, given, strict=True)]
+        with self._noting_failures():
+            store.begin(keys, self._died)
+        began = time.perf_counter()
+
+        def keep(rankings: Sequence[Any]) -> None:
+            seconds = (time.perf_counter() - began) / len(rankings)
+            with self._noting_failures():
+                for key, ranking in zip(keys, rankings, strict=True):
+                    if self._may_be_kept(ranking) and not self._is_late(began):
+                        store.keep(key, Answer(ranking, seconds))
+
+        try:
+            yield keep
+        except Exception as error:
+            with self._noting_failures():
+                store.end(keys, TRIES)
+                if len(keys) == 1 and _would_come_again(error) and not self._is_late(began):
+                    store.keep(keys[0], Answer(None, time.perf_counter() - began, describe_error(error)))
+            raise
+
+    @contextmanager
+    def _noting_failures(self) -> Iterator[None]:
+        """Note that nothing can be kept: an error raised in a call would count as the query's."""
+        try:
+            yield
+        except CacheError as error:
+            self._keeper.kept.failure = error
+            raise
+
+    def _is_late(self, began: float) -> bool:
+        """Whether the call was given up on before it ended."""
+        return self._timeout is not None and time.perf_counter() - began >= self._timeout
+
+    def _may_be_kept(self, ranking: Any) -> bool:
+        """Whether an answer comes back as it is; what is no ranking is an error of its stage."""
+        if not isinstance(ranking, Ranking) or [hit.rank for hit in ranking] != list(range(1, len(ranking) + 1)):
+            return False
+        return self._keeper.may_lose_origin or all(hit.chunk.origin is None for hit in ranking)
+
+
+def _would_come_again(error: Exception) -> bool:
+    """Whether a failure is the query's for good.
+
+    It is not where it may pass, nor where the user can mend what it comes from without touching the system: how it is
+    asked, a key that a service refuses, a package that is missing.
+    """
+    return not isinstance(error, (RagliftError, ImportError, MemoryError)) and not (
+        is_transient(error) or has_http_status(error)
+    )
+
+
+class _Keeping:
+    """A retriever or reranker whose answers are kept; it has the methods that the other has."""
+
+    def __init__(self, asked: Any, asking: _Asking) -> None:
+        self._asked = asked
+        self._how: dict[str, Callable[..., Any]] = {
+            **dict.fromkeys(("retrieve", "rerank"), asking.many),
+            **dict.fromkeys(("retrieve_one", "rerank_one"), asking.one),
+            **dict.fromkeys(("aretrieve_one", "arerank_one"), asking.one_async),
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._asked, name)
+        return partial(self._how[name], found) if name in self._how and found is not None else found

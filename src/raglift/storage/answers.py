@@ -1,0 +1,168 @@
+"""The answers of a system, kept one by one while it is asked, so that a run that was stopped goes on from there.
+
+They are kept in a cache, as judgements of language models are: each in a transaction of its own, as JSON with a
+checksum. Beside them it is noted which queries are under way: what is noted after the process has died was not
+answered, and may be what it died of.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.cache import content_key
+from raglift.base.display import printable
+from raglift.errors import CacheError
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+from raglift.storage.layout import CHUNK_FIELDS, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from raglift.base.cache import Cache
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a stage made of one query."""
+
+    ranking: Ranking | None
+    """Its hits; None if it failed."""
+    seconds: float
+    """Of the call."""
+    error: str = ""
+    """Why it failed; empty if it did not."""
+
+    def to_bytes(self) -> bytes:
+        """Return what is kept: JSON, with metadata as a saved evaluation has it.
+
+        Raises:
+            ValueError, TypeError, RecursionError: JSON cannot hold what the system returned.
+        """
+        hits = None if self.ranking is None else hits_as_json(self.ranking)
+        return json.dumps({"hits": hits, "seconds": self.seconds, "error": self.error}).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Answer:
+        """Return what was kept.
+
+        Raises:
+            ValueError, TypeError, LookupError: it is not what is written now.
+        """
+        kept = json.loads(content)
+        hits = kept["hits"]
+        ranking = None if hits is None else Ranking.of((_chunk(values), score) for *values, score in hits)
+        return cls(ranking, float(kept["seconds"]), str(kept["error"]))
+
+
+def hits_as_json(ranking: Ranking) -> list[list[Any]]:
+    """Return the hits of a ranking as values that JSON can hold: the fields of each chunk, its metadata and score."""
+    return [
+        [*(plain(getattr(hit.chunk, name)) for name in CHUNK_FIELDS), plain(hit.chunk.metadata), _score(hit.score)]
+        for hit in ranking
+    ]
+
+
+def _score(score: Any) -> Any:
+    """Return a score as a number, also where it is not finite: Python writes and reads these."""
+    return float(score) if isinstance(score, float) and not math.isfinite(score) else plain(score)
+
+
+def _chunk(values: Sequence[Any]) -> Chunk:
+    *fields, metadata = values
+    return Chunk(**dict(zip(CHUNK_FIELDS, fields, strict=True)), metadata=metadata)
+
+
+class AnswerStore:
+    """Answers by keys, and the calls under way.
+
+    Args:
+        answers: where they are kept.
+        calls: where calls under way are noted; None for nowhere. One process at a time uses it.
+    """
+
+    def __init__(self, answers: Cache, calls: Cache | None) -> None:
+        self._answers = answers
+        self._calls = calls
+        self._added: set[bytes] = set()
+        self._adding = threading.Lock()
+
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
+        """Return the answers that are there; one that cannot be read is as good as none.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        found = {}
+        with _told(self._answers):
+            kept = self._answers.get_many(keys)
+        for key, content in kept.items():
+            try:
+                found[key] = Answer.from_bytes(content)
+            except (ValueError, TypeError, LookupError):
+                continue
+        return found
+
+    def keep(self, key: bytes, answer: Answer) -> None:
+        """Keep an answer; one that JSON cannot hold is not kept.
+
+        Raises:
+            CacheError: the file cannot be written.
+        """
+        try:
+            content = answer.to_bytes()
+        except (ValueError, TypeError, RecursionError):
+            return
+        with _told(self._answers):
+            self._answers.put_many({key: content})
+        with self._adding:
+            self._added.add(key)
+
+    def is_of_earlier(self, key: bytes) -> bool:
+        """Whether an answer that is there was there before this process asked."""
+        return key not in self._added
+
+    def tries(self, keys: Iterable[bytes], most: int) -> dict[bytes, int]:
+        """Return for each key how often a process died during its call, up to `most`; those of none are left out."""
+        if self._calls is None:
+            return {}
+        noted = {_note(key, number): key for key in keys for number in range(most)}
+        died: dict[bytes, int] = {}
+        with _told(self._calls):
+            for note in self._calls.get_many(noted):
+                died[noted[note]] = died.get(noted[note], 0) + 1
+        return died
+
+    def begin(self, keys: Iterable[bytes], died: dict[bytes, int]) -> None:
+        """Note that calls are under way; for each key, `died` says how often a process died during it before."""
+        if self._calls is not None:
+            with _told(self._calls):
+                self._calls.put_many({_note(key, died.get(key, 0)): b"" for key in keys})
+
+    def end(self, keys: Iterable[bytes], most: int) -> None:
+        """Note that no process died during these calls."""
+        if self._calls is not None:
+            with _told(self._calls):
+                self._calls.remove_many([_note(key, number) for key in keys for number in range(most)])
+
+
+def _note(key: bytes, number: int) -> bytes:
+    return content_key("call under way", key.hex(), str(number))
+
+
+@contextmanager
+def _told(cache: Cache) -> Iterator[None]:
+    """Say what is wrong with the file in words that are true of answers: they cannot be made again for nothing."""
+    try:
+        yield
+    except CacheError as error:
+        said = printable(str(error.__cause__ or error))
+        raise CacheError(
+            f"{cache.path}: the answers of the system cannot be kept or read there: {said}; expected a place with "
+            "room, and the right to write: those that it holds are used again when the run is gone on with"
+        ) from error

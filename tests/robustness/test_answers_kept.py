@@ -1,0 +1,313 @@
+"""Users' own systems are killed, interrupted and crashed while they are asked: what they answered is not asked again.
+
+The questions are counted by the system itself, in a file. The one under way when a process dies may be asked twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+SYSTEM = """
+import asyncio, os, time
+from datetime import date
+from pathlib import Path
+
+TEXTS = ["The lamp is lit at dusk and put out at dawn.", "The horn gives two blasts.", "The boat brings coal."]
+PAUSE = float(os.environ.get("PAUSE", "0"))
+
+
+def note(query):
+    with open("asked", "a", encoding="utf-8") as file:
+        file.write(query + "\\n")
+
+
+def hits(query, k):
+    if "lens" in query:
+        raise KeyError(query)
+    found = sorted(TEXTS, key=lambda text: -len(set(text.lower().split()) & set(query.lower().split())))
+    return [
+        {"id": f"c{TEXTS.index(text)}", "text": text, "score": 1 / (3 + rank), "seen": date(2026, 1, 1 + rank)}
+        for rank, text in enumerate(found[:k])
+    ]
+
+
+def search(query, k):
+    note(query)
+    time.sleep(PAUSE)
+    return hits(query, k)
+
+
+async def asearch(query, k):
+    note(query)
+    await asyncio.sleep(PAUSE)
+    return hits(query, k)
+
+
+def crashing(query, k):
+    if "CRASH" in os.environ and "drone" in query:
+        note("crash")
+        os.abort()
+    return search(query, k)
+
+
+def leaving(query, k):
+    if "drone" in query:
+        os._exit(7)
+    return search(query, k)
+"""
+SWEEP = """
+dataset: lighthouse
+systems: {{slow: {system}, other: "own:other"}}
+rerankers: [none, late-interaction]
+ks: [1, 3]
+primary: ndcg@3
+"""
+OTHER = """
+from system import hits
+
+
+def other(query, k):
+    return hits(query, k)
+"""
+QUERIES = 43
+PAUSE = {"PAUSE": "0.05"}
+
+
+@dataclass(frozen=True)
+class Command:
+    """The command line in a folder of its own."""
+
+    folder: Path
+
+    def start(self, *arguments: str, **settings: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "raglift", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "RAGLIFT_PROGRESS": "0", "OMP_NUM_THREADS": "1", **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, **settings: str) -> tuple[int, str, str]:
+        process = self.start(*arguments, **settings)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    def stopped(self, how: signal.Signals, questions: int, *arguments: str) -> tuple[int, str]:
+        """Run a command until its system was asked so many questions in all; return its exit code, and what it said."""
+        process = self.start(*arguments, **PAUSE)
+        until = time.monotonic() + 120
+        while len(self.asked) < questions:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+        return process.returncode, err
+
+    @property
+    def asked(self) -> list[str]:
+        path = self.folder / "asked"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[[str], Command]:
+    """Makes a folder with the systems in it."""
+
+    def made(name: str) -> Command:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "system.py").write_text(SYSTEM, encoding="utf-8")
+        (folder / "own.py").write_text(OTHER, encoding="utf-8")
+        (folder / "mine.yaml").write_text(SWEEP.format(system="system:search"), encoding="utf-8")
+        return Command(folder)
+
+    return made
+
+
+def content(run: Path) -> dict[str, Any]:
+    """Return the files of a saved evaluation, without times and what was said about resuming."""
+    found: dict[str, Any] = {}
+    for path in sorted(run.iterdir()):
+        found[path.name] = path.read_bytes()
+    traces = [json.loads(line) for line in found["traces.jsonl"].splitlines()]
+    for trace in traces:
+        for stage in trace["stages"]:
+            stage["seconds"] = 0
+    head = json.loads(found["run.json"])
+    head["spec"]["started"] = ""
+    for notes in ("notes", "run_notes"):
+        head[notes] = [note for note in head[notes] if "earlier attempt" not in note]
+    return found | {"traces.jsonl": traces, "run.json": head}
+
+
+def asked_twice(asked: list[str]) -> dict[str, int]:
+    return {query: times for query, times in Counter(asked).items() if times > 1}
+
+
+EVALUATE = ("evaluate", "lighthouse", "--ks", "1,3", "--save", "runs/one")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
+@pytest.mark.parametrize(
+    ("system", "options", "in_flight"),
+    [("search", (), 1), ("search", ("--concurrency", "4"), 4), ("asearch", ("--concurrency", "4"), 4)],
+    ids=["one at a time", "threads", "async"],
+)
+def test_an_evaluation_that_is_stopped_asks_nothing_twice(
+    make: Callable[[str], Command], how: signal.Signals, system: str, options: tuple[str, ...], in_flight: int
+) -> None:
+    whole, cut = make("whole"), make("cut")
+    line = (*EVALUATE, "--system", f"system:{system}", *options)
+    assert whole.run(*line)[0] == 0
+    for questions in (15, 29):
+        code, _ = cut.stopped(how, questions, *line, "--resume")
+        assert code != 0
+    code, out, err = cut.run(*line, "--resume")
+    assert code == 0, err
+    assert sum(times - 1 for times in asked_twice(cut.asked).values()) <= 2 * in_flight
+    assert set(cut.asked) == set(whole.asked)
+    assert "answers came from an earlier attempt" in out
+    assert content(cut.folder / "runs/one") == content(whole.folder / "runs/one")
+    assert [path.name for path in (cut.folder / "runs").iterdir()] == ["one"]
+
+
+def test_ctrl_c_of_an_evaluation_says_where_the_answers_are(make: Callable[[str], Command]) -> None:
+    command = make("cut")
+    line = (*EVALUATE, "--system", "system:search")
+    code, err = command.stopped(signal.SIGINT, 10, *line)
+    assert code == 130
+    assert err == (
+        "\nraglift: stopped: each answer that came is kept in runs/one.unfinished: "
+        "the same command with --resume goes on from there\n"
+    )
+    code, _, err = command.run(*line)
+    assert code == 2
+    assert "runs/one.unfinished: found answers of a run that was stopped; expected" in err
+    assert "--resume" in err
+    assert len(command.asked) == 10
+    code, _, err = command.run(*line, "--overwrite")
+    assert (code, len(command.asked)) == (0, 10 + QUERIES)
+
+
+def test_ctrl_c_without_a_folder_says_that_nothing_is_kept(make: Callable[[str], Command]) -> None:
+    command = make("cut")
+    code, err = command.stopped(signal.SIGINT, 10, "evaluate", "lighthouse", "--system", "system:search")
+    assert code == 130
+    assert err == (
+        "\nraglift: stopped: the answers of the system are not kept; with --save FOLDER each is kept as it comes, "
+        "and --resume goes on from there\n"
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=lambda how: how.name)
+def test_a_sweep_that_is_stopped_asks_nothing_twice(make: Callable[[str], Command], how: signal.Signals) -> None:
+    whole, cut = make("whole"), make("cut")
+    assert whole.run("sweep", "mine.yaml")[0] == 0
+    for questions in (12, 29):
+        cut.stopped(how, questions, "sweep", "mine.yaml", "--resume")
+    code, _, err = cut.run("sweep", "mine.yaml", "--resume")
+    assert code == 0, err
+    assert sum(times - 1 for times in asked_twice(cut.asked).values()) <= 2
+    assert len(set(cut.asked)) == QUERIES
+    cells = sorted(path.name for path in (whole.folder / "runs/mine/cells").iterdir())
+    for cell in cells:
+        place = Path("runs/mine/cells", cell)
+        assert content(cut.folder / place) == content(whole.folder / place)
+    assert not (cut.folder / "runs/mine/answers").exists()
+
+
+def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Callable[[str], Command]) -> None:
+    command = make("crash")
+    (command.folder / "mine.yaml").write_text(SWEEP.format(system="system:crashing"), encoding="utf-8")
+    line = ("sweep", "mine.yaml", "--resume")
+    for _ in range(2):
+        assert command.run(*line, CRASH="1")[0] == -signal.SIGABRT
+    code, out, err = command.run(*line, CRASH="1")
+    assert code == 1, err
+    assert "2 of 4 cells measured" in out
+    assert "! 2 cells failed: set aside: the process ended 2 times while the system was asked “" in out
+    asked = Counter(command.asked)
+    assert asked.pop("crash") == 2
+    assert set(asked.values()) == {1}
+    # When it is mended, the next attempt finishes it, with what it answered before
+    code, out, err = command.run(*line)
+    assert (code, len(set(command.asked) - {"crash"})) == (0, QUERIES), err
+    assert set((Counter(command.asked) - Counter(["crash"] * 2)).values()) == {1}
+
+
+def test_an_evaluation_whose_system_ends_the_process_is_told_after_two_tries(make: Callable[[str], Command]) -> None:
+    command = make("leave")
+    line = (*EVALUATE, "--system", "system:leaving", "--resume")
+    assert [command.run(*line)[0] for _ in range(2)] == [7, 7]
+    code, _, err = command.run(*line)
+    assert code == 2
+    assert "set aside: the process ended 2 times while the system was asked “" in err
+    assert set(Counter(command.asked).values()) == {1}
+
+
+SERVICE = """
+dataset: lighthouse
+systems: {{service: {{system: "http://127.0.0.1:9/search", mapping: map.yaml}}}}
+retrievers: bm25
+"""
+
+
+def test_an_edited_mapping_is_another_sweep(make: Callable[[str], Command]) -> None:
+    command = make("mapping")
+    (command.folder / "mine.yaml").write_text(SERVICE.format(), encoding="utf-8")
+    mapping = command.folder / "map.yaml"
+    mapping.write_text("timeout: 1\njson: {q: '{query}', n: '{k}'}\n", encoding="utf-8")
+    command.run("sweep", "mine.yaml")
+    mapping.write_text("# a comment\ntimeout: 1\njson: {q: '{query}', n: '{k}'}\n", encoding="utf-8")
+    assert command.run("sweep", "mine.yaml", "--resume")[0] == 1
+    mapping.write_text("timeout: 1\njson: {q: '{query}', n: 7}\n", encoding="utf-8")
+    code, _, err = command.run("sweep", "mine.yaml", "--resume")
+    assert code == 2
+    assert "found another sweep there: the mapping of service has changed;" in err
+
+
+def test_a_sweep_is_planned_where_another_one_is_kept(make: Callable[[str], Command]) -> None:
+    command = make("plan")
+    assert command.run("sweep", "mine.yaml")[0] == 0
+    (command.folder / "mine.yaml").write_text("dataset: lighthouse\nretrievers: bm25\n", encoding="utf-8")
+    code, out, err = command.run("sweep", "mine.yaml", "--plan")
+    assert code == 0, err
+    assert "lighthouse: 1 cell over 43 queries" in out
+    assert "runs/mine holds another sweep" in out
+    assert "--output" in out
+
+
+@pytest.mark.parametrize(("setting", "told"), [({}, True), ({"RAGLIFT_PROGRESS": "0"}, False)])
+def test_a_long_sweep_says_how_far_it_is_where_there_is_no_terminal(
+    make: Callable[[str], Command], setting: Mapping[str, str], told: bool
+) -> None:
+    command = make("quiet")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "raglift", "sweep", "mine.yaml"],
+        cwd=command.folder,
+        env={name: value for name, value in os.environ.items() if name != "RAGLIFT_PROGRESS"}
+        | {"PAUSE": "0.15"}
+        | dict(setting),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    _, err = process.communicate(timeout=120)
+    assert ("sweep: step 1 of" in err) is told, err

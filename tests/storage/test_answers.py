@@ -1,0 +1,92 @@
+"""Answers that are kept come back as they were; what cannot be read is asked again."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from raglift.base.cache import Cache
+from raglift.errors import CacheError
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+from raglift.storage.answers import Answer, AnswerStore
+
+KEY = b"k" * 16
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    cache = Cache(tmp_path / "answers.sqlite")
+    yield cache
+    cache.close()
+
+
+def test_hits_come_back_with_texts_ids_places_and_scores() -> None:
+    chunks = [
+        Chunk("The lamp\ud800 is lit.", id="c1", doc_id="d", start=3, end=17, metadata={"page": 2, "tags": ["a"]}),
+        Chunk("", doc_id=None),
+    ]
+    ranking = Ranking.of([(chunks[0], 0.1 + 0.2), (chunks[1], None), (chunks[1], math.inf)])
+    assert Answer.from_bytes(Answer(ranking, 0.25).to_bytes()) == Answer(ranking, 0.25)
+
+
+def test_what_json_has_not_comes_back_as_a_saved_evaluation_has_it() -> None:
+    chunk = Chunk("a", metadata={"seen": date(2026, 1, 2), "size": np.int64(3), "share": math.nan})
+    kept = Answer.from_bytes(Answer(Ranking.of([(chunk, np.float32(0.1))]), 0.0).to_bytes()).ranking
+    assert kept is not None
+    assert kept[0].chunk.metadata == {"seen": "2026-01-02", "size": 3, "share": "nan"}
+    assert kept[0].score == float(np.float32(0.1))
+
+
+def test_a_number_that_is_not_one_stays_so() -> None:
+    kept = Answer.from_bytes(Answer(Ranking.of([(Chunk("a"), math.nan)]), 0.0).to_bytes()).ranking
+    assert kept is not None
+    assert math.isnan(kept[0].score or 0)
+
+
+def test_a_failure_comes_back_in_its_words() -> None:
+    answer = Answer(None, 0.5, "KeyError: 'lamp'")
+    assert Answer.from_bytes(answer.to_bytes()) == answer
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"hits": [[1]], "seconds": 0, "error": ""}'])
+def test_an_entry_that_cannot_be_read_is_none(cache: Cache, content: bytes) -> None:
+    cache.put_many({KEY: content})
+    assert AnswerStore(cache, None).find([KEY]) == {}
+
+
+def test_a_damaged_byte_is_noticed(cache: Cache, tmp_path: Path) -> None:
+    AnswerStore(cache, None).keep(KEY, Answer(Ranking.of([(Chunk("a"), 1.0)]), 0.0))
+    with sqlite3.connect(tmp_path / "answers.sqlite") as file:
+        file.execute("UPDATE entries SET value = replace(value, 'a', 'b')")
+    file.close()
+    assert AnswerStore(cache, None).find([KEY]) == {}
+
+
+def test_what_json_cannot_hold_is_not_kept(cache: Cache) -> None:
+    metadata: dict[str, object] = {}
+    metadata["self"] = metadata
+    store = AnswerStore(cache, None)
+    store.keep(KEY, Answer(Ranking.of([(Chunk("a", id="a", metadata=metadata), 1.0)]), 0.0))
+    assert store.find([KEY]) == {}
+
+
+def test_calls_under_way_are_counted_once_for_each_process_that_died(cache: Cache) -> None:
+    for died in range(3):
+        store = AnswerStore(cache, cache)
+        assert store.tries([KEY], 2) == ({KEY: min(died, 2)} if died else {})
+        store.begin([KEY], {KEY: died})
+    AnswerStore(cache, cache).end([KEY], 3)
+    assert AnswerStore(cache, cache).tries([KEY], 2) == {}
+
+
+def test_a_file_that_cannot_be_written_is_told_in_words_that_are_true_of_answers(cache: Cache) -> None:
+    cache.close()
+    with pytest.raises(CacheError, match=r"answers\.sqlite: the answers of the system cannot be kept or read there"):
+        AnswerStore(cache, None).keep(KEY, Answer(None, 0.0, "no"))
