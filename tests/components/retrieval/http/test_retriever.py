@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.adapters.adapt import adapt_system
-from raglift.base.retrying import is_transient
 from raglift.base.event_loops import current_loop
+from raglift.base.retrying import is_transient
 from raglift.components.http.client import _unreached, proxy_of
 from raglift.components.http.retriever import HttpRetriever
 from raglift.errors import ConfigurationError, MissingKey, ServiceFailed, ServiceUnusable
