@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 import raglift as rl
 from raglift.adapters.functions import retriever_stage
+from raglift.adapters.results import results_in
 from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
 
 FOUND = ["The keeper trims the lamp.", "The ferry leaves at noon."]
@@ -222,3 +224,10 @@ def test_a_reranker_that_fails_on_every_query_leaves_what_was_retrieved():
     with pytest.raises(QueryFailed, match="every query failed; the first: rerank: ConnectionError") as caught:
         rl.evaluate(lambda query: FOUND, data, reranker=down, retries=0, ks=(1,), metrics=["recall"])
     assert caught.value.evaluation.scores.mean("retrieve", "recall@1") == 1
+
+
+def test_an_answer_without_an_end_is_refused_and_one_with_an_end_is_read() -> None:
+    assert results_in((f"text {number}" for number in range(3)), "search") == ["text 0", "text 1", "text 2"]
+    assert len(results_in(["text"] * 100_001, "search")) == 100_001
+    with pytest.raises(UnsupportedSystem, match="a repeat that goes on after 100,000 results; expected"):
+        results_in(itertools.repeat("text"), "search")

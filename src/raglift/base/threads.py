@@ -116,15 +116,19 @@ class WorkerPool(ThreadPoolExecutor):
         super().__init__(1)
         self.stopping = threading.Event()
         """Set when the pool is shut down: nothing more is begun, and what waits in a call need not wait any longer."""
-        self.abandoned = 0
-        """How many abandoned calls have not come back."""
         self._most_workers = math.inf if workers is None else workers
         self._most_abandoned = most_abandoned
         self._name = name
         self._waiting: deque[Call] = deque()
         self._under_way: set[Future[Any]] = set()
+        self._abandoned: set[Future[Any]] = set()
         self._workers = 0
         self._lock = threading.Lock()
+
+    @property
+    def abandoned(self) -> int:
+        """How many abandoned calls have not come back."""
+        return len(self._abandoned)
 
     @property
     def is_stuck(self) -> bool:
@@ -155,7 +159,7 @@ class WorkerPool(ThreadPoolExecutor):
             if future in self._under_way:
                 self._under_way.remove(future)
                 self._workers -= 1
-                self.abandoned += 1
+                self._abandoned.add(future)
                 self._leave_behind(future)
                 self._start_workers()
 
@@ -203,7 +207,7 @@ class WorkerPool(ThreadPoolExecutor):
 
     def _is_given_up(self, future: Future[Any]) -> bool:
         """Return whether nobody waits for a call that is under way."""
-        return self.stopping.is_set() or future not in self._under_way
+        return future in self._abandoned or (self.stopping.is_set() and future in self._under_way)
 
     def _take(self) -> Call | None:
         with self._lock:
@@ -221,7 +225,7 @@ class WorkerPool(ThreadPoolExecutor):
             if future in self._under_way:
                 self._under_way.remove(future)
                 return True
-            self.abandoned -= 1
+            self._abandoned.remove(future)
             self._start_workers()
             return False
 
