@@ -280,7 +280,7 @@ def test_a_limit_that_counts_nothing_says_so():
 
 def test_it_is_said_where_a_component_of_haystack_calls_a_model_that_is_not_counted(server):
     store = InMemoryDocumentStore()
-    store.write_documents([HaystackDocument(content=text) for text in TEXTS])
+    store.write_documents([HaystackDocument(content=f"question: {text}") for text in TEXTS])
     chat = OpenAIChatGenerator(Secret.from_token("k"), api_base_url=server.base_url)
     ranker = LLMRanker(chat_generator=chat, top_k=2, raise_on_failure=False)
     evaluation = rl.evaluate(InMemoryBM25Retriever(store), DATA, reranker=ranker, progress=False)
