@@ -58,6 +58,7 @@ def test_json_has_means_n_and_counts(run, folder: Path) -> None:
             "queries_without_ranking": 0,
             "queries_left_out": 1,
             "rankings_without_labels": 0,
+            "notes": [],
             "queries": {"q1": {"ap": 1.0}, "q2": {"ap": 0.0}},
         }
     ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LONGER = 1.5
 """From how many times the characters on the reader is told."""
-_OTHER_SIZE = 1.2
+_OTHER_SIZE = 1.3
 """From how many times the characters on chunks are of another size, by which containment matches more or less."""
 _CHARACTERS_A_TOKEN = 4
 """Roughly, in English: for a budget to start from."""

@@ -59,7 +59,8 @@ def test_hits_that_are_much_longer_are_another_prompt(ranked):
         traces = [dataclasses.replace(t, stages=(StageTrace("retrieve", ranking, 0.0),)) for t in run.traces]
         return dataclasses.replace(short, run=dataclasses.replace(run, traces=tuple(traces)))
 
-    (warning,) = warnings(short, longer(60), names=["short", "long"])
+    by_containment, warning = warnings(short, longer(60), names=["short", "long"])
+    assert by_containment.startswith("chunk sizes are compared by containment: hits are 1,680 characters long in long")
     assert warning == (
         "the same k is not the same prompt: hits are 1,680 characters long in long and 34 in short, on average; look "
         "at equal budgets too, as rr@tokens(100)"

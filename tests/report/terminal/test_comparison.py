@@ -26,11 +26,11 @@ dense              8     2       1        +0.94
 
 Minimum detectable effect in MRR@3 (80% power): {minimum_detectable_effect:.3f}; smaller ones often go unseen.
 
-Exploratory: differences to sparse in the other metrics. * is p ≤ 0.05, uncorrected: one such mark
-in 20 comes by chance where nothing differs.
-metric  sparse    dense
-───────────────────────
-MRR@1    0.182  +0.727*
+Exploratory: differences to sparse in the other metrics (Δ), beside its means. * is p ≤ 0.05,
+uncorrected: one such mark in 20 comes by chance where nothing differs.
+metric  sparse (mean)  Δ dense
+──────────────────────────────
+MRR@1           0.182  +0.727*
 """
 
 

@@ -28,8 +28,8 @@ def lines_of(query: str) -> list[str]:
     return [*others[:2], LINES[number], *others[2:]]
 
 
-def backwards(query: str, found: list[str]) -> list[int]:
-    return list(range(len(found)))
+def backwards(query: str, found: list[str]) -> list[float]:
+    return [float(place) for place in range(len(found))]
 
 
 def search(query: str, k: int) -> list[str]:

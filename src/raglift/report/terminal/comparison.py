@@ -262,7 +262,7 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
     shown = _fitting(labels, comparison.baseline, others)
     alpha = f"{comparison.method.alpha:g}"
     yield (
-        f"Exploratory: the other metrics, with means of {comparison.baseline} and the differences to it (Δ). * is "
+        f"Exploratory: differences to {comparison.baseline} in the other metrics (Δ), beside its means. * is "
         f"p ≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
         "differs."
     )
