@@ -168,6 +168,7 @@ class UnfitField(OtherShape):
 
     def __init__(self, name: str, found: str, expected: str) -> None:
         super().__init__(found, expected)
+        self.args = (name, found, expected)  # from which a pickled error is made again
         self.name = name
 
 
