@@ -39,23 +39,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class PicklableError(Exception):
-    """An error that can be pickled, whatever its `__init__` takes: worker processes send their errors that way.
+class RagliftError(Exception):
+    """Base of every error that raglift raises on purpose."""
 
-    By default an error is made again from its message alone, which fails where the message is put together from
-    several arguments; a `multiprocessing.Pool` then waits without end.
-    """
-
+    # Python would make a pickled error again by calling `__init__` with the message alone. Where that takes something
+    # else it fails, and a pool of workers waits without end for the error that one of them raised.
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args), self.__dict__
 
 
-def _made_again(of: type[PicklableError], args: tuple[Any, ...]) -> PicklableError:
+def _made_again(of: type[RagliftError], args: tuple[Any, ...]) -> RagliftError:
     return of.__new__(of, *args)
-
-
-class RagliftError(PicklableError):
-    """Base of every error that raglift raises on purpose."""
 
 
 @dataclass(frozen=True)

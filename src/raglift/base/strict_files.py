@@ -16,7 +16,7 @@ import yaml
 from raglift.base.display import SURROGATE, encodable
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.validation import Keys, path_text, quoted, shown
-from raglift.errors import ConfigurationError, Fault, PicklableError
+from raglift.errors import ConfigurationError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -256,13 +256,13 @@ _INTEGERS = range(-(2**63), 2**64)
 _MOST_DIGITS = len(str(_INTEGERS.start))
 
 
-class _NotStrictError(PicklableError):
+class _NotStrictError(Exception):
     """JSON that Python would accept and raglift does not."""
 
     def __init__(self, found: str, expected: str) -> None:
         self.found = found
         self.expected = expected
-        super().__init__(found)
+        super().__init__(found, expected)
 
 
 def parse_object(line: str, location: Location) -> dict[str, Any] | None:
@@ -343,11 +343,11 @@ _DEEPEST = 20
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
-class NotYaml(PicklableError):
+class NotYaml(Exception):
     """A file of which nothing can be read, and why."""
 
     def __init__(self, fault: Fault) -> None:
-        super().__init__(str(fault))
+        super().__init__(fault)
         self.fault = fault
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.base.display import printable
 from raglift.base.limits import user_path
 from raglift.datasets.formats.catalogue import FORMATS, find_format, recognize_format, write_dataset
+from raglift.datasets.formats.csv_table import IGNORE
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 
@@ -58,16 +59,22 @@ def run(request: Request) -> None:
 
 
 def options(*, columns: list[str], **given: Any) -> FormatOptions:
-    """Return the options that were given; columns as `query=Question`.
+    """Return the options that were given; columns as `query=Question`, of which `ignore` may be given several times.
 
     Raises:
         ConfigurationError: a column without `=`.
     """
-    named: dict[str, str] = {}
+    named: dict[str, str | list[str]] = {}
+    ignored: list[str] = []
     for column in columns:
         name, equals, title = column.partition("=")
         if not equals:
             raise ConfigurationError(f"--column: found {column!r}; expected what it holds and its name: query=Question")
-        named[name.strip()] = title
+        if name.strip() == IGNORE:
+            ignored.append(title)
+        else:
+            named[name.strip()] = title
+    if ignored:
+        named[IGNORE] = ignored
     found = {name: value for name, value in given.items() if value is not None}
     return cast("FormatOptions", {**found, "columns": named} if named else found)

@@ -97,7 +97,7 @@ def convert(
     topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="CSV: what a column holds and its name, as query=Question; once for each."),
+        typer.Option(help="CSV: what a column holds and its name, as query=Question, or ignore=Notes; once for each."),
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="CSV: what stands between the columns.")] = None,
     evidence: Annotated[str | None, typer.Option(help="SQuAD: answer (default) or context.")] = None,

@@ -12,7 +12,7 @@ from raglift.base.strict_files import decode_lines, parse_object, read_bytes
 from raglift.base.validation import Location, quoted
 from raglift.errors import DatasetError
 from raglift.records.anchors import Resolution, Sources
-from raglift.records.labels import IRRELEVANT, RELEVANT, distinct_facts
+from raglift.records.labels import IRRELEVANT, RELEVANT
 from raglift.records.parsing import read_query
 
 if TYPE_CHECKING:
@@ -221,10 +221,7 @@ def check_queries(
         value = query_value(query, passage_value)
         known = len(faults)
         read = read_query(value, location, sources)
-        if len(faults) == known and distinct_facts(fact.passages for fact in query.facts) != query.facts:
-            found = f"a fact of {quoted(query.id)}, or an alternative of one, again"
-            location.fault(found, "each once: what is repeated is read as one")
-        elif documents and len(faults) == known and read != query:
+        if documents and len(faults) == known and read != query:
             expected = "a query that is read back as it is: do its spans have the text of their documents?"
             location.fault(f"the query {quoted(query.id)}, which would be read back as another", expected)
         if query.id in first:

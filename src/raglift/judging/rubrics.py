@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
+from raglift.base.display import shorten
 from raglift.base.limits import user_path
+from raglift.base.validation import described, wrong
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import Prompt, load_prompt, read_prompt_part
 
@@ -17,23 +19,41 @@ _LONGEST = 20_000
 _MOST_BYTES = 4 * _LONGEST
 
 
+LONGEST_REASON = 2_000
+"""Characters of a judge's reason; of a longer one the end is left out."""
+Reason = Annotated[str, AfterValidator(lambda reason: shorten(reason, LONGEST_REASON))]
+
+
+def _no_flag(scale: int) -> BeforeValidator:
+    """Return what refuses true and false, which are equal to 1 and 0 and are no grades."""
+
+    def check(grade: object) -> object:
+        if isinstance(grade, bool):
+            raise wrong(described(grade), f"an integer from 0 to {scale}")
+        return grade
+
+    return BeforeValidator(check)
+
+
 class Judgement(BaseModel):
     """What a model says of a pair: the reason comes first, so that the grade can follow from it."""
 
-    reason: str = Field(description="Why, in one or two short sentences.")
+    reason: Reason = Field(description="Why, in one or two short sentences.")
     grade: int
 
 
 class GradeTo3(Judgement):
     """How well a passage answers a question."""
 
-    grade: Literal[0, 1, 2, 3] = Field(description="The grade by the rubric, from 0 to 3.")
+    grade: Annotated[Literal[0, 1, 2, 3], _no_flag(3)] = Field(description="The grade by the rubric, from 0 to 3.")
 
 
 class GradeTo5(Judgement):
     """How well a passage answers a question."""
 
-    grade: Literal[0, 1, 2, 3, 4, 5] = Field(description="The grade by the rubric, from 0 to 5.")
+    grade: Annotated[Literal[0, 1, 2, 3, 4, 5], _no_flag(5)] = Field(
+        description="The grade by the rubric, from 0 to 5."
+    )
 
 
 SCALES: dict[int, type[Judgement]] = {3: GradeTo3, 5: GradeTo5}

@@ -16,6 +16,7 @@ from raglift.judging.batch import NoAnswer, ask_all, estimate
 from raglift.judging.comparing import agreement
 from raglift.judging.pooling import pool, systems_of
 from raglift.judging.prompts import load_prompt
+from raglift.judging.rubrics import Reason  # noqa: TC001 — pydantic looks it up
 from raglift.judging.usefulness_records import ContextPrecision, Judged, JudgedLift
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.records.labels import Annotator
@@ -84,7 +85,7 @@ _KS = (1, 3, 5, 10)
 class Verdict(BaseModel):
     """Whether a passage was useful for answering a question."""
 
-    reason: str = Field(description="Why, in one short sentence.")
+    reason: Reason = Field(description="Why, in one short sentence.")
     useful: bool = Field(description="Whether the answer needs something that the passage says.")
 
 

@@ -43,9 +43,9 @@ def check_text(value: object, location: Location) -> None:
 
 
 def check_id(value: object, location: Location) -> None:
-    """Note a fault unless a value is a text that is not blank."""
+    """Note a fault unless a value is a text that is not blank, as ids and tags are."""
     if not isinstance(value, str) or not value.strip():
-        location.fault(described(value), "an id: a text that is not only white space")
+        location.fault(described(value), "a text that is not only white space")
 
 
 def tuple_of(kind: type[T], value: object, location: Location) -> tuple[T, ...]:

@@ -202,7 +202,7 @@ class Query:
         tags = tuple_of(str, self.tags, location / "tags")
         for index, tag in enumerate(tags):
             if isinstance(tag, str):
-                check_text(tag, location / "tags" / index)
+                check_id(tag, location / "tags" / index)
         irrelevant = tuple_of(Passage, self.judged_irrelevant, location / "judged_irrelevant")
         for index, passage in enumerate(irrelevant):
             if isinstance(passage, Passage) and passage.grade > 1:

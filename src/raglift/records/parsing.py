@@ -9,7 +9,7 @@ from raglift.base.display import SURROGATE, shorten
 from raglift.base.validation import check_fields, shown
 from raglift.records.anchors import whole_document
 from raglift.records.checking import FARTHEST, has_words, trusted
-from raglift.records.labels import IRRELEVANT, RELEVANT, Annotator, Fact, Passage, Query, distinct_facts
+from raglift.records.labels import IRRELEVANT, RELEVANT, Annotator, Fact, Passage, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -272,7 +272,8 @@ def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, 
     """
     entries = _entries(value, location, "a list of facts")
     # Where a label does not resolve there is a fault, or it is left out, and its fact with it
-    return distinct_facts(_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries))
+    facts = [_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries)]
+    return tuple(Fact(passages) for passages in facts if passages)
 
 
 def _read_alternatives(value: Any, location: Location, sources: Sources) -> tuple[Passage, ...]:

@@ -35,7 +35,8 @@ def attainable(queries: list[Query], chunks: list[Chunk], rule: MatchRule) -> li
 spans = st.tuples(st.integers(0, 80), st.integers(1, 60)).map(lambda s: (s[0], min(s[0] + s[1], 88)))
 placed = st.booleans()
 chunks = st.lists(st.builds(lambda s, p: chunk(*s, placed=p), spans, placed), max_size=6)
-facts = st.lists(st.builds(lambda s, p: passage(*s, placed=p), spans, placed), min_size=1, max_size=2)
+with_words = spans.filter(lambda s: bool(TEXT[slice(*s)].strip()))
+facts = st.lists(st.builds(lambda s, p: passage(*s, placed=p), with_words, placed), min_size=1, max_size=2)
 
 
 @settings(deadline=None, max_examples=150)

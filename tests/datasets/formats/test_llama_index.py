@@ -10,7 +10,7 @@ import pytest
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.labels import Annotator, Fact, Passage, Query
 
 
 def test_each_reference_context_is_a_fact(fixtures: Path) -> None:
@@ -27,6 +27,7 @@ def test_each_reference_context_is_a_fact(fixtures: Path) -> None:
                 ),
                 Fact((Passage("Boats of under nine metres are then moved to the inner basin."),)),
             ),
+            annotator=Annotator("gpt-4", "LlamaIndex", "unknown"),
         ),
         Query("q2", "Who was harbour master before 1990?"),
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from raglift.base.validation import faults_of
 from raglift.errors import ConfigurationError
-from raglift.judging.rubrics import SCALES, relevance_prompt, silent_grades
+from raglift.judging.rubrics import LONGEST_REASON, SCALES, relevance_prompt, silent_grades
+from raglift.judging.usefulness import Verdict
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -93,3 +96,30 @@ def test_grades_that_a_rubric_leaves_out(rubric: str | None, silent: list[str]) 
     assert said == (
         (f"the rubric does not speak of grade {silent}, which a model may give all the same",) if silent else ()
     )
+
+
+@pytest.mark.parametrize("grade", ["true", "false", "1.5", '"1"', "null", "-1", "9", "[1]"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_grade_is_an_integer_of_the_scale_and_no_truth_value(scale: int, grade: str) -> None:
+    with pytest.raises(ValidationError):
+        SCALES[scale].model_validate_json(f'{{"reason": "It says so.", "grade": {grade}}}')
+
+
+def test_what_was_found_in_place_of_a_grade_is_said() -> None:
+    with pytest.raises(ValidationError) as raised:
+        SCALES[3].model_validate_json('{"reason": "It says so.", "grade": true}')
+    (found,) = faults_of(raised.value, TypeAdapter(SCALES[3]))
+    assert str(found) == "grade: found true; expected an integer from 0 to 3"
+
+
+@pytest.mark.parametrize(
+    ("form", "said"), [(SCALES[3], {"grade": 2}), (SCALES[5], {"grade": 5}), (Verdict, {"useful": True})]
+)
+def test_a_reason_is_kept_to_a_length_that_a_table_can_show(form: type[BaseModel], said: dict[str, Any]) -> None:
+    short = form.model_validate({"reason": "It says so.", **said})
+    assert short.reason == "It says so."  # type: ignore[attr-defined]
+    endless = form.model_validate({"reason": "so " * 100_000, **said})
+    assert len(endless.reason) == LONGEST_REASON  # type: ignore[attr-defined]
+    assert endless.reason.endswith("…")  # type: ignore[attr-defined]
+    # a limit in the schema would be refused by providers that support only a part of JSON Schema
+    assert "maxLength" not in str(form.model_json_schema())

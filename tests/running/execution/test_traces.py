@@ -212,7 +212,7 @@ def test_one_result_that_is_no_ranking_fails_alone():
     assert "expected a raglift Ranking" in traces[1].error
 
 
-@pytest.mark.parametrize("ranks", [(0, 1, 2), (3, 1, 2), (1, 1, 1), (2, 3, 4)])
+@pytest.mark.parametrize("ranks", [(2, 1, 3), (3, 1, 2), (1, 1, 1), (2, 3, 4)])
 def test_hits_that_carry_other_ranks_than_their_places_are_refused(ranks):
     """As a reranker's do that sorts the hits and keeps the ranks they had: its lift would be 0 without a word."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.display import Secrets, printable, shorten
 from raglift.base.validation import quoted
 from raglift.components.http.mapping import MISSING, field_path_text, follow, parse_path
-from raglift.errors import PicklableError, ServiceUnusable
+from raglift.errors import ServiceUnusable
 from raglift.records.documents import Chunk
 
 if TYPE_CHECKING:
@@ -151,11 +151,11 @@ _MOST_CHARACTERS = 10**18
 """No text has so many; a saved evaluation and arrays hold no larger number."""
 
 
-class OtherShape(PicklableError):
+class OtherShape(Exception):
     """An answer of another shape: what was found, what was expected, and what the hits have, if it is known."""
 
     def __init__(self, found: str, expected: str, known: str = "") -> None:
-        super().__init__(found)
+        super().__init__(found, expected, known)
         self.found, self.expected, self.known = found, expected, known
 
 
@@ -168,6 +168,7 @@ class UnfitField(OtherShape):
 
     def __init__(self, name: str, found: str, expected: str) -> None:
         super().__init__(found, expected)
+        self.args = (name, found, expected)  # from which a pickled error is made again
         self.name = name
 
 

@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from raglift.errors import PicklableError, ServiceFailed, ServiceUnusable
+from raglift.errors import ServiceFailed, ServiceUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,7 +30,7 @@ _SLOW_REQUESTS, _LONG = 10, 300.0
 _ASKED_AGAIN_AFTER = 10.0
 
 
-class NoConnection(PicklableError):
+class NoConnection(Exception):
     """No connection could be made; nothing was sent.
 
     Args:

@@ -15,12 +15,13 @@ from raglift.datasets.jsonl import check_queries
 from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset, check_documents
 from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.labels import Fact, Passage, Query, distinct_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from raglift.errors import Fault
+    from raglift.records.labels import Annotator
 
 
 DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
@@ -78,10 +79,14 @@ class Capabilities:
     """Whether irrelevant passages are supported."""
     annotators: bool = False
     """Whether it can be said of a label, and of a question, which model it is from."""
+    names_writer: Callable[[Annotator], bool] = lambda _: False
+    """Whether it can be said of a question that it is from this model, where nothing can be said of labels."""
     unanswerable: bool = False
     """Whether a question can be marked as not answered by the corpus."""
     once: bool = False
     """Whether a query can name a passage only once."""
+    repeats: bool = False
+    """Whether a fact, or an alternative of one, that is written twice is read as two; else what is repeated is one."""
     ids: bool = True
     """Whether queries have ids; without them they are q1, q2, …"""
     no_id_with: str | None = None
@@ -191,7 +196,7 @@ def _check_query(query: Query, index: int, room: Capabilities, location: Locatio
     _check_characters(query.text, room.no_question_with, location / "query", room)
     if query.tags and not room.tags:
         (location / "tags").fault(f"{len(query.tags)} tags", _instead("none", room, "tags"))
-    if query.annotator is not None and not room.annotators:
+    if query.annotator is not None and not (room.annotators or room.names_writer(query.annotator)):
         (location / "annotator").fault(str(query.annotator), _instead("none", room, "annotators"))
     if not query.answerable and not room.unanswerable:
         (location / "answerable").fault(
@@ -200,6 +205,9 @@ def _check_query(query: Query, index: int, room: Capabilities, location: Locatio
     if query.judged_irrelevant and not room.irrelevant:
         found = f"{len(query.judged_irrelevant)} passages"
         (location / "judged_irrelevant").fault(found, _instead("none", room, "judged_irrelevant"))
+    if not room.repeats and not room.once and distinct_facts(fact.passages for fact in query.facts) != query.facts:
+        found = "a fact, or an alternative of one, again"
+        (location / "relevant").fault(found, f"each once: {room.title} reads what is repeated as one")
 
 
 def _check_characters(text: str, forbidden: str | None, location: Location, room: Capabilities) -> None:

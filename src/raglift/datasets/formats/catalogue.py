@@ -17,7 +17,7 @@ from raglift.records.anchors import Resolution
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
@@ -43,8 +43,9 @@ class FormatOptions(TypedDict, total=False):
     """BEIR: which file of `qrels/` to read; by default `test`."""
     topics: str | os.PathLike[str]
     """TREC: the file of the topics, when the source is a qrels file."""
-    columns: Mapping[str, str]
-    """CSV: the file's column for `query`, `passage`, `id`, `doc`, …; by default the columns of these names."""
+    columns: Mapping[str, str | Sequence[str]]
+    """CSV: the file's column for `query`, `passage`, `id`, `doc`, …; by default the columns of these names. `ignore` is
+    a column, or several, that is not read: any other is refused."""
     delimiter: str
     """CSV: the delimiter; by default detected from the first row."""
     evidence: Literal["answer", "context"]

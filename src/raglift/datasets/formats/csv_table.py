@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,11 @@ from raglift.datasets.formats.capabilities import ANY_LABELS
 from raglift.datasets.formats.judged_documents import read_grade
 from raglift.errors import ConfigurationError
 from raglift.records.anchors import Sources
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_name, read_passage, read_string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("id", "query", "fact", "passage", "doc", "page", "start", "end", "chunk", "grade", "tags", "answerable")
 """What a column can hold; only `query` must be there."""
+IGNORE = "ignore"
+"""What `columns` calls those that are not read."""
 _WRITTEN = tuple(name for name in COLUMNS if name != "page")
 _DELIMITERS = (",", ";", "\t", "|")
 _TAGS = ";"
@@ -61,6 +64,8 @@ class _Asked:
     location: Location
     facts: dict[str, list[Passage]] = field(default_factory=dict)
     irrelevant: list[Passage] = field(default_factory=list)
+    grades: dict[Passage, tuple[int, int | None]] = field(default_factory=dict)
+    """The grade of each passage that is no alternative, and its line."""
     tags: tuple[str, ...] = ()
     answerable: bool = True
 
@@ -70,7 +75,7 @@ def read_csv(
     faults: list[Fault],
     *,
     documents: DocumentSource = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     delimiter: str | None = None,
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of a table with a first row of names.
@@ -79,22 +84,27 @@ def read_csv(
     `fact` column are alternatives of one. A row's passage is its `passage` (a text), in `doc` if there is one; `doc`,
     `start` and `end` (a span); `doc` and `page` (all of the page); `doc` alone (all of the document); or `chunk` (a
     chunk id). A row with none of them leaves its query as it is. A `grade` of 0 or less is judged irrelevant. Tags are
-    separated by semicolons.
+    separated by semicolons. A row that says the same as another is not counted again.
+
+    A column that is none of `COLUMNS`, and not ignored, is a fault: what it holds may be the labels.
 
     Args:
         path: the file.
         faults: where what is wrong is noted.
         documents: the source texts that `doc` refers to.
-        columns: the name of the file's column for each of `COLUMNS`; by default the columns of these names.
+        columns: the names of the file's columns for some of `COLUMNS`, as `{"query": "Question"}`; for the others, the
+            columns of these names. `ignore` is one or several that are not read.
         delimiter: the column separator; by default the comma, semicolon, tab or bar with which the first row has the
             columns.
 
     Raises:
         ConfigurationError: `columns` names something else than `COLUMNS`, or the delimiter is not one character.
     """
-    for name in columns or ():
-        if name not in COLUMNS:
-            raise ConfigurationError(f"columns: found {name!r}; expected {nearest(name, COLUMNS)}")
+    for name, column in (columns or {}).items():
+        if name not in (*COLUMNS, IGNORE):
+            raise ConfigurationError(f"columns: found {name!r}; expected {nearest(name, (*COLUMNS, IGNORE))}")
+        if not isinstance(column, str) and name != IGNORE:
+            raise ConfigurationError(f"columns: found {column!r} for {name!r}; expected the name of one column")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ConfigurationError(f"delimiter: found {delimiter!r}; expected one character, as ',' or ';'")
     location = Location(path.name, faults)
@@ -127,6 +137,11 @@ def _rows(text: str, delimiter: str, location: Location) -> Iterator[tuple[Locat
         location.at_line(line).fault(f"a row that is no CSV ({error})", "rows of cells, with quotation marks doubled")
 
 
+def _by_convert(name: str, column: str = "…") -> str:
+    """Return how a column is named on the command line."""
+    return f", or raglift convert --column {shlex.quote(f'{name}={column}')}"
+
+
 def _header(text: str, delimiter: str) -> list[str]:
     unseen: list[Fault] = []
     return next((row for _, row in _rows(text, delimiter, Location("", unseen))), [])
@@ -135,32 +150,56 @@ def _header(text: str, delimiter: str) -> list[str]:
 class _Reader:
     """Puts rows together to queries."""
 
-    def __init__(self, documents: tuple[Document, ...], columns: Mapping[str, str] | None, location: Location) -> None:
+    def __init__(
+        self,
+        documents: tuple[Document, ...],
+        columns: Mapping[str, str | Sequence[str]] | None,
+        location: Location,
+    ) -> None:
         self._documents = {document.id: document for document in documents}
         self._sources = Sources(documents)
-        self._columns = columns
+        given = dict(columns or {})
+        ignored = given.pop(IGNORE, ())
+        self._ignored = (ignored,) if isinstance(ignored, str) else tuple(ignored)
+        self._columns = {name: str(column) for name, column in given.items()}
         self._place = location
         self._cells: dict[str, int] = {}
         self._width = 0
+        self._unnamed: list[int] = []
         self._asked: dict[str, _Asked] = {}
 
     def score(self, header: list[str]) -> tuple[int, int]:
         """Return how many of the wanted columns a header has, and how many it has at all."""
-        wanted = COLUMNS if self._columns is None else self._columns.values()
-        return sum(name in header for name in wanted), len(header)
+        wanted = {*COLUMNS, *self._ignored, *self._columns.values()}
+        return sum(name in wanted for name in header), len(header)
 
     def read_header(self, header: list[str], location: Location) -> None:
         """Find the columns."""
-        named = {name: name for name in COLUMNS if name in header} if self._columns is None else self._columns
+        taken = {*self._ignored, *self._columns.values()}
+        found = {name: name for name in COLUMNS if name in header and name not in taken}
+        named = found | self._columns
         for name in header:
             if header.count(name) > 1 and name in named.values():
                 location.fault(f"the column {quoted(name)} twice", "one column of each name")
         for name, column in named.items():
             if column not in header:
-                location.fault(f"no column {quoted(column)}", f"{nearest(column, header)} (columns={{{name!r}: …}})")
+                location.fault(
+                    f"no column {quoted(column)}",
+                    f"{nearest(column, header)} (columns={{{name!r}: …}}{_by_convert(name)})",
+                )
         if "query" not in named:
-            expected = f"one that holds the questions: columns={{'query': {nearest('query', header)}}}"
+            expected = (
+                f"one that holds the questions: columns={{'query': {nearest('query', header)}}}{_by_convert('query')}"
+            )
             location.fault("no column 'query'", expected)
+        for column in dict.fromkeys(header):
+            if column.strip() and column not in (*named.values(), *self._ignored):
+                ignore = f"to leave it unread: columns={{'{IGNORE}': {column!r}}}{_by_convert(IGNORE, column)}"
+                location.fault(f"an unknown column {quoted(column)}", f"{nearest(column, COLUMNS)}; {ignore}")
+        # Spreadsheets end their rows with cells of no column: they must be empty
+        self._unnamed = [
+            index for index, column in enumerate(header) if not column.strip() and column not in self._ignored
+        ]
         self._cells = {name: header.index(column) for name, column in named.items() if column in header}
         self._width = len(header)
 
@@ -169,6 +208,10 @@ class _Reader:
         if len(row) != self._width:
             location.fault(f"{len(row)} cells", f"{self._width}, as in the first row")
             return
+        for index in self._unnamed:
+            if row[index].strip():
+                expected = f"a name in the first row, or an empty cell; to leave it unread: columns={{'{IGNORE}': ''}}"
+                location.fault(f"{quoted(row[index])} in column {index + 1}, which has no name", expected)
         cells = {name: row[index] for name, index in self._cells.items()}
         text = read_string(cells["query"], location / "query")
         query_id = read_name(cells["id"], location / "id") if "id" in cells else text
@@ -198,13 +241,18 @@ class _Reader:
         passage = self._passage(cells, location)
         if passage is None or grade is None:
             return
-        passage = Passage(passage.text, passage.doc_id, passage.start, passage.end, passage.chunk_id, grade)
+        fact = cells.get("fact", "").strip()
+        if not fact:
+            first, line = asked.grades.setdefault(passage, (grade, location.line))
+            if first != grade:
+                found = f"{grade}, for a passage that has {first} in line {line}"
+                (location / "grade").fault(found, "one grade for each query and passage")
+        passage = replace(passage, grade=grade)
         if grade == 0:
             asked.irrelevant.append(passage)
             return
         if not asked.answerable:
             (location / "answerable").fault("false, and a passage", "only one of the two")
-        fact = cells.get("fact", "").strip()
         asked.facts.setdefault(fact or f" {location.line}", []).append(passage)
 
     def _passage(self, cells: Mapping[str, str], location: Location) -> Passage | None:
@@ -246,9 +294,9 @@ class _Reader:
         if len(offsets) < 2:
             return None
         start, end = offsets
+        span: dict[str, str | int] = {"doc": cells["doc"], "start": start, "end": end}
         if not self._documents and "passage" in filled:
-            return Passage(cells["passage"], cells["doc"], start, end)
-        span = {"doc": cells["doc"], "start": start, "end": end}
+            span["text"] = cells["passage"]
         passage = read_passage(span, location, self._sources, range(1, 2))
         if passage is not None and "passage" in filled and passage.text != cells["passage"]:
             found = f"another text than the document's at {start} to {end}"
@@ -263,10 +311,10 @@ class _Reader:
             Query(
                 asked.id,
                 asked.text,
-                tuple(Fact(tuple(passages)) for passages in asked.facts.values()),
+                distinct_facts(tuple(passages) for passages in asked.facts.values()),
                 asked.tags,
                 asked.answerable,
-                tuple(asked.irrelevant),
+                tuple(dict.fromkeys(asked.irrelevant)),
             )
             for asked in self._asked.values()
         )

@@ -13,7 +13,7 @@ from raglift.datasets.formats.judged_documents import judged_document, judged_do
 from raglift.errors import ConfigurationError
 from raglift.records.anchors import whole_document
 from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query, distinct_facts
+from raglift.records.labels import Annotator, Fact, Passage, Query, distinct_facts
 from raglift.records.parsing import read_characters, read_name, read_string
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _EXAMPLES_ROOM = Capabilities(
     holds=lambda passage, _: passage.text is not None and passage.doc_id is None,
     form="a literal text",
     ids=False,
+    names_writer=lambda annotator: annotator == _writer(annotator.model),
 )
 _PAIRS_ROOM = Capabilities(
     title="LlamaIndex's EmbeddingQAFinetuneDataset",
@@ -48,7 +49,8 @@ def read_llama_index(
     """Return the queries of a LabelledRagDataset, or the queries and documents of an EmbeddingQAFinetuneDataset.
 
     Of a LabelledRagDataset, each reference context is a fact, as a literal text, and the queries are q1, q2, …; the
-    reference answers, and who made what, are not read. Of an EmbeddingQAFinetuneDataset, the corpus is the documents,
+    a query that a model wrote names it; the
+    reference answers are not read. Of an EmbeddingQAFinetuneDataset, the corpus is the documents,
     and each relevant one of a query is a fact.
 
     Args:
@@ -89,6 +91,7 @@ def _read_examples(examples: Any, location: Location) -> tuple[Query, ...]:
             here.fault(shown(example), "an object")
             continue
         text = read_string(example.get("query"), here / "query")
+        writer = _read_writer(example.get("query_by"), here / "query_by")
         contexts = example.get("reference_contexts")
         if contexts is not None and not isinstance(contexts, list):
             (here / "reference_contexts").fault(shown(contexts), "a list of texts, or null")
@@ -98,8 +101,24 @@ def _read_examples(examples: Any, location: Location) -> tuple[Query, ...]:
         ]
         facts = distinct_facts((Passage(context),) for context in texts if context is not None)
         if text is not None:
-            queries.append(Query(f"q{index + 1}", text, facts))
+            queries.append(Query(f"q{index + 1}", text, facts, annotator=writer))
     return tuple(queries)
+
+
+def _read_writer(value: Any, location: Location) -> Annotator | None:
+    """Return the model that wrote a query; None for a person, or if it is not said; and a fault for no writer."""
+    if value is None:
+        return None
+    model = value.get("model_name", "") if isinstance(value, dict) else None
+    if not isinstance(model, str) or value.get("type") not in ("human", "ai"):
+        location.fault(shown(value), 'null, or an object with a model_name and a type, "human" or "ai"')
+        return None
+    return None if value["type"] == "human" else _writer(model.strip() or "a model")
+
+
+def _writer(model: str) -> Annotator:
+    """Return a model of which LlamaIndex says no more than its name."""
+    return Annotator(model, "LlamaIndex", "unknown")
 
 
 def _read_pairs(entry: Mapping[str, Any], location: Location) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
@@ -173,7 +192,7 @@ def _pairs(dataset: Dataset) -> dict[str, Any]:
 def _example(query: Query) -> dict[str, Any]:
     return {
         "query": query.text,
-        "query_by": None,
+        "query_by": None if query.annotator is None else {"model_name": query.annotator.model, "type": "ai"},
         "reference_contexts": [fact.passages[0].text for fact in query.facts],
         "reference_answer": "",
         "reference_answer_by": None,

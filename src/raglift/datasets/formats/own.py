@@ -32,7 +32,12 @@ _NAME = re.compile(r"[^\s./\\:*?\"<>|\x00-\x1f\x7f]([^/\\:*?\"<>|\x00-\x1f\x7f]*
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 CAPABILITIES = replace(
-    ANY_LABELS, title="raglift's own format", annotators=True, documents="optional", metadata=json_metadata
+    ANY_LABELS,
+    title="raglift's own format",
+    annotators=True,
+    repeats=True,
+    documents="optional",
+    metadata=json_metadata,
 )
 
 
