@@ -31,7 +31,6 @@ def fault(name: str, value: Any) -> str:
         ("dataset", None, "dataset: found null; expected a text"),
         ("documents", "nowhere.md", 'documents: found "nowhere.md"; expected a file or a folder; there is none at'),
         ("include_files", [3], "include_files[0]: found 3; expected a text"),
-        ("include_files", ["*.qmd", "*.qmd"], 'include_files[1]: found "*.qmd" again'),
         ("include", "*.qmd", "reranker: none}; files of the documents are include_files: ['*.qmd']"),
         ("encoding", "cp1251x", 'encoding: found "cp1251x"; expected a text encoding that Python knows, as cp1252'),
         ("chunkers", [], "chunkers: found an empty list; expected at least one"),
