@@ -13,6 +13,7 @@ from raglift.metrics.custom import metric
 from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import Dataset
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
+from raglift.sweep.loading import load_sweep
 from raglift.sweep.planning import Plan
 from raglift.sweep.specification.record import Sweep
 
@@ -141,3 +142,22 @@ def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: 
     assert "ends() failed: SystemExit: 3" in reasons["ends"]
     assert "SystemExit" in reasons["asks"]
     assert reasons["down"].startswith("every query failed; the first: retrieve: ConnectionError: no index for")
+
+
+def test_files_of_the_documents_are_read_as_the_sweep_says(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / "documents").mkdir(parents=True)
+    (folder / "documents" / "guide.qmd").write_text("The lamp is lit at dusk.", encoding="utf-8")
+    (folder / "documents" / "café.txt").write_bytes("The café opens at six.".encode("cp1252"))
+    labels = [
+        '{"id": "lamp", "query": "When is the lamp lit?", "relevant": [{"doc": "guide.qmd", "text": "at dusk"}]}',
+        '{"id": "six", "query": "When does it open?", "relevant": [{"doc": "café.txt", "text": "opens at six"}]}',
+    ]
+    (folder / "queries.jsonl").write_text("\n".join(labels), encoding="utf-8")
+    file = tmp_path / "sweep.yaml"
+    file.write_text(
+        'dataset: mine\nretrievers: bm25\nks: 1\ninclude_files: "*.qmd"\nencoding: windows-1252\n', encoding="utf-8"
+    )
+    (cell,) = run_sweep(load_sweep(file), tmp_path / "swept", progress=False).results
+    assert cell.evaluation is not None
+    assert cell.evaluation.scores.mean("retrieve", "recall@1") == 1

@@ -456,7 +456,7 @@ def dataset_of(sweep: Sweep) -> Dataset:
     if isinstance(sweep.dataset, Dataset):
         return sweep.dataset
     documents = None if sweep.documents is None else Path(sweep.documents)
-    return load_dataset(sweep.dataset, documents=documents)
+    return load_dataset(sweep.dataset, documents=documents, include=sweep.include_files, encoding=sweep.encoding)
 
 
 def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:

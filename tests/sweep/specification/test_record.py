@@ -164,6 +164,8 @@ def test_the_hash_changes_with_every_field() -> None:
     changed = {
         "dataset": "shop_support",
         "documents": ".",
+        "include_files": "*.qmd",
+        "encoding": "cp1252",
         "chunkers": "token:9/1",
         "embeddings": "minilm-static",
         "retrievers": "bm25",
@@ -199,7 +201,8 @@ def test_a_dataset_object_is_told_by_its_name() -> None:
     assert made.dataset is data
     assert made.title == made.to_dict()["dataset"] == "lighthouse"
     assert sweep(name="chunk sizes").title == "chunk sizes"
-    assert faults(dataset=data, documents=".")["documents"][1] == "none: a Dataset brings its own documents"
+    for name, value in {"documents": ".", "include_files": "*.qmd", "encoding": "cp1252"}.items():
+        assert faults(dataset=data, **{name: value})[name][1] == "none: a Dataset brings its own documents"
 
 
 def test_a_dataset_that_is_a_path_is_called_as_evaluate_calls_it(tmp_path: Path) -> None:
@@ -303,3 +306,9 @@ def test_records_are_taken_where_they_belong_and_are_checked() -> None:
     assert "include[0]" in faults(include=[Cell(system="a:b")])
     assert faults(systems=[SystemSpec("m", "nothing")])["systems[0]"][0] == '"nothing"'
     assert faults(include=[Cell("recursiv:9/1", None, RetrieverSpec("bm25"))])["include[0]"][0] == "'recursiv'"
+
+
+def test_an_encoding_has_one_name_and_a_sweep_without_one_the_hash_that_it_always_had() -> None:
+    assert sweep(encoding="windows-1252").hash == sweep(encoding="cp1252").hash
+    assert sweep(include_files="*.qmd") == sweep(include_files=["*.qmd"])
+    assert sweep().hash == "b87317ca4b7bdc7a"

@@ -55,6 +55,7 @@ from raglift.sweep.specification.values import (
     retriever,
     short_chunker,
     text,
+    text_encoding,
     told,
 )
 
@@ -93,8 +94,11 @@ def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> 
         _settle_primary(values, faulty, note)
     if not faulty & {"match", "match_threshold", "profile"}:
         _note_threshold(values, note)
-    if isinstance(values["dataset"], Dataset) and "dataset" not in faulty and values["documents"] is not None:
-        note(("documents",), quoted(values["documents"]), "none: a Dataset brings its own documents")
+    if isinstance(values["dataset"], Dataset) and "dataset" not in faulty:
+        for name in ("documents", "include_files", "encoding"):
+            if name not in faulty and values[name]:
+                given = values[name] if isinstance(values[name], str) else ", ".join(values[name])
+                note((name,), quoted(given), "none: a Dataset brings its own documents")
 
 
 def _fill_grid(values: dict[str, Any], note: Note) -> bool:
@@ -380,6 +384,8 @@ class SweepModel(Model):
 
     dataset: Annotated[Any, in_folder(_dataset)]
     documents: Annotated[str, in_folder(existing)] | None
+    include_files: Annotated[list[Text], AsList, Distinct, AfterValidator(tuple)]
+    encoding: Annotated[str, PlainValidator(text_encoding)] | None
     chunkers: Annotated[list[_ChunkerName], AsList, Distinct] | None
     embeddings: Annotated[list[_EmbeddingName], AsList, Distinct] | None
     retrievers: Annotated[list[_RetrieverName], AsList, Distinct] | None

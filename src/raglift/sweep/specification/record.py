@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _HASH_LENGTH = 16
 _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
+_ADDED = ("include_files", "encoding")
+"""Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,10 @@ class Sweep:
     """Labelled queries: the name of a corpus, a path, or a Dataset."""
     documents: str | None = None
     """The documents, where the dataset does not bring them: a path."""
+    include_files: str | Sequence[str] = ()
+    """What is also read of a folder of documents, as text: patterns of names (`*.qmd`) or of the ends of paths."""
+    encoding: str | None = None
+    """Of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
     chunkers: Sequence[Any] | None = None
     """Ways to split documents, as `recursive:1000/100`, `token:250/125` or `llama_index.SentenceSplitter:256/20`; by
     default `recursive:1000/100`."""
@@ -190,7 +196,8 @@ class Sweep:
     @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
-        measured = {name: value for name, value in self.to_dict().items() if name not in _HOW_CALLED}
+        left_out = {*_HOW_CALLED, *(name for name in _ADDED if not getattr(self, name))}
+        measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings
         text = json.dumps(measured, sort_keys=True)

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Pla
 from raglift.adapters.adapt import adapt_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
+from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, nearest, quoted, shown, wrong
 from raglift.components.chunkers import Chunker
 from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
@@ -92,7 +93,17 @@ def number(value: Any) -> float:
 
 def no_mapping(value: Any) -> None:
     """Refuse what should be a mapping."""
-    raise wrong(described(value), "a mapping, as {embedding: minilm, reranker: none}")
+    is_pattern = isinstance(value, str) and ("*" in value or Path(value).suffix)
+    hint = f"; files of the documents are include_files: [{value!r}]" if is_pattern else ""
+    raise wrong(described(value), f"a mapping, as {{embedding: minilm, reranker: none}}{hint}")
+
+
+def text_encoding(value: Any) -> str:
+    """Read the name of a text encoding, and return it as Python knows it."""
+    try:
+        return check_encoding(text(value)) or ""
+    except ConfigurationError as error:
+        raise told(error, value) from None
 
 
 def dataset(value: Any, folder: Path | None) -> str:
