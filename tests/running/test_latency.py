@@ -23,8 +23,8 @@ from raglift.records.documents import Chunk
 from raglift.records.labels import Query
 from raglift.records.rankings import Ranking
 from raglift.running import latency as module
+from raglift.running.calls import Outcome
 from raglift.running.evaluation import evaluate
-from raglift.running.execution import Outcome
 from raglift.running.latency import CostMeter, OneAtATime, measure_latency
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 

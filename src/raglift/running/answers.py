@@ -20,7 +20,8 @@ from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
 from raglift.errors import CacheError, RagliftError, RunError, ServiceFailed, SystemCrashed
 from raglift.records.rankings import Ranking
-from raglift.running.execution import Outcome, ask_stage
+from raglift.running.calls import Outcome
+from raglift.running.execution import ask_stage
 from raglift.storage.answers import Answer, AnswerStore, hits_as_json
 
 if TYPE_CHECKING:

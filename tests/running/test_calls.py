@@ -16,7 +16,7 @@ import tenacity
 
 from raglift.adapters.stages import Policy
 from raglift.errors import QueryTimeout
-from raglift.running.execution import FirstFailure, _timed_out, call_all, call_all_async
+from raglift.running.calls import FirstFailure, _timed_out, call_all, call_all_async
 
 
 def ignore(_count):
@@ -287,7 +287,7 @@ def test_an_async_system_that_cancels_itself_fails_alone():
 HANGING = """
 import asyncio, threading, time
 from raglift.adapters.stages import Policy
-from raglift.running.execution import call_all, call_all_async
+from raglift.running.calls import call_all, call_all_async
 
 async def hang():
     await asyncio.to_thread(time.sleep, 60)
@@ -312,7 +312,7 @@ def test_the_process_ends_although_calls_hang():
 INTERRUPTED_AT_ONCE = """
 import asyncio, os, signal, sys, time
 from raglift.adapters.stages import Policy
-from raglift.running.execution import call_all, call_all_async
+from raglift.running.calls import call_all, call_all_async
 
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
@@ -416,7 +416,7 @@ def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
 INTERRUPTED = """
 import asyncio, os, signal, threading, time
 from raglift.adapters.stages import Policy
-from raglift.running.execution import call_all, call_all_async
+from raglift.running.calls import call_all, call_all_async
 
 made = []
 
