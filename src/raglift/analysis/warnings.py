@@ -159,8 +159,8 @@ def _containment(systems: Mapping[str, EvaluationRecord]) -> list[str]:
         (
             f"chunk sizes are compared by containment: hits are {found[longest]:,.0f} characters long in {longest} and "
             f"{found[shortest]:,.0f} in {shortest}, on average. A passage that is cut by the border of two chunks "
-            "matches neither, and a small chunk inside a passage matches all of it; match='coverage' is fair across sizes: "
-            "rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
+            "matches neither, and a small chunk inside a passage matches all of it; match='coverage' is fair across "
+            "sizes: rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
         )
     ]
 
