@@ -158,9 +158,9 @@ def _containment(systems: Mapping[str, EvaluationRecord]) -> list[str]:
     return [
         (
             f"chunk sizes are compared by containment: hits are {found[longest]:,.0f} characters long in {longest} and "
-            f"{found[shortest]:,.0f} in {shortest}, on average, and a passage that is cut by the border of two chunks "
-            "matches neither, so longer chunks match more; match='coverage' is fair across sizes: "
-            "rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
+            f"{found[shortest]:,.0f} in {shortest}, on average. A passage that is cut by the border of two chunks "
+            "matches neither, and a small chunk inside a passage matches all of it; match='coverage' is fair across "
+            "sizes: rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
         )
     ]
 
