@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from raglift.analysis.upper_bound import rule_of
+from raglift.analysis.warnings import new_evidence
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
 from raglift.errors import ConfigurationError
@@ -272,6 +273,8 @@ def _lifts(
     for last, (name, (evaluation, stage)) in enumerate(systems.items()):
         if stage == 0 or stage < len(evaluation.run.stages) - 1:
             continue
+        if new_evidence(evaluation):  # what is useful of it may not have been among the candidates
+            continue
         for place, k in enumerate(depths):
             if evaluation.has_fair_lift(Metric("precision", k)):
                 changed = (
@@ -295,6 +298,8 @@ def _notes(
         limit = each.truncated.get(each.run.stages[stage].name)
         if limit is not None and limit < max(depths):
             yield f"{name}: at most {counted(limit, 'hit')}; at a deeper k what is missing counts as not useful"
+        if stage == len(each.run.stages) - 1 and (strange := new_evidence(each)):
+            yield f"{name}: no lift is given: {strange[0]}"
         failed = sum(len(trace.stages) <= stage for trace in each.run.traces if trace.error is not None)
         if failed:
             yield f"{name}: {counted(failed, 'query')} failed and {'counts' if failed == 1 else 'count'} 0"

@@ -16,6 +16,7 @@ from raglift.judging.usefulness import context_precision, estimate_context_preci
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.records.rankings import Ranking
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 from raglift.testing.openai_server import Answer, OpenAIServer
@@ -181,6 +182,19 @@ def test_a_reranker_that_cuts_has_no_lift_where_it_cut(server, cache):
     found = context_precision(evaluation, ks=(1, 2, 3), cache=cache)
     assert [lift.k for lift in found.lifts] == [1, 2]
     assert "rerank: at most 2 hits; at a deeper k what is missing counts as not useful" in found.notes
+
+
+def test_a_reranker_that_adds_hits_has_no_lift(server, cache):
+    class Adding:
+        def rerank_one(self, query, ranking):
+            return Ranking.of([(Chunk(LAMP), None), *((hit.chunk, None) for hit in ranking)])
+
+    found = context_precision(evaluated([GULLS], [GULLS], reranker=Adding()), ks=(1,), cache=cache)
+    assert found.lifts == ()
+    (told,) = (note for note in found.notes if "no lift" in note)
+    assert told.startswith(
+        "rerank: no lift is given: rerank: of 4 hits returned, 2 were not among its candidates, for 2 queries; the first: "
+    )
 
 
 def test_the_estimate_sends_nothing_and_counts_what_would_be_asked(server, cache):
