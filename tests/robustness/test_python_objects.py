@@ -1,4 +1,4 @@
-"""What is built in Python: labels and results that are made by hand, and errors that travel between processes."""
+"""What is built in Python: labels and hits that are made by hand, and errors that travel between processes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+from collections.abc import Callable
+from dataclasses import MISSING, fields, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import raglift
-from raglift.datasets import load_dataset
-from raglift.errors import DatasetError, Fault, RagliftError, SweepError
+from raglift import load_dataset, write_dataset
+from raglift.errors import ConfigurationError, DatasetError, Fault, RagliftError, SweepError
+from raglift.records import Annotator, Chunk, Dataset, Document, Fact, Hit, Passage, Query
+from raglift.running.evaluation import evaluate
 
 # Errors, pickled: pool.map and Ray send them from one process to another.
 
@@ -84,3 +91,177 @@ def test_an_error_of_a_worker_arrives_and_nobody_waits(tmp_path: Path) -> None:
         pool.map_async(load_dataset, [tmp_path / "labels.jsonl"]).get(timeout=60)
     assert len(raised.value.faults) == 3
     assert "labels.jsonl: 3 faults; nothing was loaded" in str(raised.value)
+
+
+# Labels: what is no label is refused when it is made, with what was found and what was expected.
+
+LAMP = Document("lamp.md", "The lamp is lit at dusk.")
+SPAN = Passage("The lamp", "lamp.md", 0, 8)
+FACT = Fact((SPAN,))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (Passage, "Passage: found neither a text nor a chunk_id; expected one of the two"),
+        (lambda: Passage("a", chunk_id="b"), "found a chunk_id and text; expected a chunk_id alone"),
+        (lambda: Passage("a", grade=2.9), "grade: found 2.9; expected an integer from 1 to 1000"),
+        (lambda: Passage("a", grade="3"), 'grade: found "3"; expected an integer'),
+        (lambda: Passage("a", grade=True), "grade: found true; expected an integer"),
+        (lambda: Passage("a", grade=-3), "grade: found -3; expected an integer"),
+        (lambda: Passage("a", grade=1001), "grade: found 1001; expected an integer from 1 to 1000"),
+        (lambda: Passage(3), "text: found 3; expected a text"),
+        (lambda: Passage(b"a"), "text: found a bytes; expected a text"),
+        (lambda: Passage("\u200b"), r"text: found a text without a visible character '\\u200b'; expected a text with"),
+        (lambda: Passage("lamp", "lamp.md", 8, 4), "the span from 8 to 4; expected 0 ≤ start < end"),
+        (lambda: Passage("lamp", "lamp.md", -4, 0), "the span from -4 to 0; expected 0 ≤ start < end"),
+        (lambda: Passage("lamp", "lamp.md", 4), "the span from 4 to null; expected two integers, start and end"),
+        (lambda: Passage("lamp", "lamp.md", 4.0, 8.0), "the span from 4.0 to 8.0; expected two integers"),
+        (lambda: Passage("lamp", "lamp.md", 4, 9), "the span from 4 to 9; expected an end 4 after the start"),
+        (lambda: Passage("lamp", None, 4, 8), "from 4 to 8 without a doc_id; expected doc_id"),
+        (lambda: Passage("lamp", annotator="gpt"), 'annotator: found "gpt"; expected an Annotator'),
+        (lambda: Fact(()), "Fact: passages: found none; expected at least one passage"),
+        (lambda: Fact(SPAN), "passages: found a Passage; expected a tuple of objects of the class Passage"),
+        (lambda: Fact("lamp"), 'passages: found "lamp"; expected a tuple of objects'),
+        (lambda: Fact(("lamp",)), r'passages\[0\]: found "lamp"; expected an object of the class Passage'),
+        (lambda: Fact((Passage("a", grade=0),)), r"passages\[0\].grade: found 0; expected 1 or more: what was judged"),
+        (lambda: Query("", "When?"), 'Query "": id: found ""; expected a text'),
+        (lambda: Query(7, "When?"), "Query: id: found 7; expected a text"),
+        (lambda: Query("q", " "), "Query \"q\": text: found a text without a visible character ' '"),
+        (lambda: Query("q", None), "text: found null; expected a text"),
+        (lambda: Query("q", "When?", FACT), "facts: found a Fact; expected a tuple of objects of the class Fact"),
+        (lambda: Query("q", "When?", (SPAN,)), r"facts\[0\]: found a Passage; expected an object of the class Fact"),
+        (lambda: Query("q", "When?", tags="hard"), 'tags: found "hard"; expected a tuple'),
+        (lambda: Query("q", "When?", answerable="no"), 'answerable: found "no"; expected True or False'),
+        (
+            lambda: Query("q", "When?", judged_irrelevant=(Passage("a", grade=3),)),
+            r"judged_irrelevant\[0\].grade: found 3; expected no grade, or 0",
+        ),
+        (lambda: Dataset(LAMP), "queries: found a Document; expected a tuple of objects of the class Query"),
+        (lambda: Dataset((Query("q", "a?"), Query("q", "b?"))), r'queries\[1\].id: found the id "q" of queries\[0\]'),
+        (lambda: Dataset((), (LAMP, LAMP)), r'documents: \[1\].id: found the id "lamp.md" of documents\[0\]'),
+        (
+            lambda: Dataset((), ({"id": "a"},)),
+            r"documents\[0\]: found an object with .*; expected an object of the class Doc",
+        ),
+        (
+            lambda: Dataset((Query("q", "a?", (Fact((Passage("lamp", "lamp.md", 30, 34),)),)),), (LAMP,)),
+            "the span from 30 to 34; expected 0 ≤ start < end ≤ 24, the length of lamp.md",
+        ),
+        (
+            lambda: Dataset((Query("q", "a?", (Fact((Passage("fog!", "lamp.md", 4, 8),)),)),), (LAMP,)),
+            'found "fog!" from 4 to 8 of lamp.md; expected the text of the document there, "lamp"',
+        ),
+        (
+            lambda: Dataset((Query("q", "a?", (Fact((Passage("lamp", "lamb.md"),)),)),), (LAMP,)),
+            'unknown document id "lamb.md"; expected one of "lamp.md"; nearest: "lamp.md"',
+        ),
+    ],
+)
+def test_a_label_that_is_none_is_refused_when_it_is_made(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(DatasetError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Chunk(None), "Chunk.text: found null; expected a text"),
+        (lambda: Chunk(b"lamp"), "Chunk.text: found a bytes; expected a text"),
+        (lambda: Chunk("lamp", id=["a"]), "Chunk.id: found a list of 1; expected a text"),
+        (lambda: Chunk("lamp", start="3"), 'Chunk.start: found "3"; expected an integer, or None'),
+        (lambda: Chunk("lamp", end=True), "Chunk.end: found true; expected an integer, or None"),
+        (lambda: Chunk("lamp", metadata=None), "Chunk.metadata: found null; expected a mapping"),
+        (lambda: Hit("lamp", 1), 'Hit.chunk: found "lamp"; expected a Chunk'),
+        (lambda: Hit(Chunk("lamp"), 0), "Hit.rank: found 0; expected an integer: 1 is the first"),
+        (lambda: Hit(Chunk("lamp"), 1.0), "Hit.rank: found 1.0; expected an integer"),
+        (lambda: Hit(Chunk("lamp"), 1, "0.5"), 'Hit.score: found "0.5"; expected a number, or None'),
+        (lambda: Hit(Chunk("lamp"), 1, True), "Hit.score: found true; expected a number, or None"),
+    ],
+)
+def test_a_result_that_is_none_is_refused_when_it_is_made(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        make()
+
+
+def test_numbers_for_ids_and_locations_are_written_as_these_are() -> None:
+    assert Chunk("lamp", id=7, doc_id=8, start=4.0, end=np.int64(8)) == Chunk("lamp", "7", "8", 4, 8)
+    assert Hit(Chunk("lamp"), 1, np.float32(0.5)).score == 0.5
+
+
+def test_lists_are_taken_for_tuples_and_what_is_judged_irrelevant_gets_the_grade_0() -> None:
+    query = Query("q", "When?", [Fact([SPAN])], ["hard"], judged_irrelevant=[Passage("fog")])  # type: ignore[arg-type]
+    assert query == Query("q", "When?", (FACT,), ("hard",), judged_irrelevant=(Passage("fog", grade=0),))
+    assert Dataset([query], [LAMP]) == Dataset((query,), (LAMP,))  # type: ignore[arg-type]
+    assert hash(query) == hash(Query("q", "When?", (FACT,), ("hard",), judged_irrelevant=(Passage("fog", grade=0),)))
+
+
+def test_all_that_is_wrong_with_a_query_is_listed() -> None:
+    with pytest.raises(DatasetError) as raised:
+        Query("", "", (SPAN,), ("",), answerable=1)  # type: ignore[arg-type]
+    assert len(raised.value.faults) == 5
+
+
+def test_one_chunk_that_is_none_costs_its_query_alone() -> None:
+    def retrieve(query: str) -> list[Chunk]:
+        return [Chunk(None if query == "3?" else f"the text of {query}")]  # type: ignore[arg-type]
+
+    dataset = Dataset(tuple(Query(str(n), f"{n}?", (Fact((Passage(f"the text of {n}?"),)),)) for n in range(5)))
+    evaluation = evaluate(retrieve, dataset, metrics=["recall@5"], progress=False)
+    failed = [trace for trace in evaluation.run.traces if trace.error is not None]
+    assert [trace.query_id for trace in failed] == ["3"]
+    assert "Chunk.text: found null; expected a text" in str(failed[0].error)
+    assert evaluation.scores.mean("retrieve", "recall@5") == 0.8
+
+
+# Whatever is put into a field: the record is made and says so, or is refused in raglift's own words.
+
+anything = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 30)
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.sampled_from(
+        ["lamp", "lamp.md", "\u200b", SPAN, FACT, LAMP, Query("q", "?"), Annotator("m", "p", "d"), b"", {}]
+    )
+)
+several = anything | st.lists(anything, max_size=2) | st.lists(anything, max_size=2).map(tuple)
+
+
+@given(st.sampled_from([Passage, Fact, Query, Dataset, Chunk, Hit]), st.data())
+def test_whatever_is_put_into_a_record_is_a_record_or_refused(record: type[Any], data: st.DataObject) -> None:
+    names = [field.name for field in fields(record) if field.name not in ("resolution", "origin")]
+    given_ = {name: data.draw(several, name) for name in data.draw(st.sets(st.sampled_from(names)))}
+    required = {field.name for field in fields(record) if field.default is MISSING and field.default_factory is MISSING}
+    given_ |= {name: data.draw(several, name) for name in required - given_.keys()}
+    refused, made = None, None
+    try:
+        made = record(**given_)
+    except (DatasetError, ConfigurationError) as error:
+        refused = str(error)
+    if refused is not None:
+        assert "found" in refused
+        assert "expected" in refused
+    else:
+        assert replace(made) == made  # type: ignore[type-var]  # what was made is accepted again
+    if isinstance(made, Passage):
+        assert (made.text is None) != (made.chunk_id is None)
+        assert (made.start is None) == (made.end is None)
+
+
+@given(spans=st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24), st.integers(1, 3)), max_size=4), data=st.data())
+def test_a_dataset_that_is_made_is_written_and_read_again(
+    spans: list[tuple[int, int, int]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    facts = []
+    for start, end, grade in spans:
+        try:
+            facts.append(Fact((Passage(LAMP.text[start:end], "lamp.md", start, end, grade=grade),)))
+        except DatasetError:
+            assert not LAMP.text[start:end].strip()
+    query = Query("q", data.draw(st.sampled_from(["When?", "é?"])), tuple(facts))
+    folder = tmp_path_factory.mktemp("made") / "own"
+    dataset = Dataset((query,), (LAMP,), "own")
+    assert load_dataset(write_dataset(dataset, folder)) == dataset
