@@ -55,7 +55,10 @@ def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path, system: str) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err == ("\nraglift: stopped: what the models finished is kept: the same command goes on from there\n")
+    assert err == (
+        "\nraglift: stopped: the answers of the system are not kept; with --save FOLDER each is kept as it comes, "
+        "and --resume goes on from there\n"
+    )
 
 
 def test_an_error_is_told_in_one_line(start) -> None:

@@ -207,8 +207,8 @@ class Engine:
             if source not in there:
                 with self._course.taking(retrieval_label(source)):
                     self._settle(source, ask_system(self.parts, source, self.folder.answers(source.key)), 0)
-                if source.key not in self._failures:
-                    self.folder.forget_answers(source.key)
+                    if source.key not in self._failures:
+                        self.folder.forget_answers(source.key)
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
             with self._course.taking(ASKING_LABEL):
