@@ -227,6 +227,24 @@ def test_an_answer_that_cannot_be_kept_stops_the_run(
     assert system.asked == QUESTIONS[:1]
 
 
+def test_what_json_cannot_hold_is_measured_and_asked_again(dataset: Dataset, tmp_path: Path) -> None:
+    asked = []
+
+    def search(query: str, k: int) -> list[Chunk]:
+        asked.append(query)
+        endless: dict[str, Any] = {}
+        endless["self"] = endless
+        return [Chunk(f"proof of {query}", metadata=endless)][:k]
+
+    def rerank(query: str, texts: list[str]) -> list[float]:
+        return [1.0 for _ in texts]
+
+    for _ in range(2):
+        evaluation = evaluate(search, dataset, reranker=rerank, answers=tmp_path, depth="deep", candidates=10, k=10)
+        assert evaluation.scores.mean("rerank", "recall@1") == 1
+    assert asked == 2 * QUESTIONS
+
+
 def test_a_folder_that_cannot_be_made_is_named(dataset: Dataset, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="file/answers: cannot be written"):
