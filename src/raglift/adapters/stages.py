@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from raglift.adapters.clearing import Clearing
 from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError
 
@@ -35,6 +37,11 @@ class RetrieveStage:
     has_own_depth: bool = False
     """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
 
+    @cached_property
+    def clearing(self) -> Clearing:
+        """What clears its hits of secrets; it looks for those that the retriever holds when it is first used."""
+        return Clearing(self.retriever)
+
 
 @dataclass(frozen=True)
 class RerankStage:
@@ -48,6 +55,11 @@ class RerankStage:
     """The parts whose top_n could not be raised to the number of candidates."""
     name: str = "rerank"
     """The stage's name; made unique by the caller."""
+
+    @cached_property
+    def clearing(self) -> Clearing:
+        """What clears its hits of secrets; it looks for those that the reranker holds when it is first used."""
+        return Clearing(self.reranker)
 
 
 Stage = RetrieveStage | RerankStage

@@ -28,6 +28,7 @@ from raglift.running.scoring import checked_rule, evaluation_of, require_chunks,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
     from raglift.records.metric import Metric, Tokens
@@ -146,7 +147,7 @@ def evaluate(
     added = adapt_reranker(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
-    inventory = _inventory(system, data, config, rule)
+    inventory = _inventory(system, own[0].clearing, data, config, rule)
     require_chunks(metrics, inventory)
     if config.depth == "deployed" and not added:
         run = measurement.deployed(own)
@@ -322,11 +323,11 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
         )
 
 
-def _inventory(system: Any, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
+def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
     """Return what is known of all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
     if chunks is None:
         return None
     provenance = Provenance(dataset, config.doc_key)
-    checked = [provenance.check_chunk(chunk) for chunk in chunks]
+    checked = [provenance.check_chunk(clearing.chunk(chunk)) for chunk in chunks]
     return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)

@@ -6,8 +6,8 @@ import importlib
 import inspect
 import os
 import sys
-from dataclasses import dataclass, field
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.embeddings import embedder_by_name
