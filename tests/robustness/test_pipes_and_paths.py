@@ -272,23 +272,28 @@ def test_a_terminal_of_any_width_shows_something(
     ],
 )
 def test_a_package_that_cannot_be_loaded_is_not_said_to_be_missing(error: Exception, said: str) -> None:
-    try:
-        try:
-            raise error
-        except Exception as cause:
-            raise ModuleNotFoundError("Could not import module 'PreTrainedModel'") from (
-                None if isinstance(cause, ModuleNotFoundError) else cause
-            )
-    except ImportError as failure:
-        wrapped = MissingDependency("x", "local", "a test")
-        assert is_out_of_memory(failure) == ("memory" in said)
-    try:
+    def load() -> None:
         raise error
-    except Exception:  # noqa: BLE001 — as the callers do, which catch ImportError
-        direct = MissingDependency("x", "local", "a test")
-    assert said in str(direct)
-    if "memory" in said:
-        assert said in str(wrapped)
+
+    def load_lazily() -> None:  # as transformers does
+        try:
+            load()
+        except (ImportError, MemoryError, OSError) as cause:
+            raise ModuleNotFoundError("Could not import module 'PreTrainedModel'") from cause
+
+    def use(importing: Callable[[], None]) -> None:
+        try:
+            importing()
+        except (ImportError, MemoryError, OSError):
+            raise MissingDependency("x", "local", "a test") from None
+
+    with pytest.raises(MissingDependency) as direct:
+        use(load)
+    assert said in str(direct.value)
+    with pytest.raises(MissingDependency) as lazy:
+        use(load_lazily)
+    assert (said in str(lazy.value)) == ("memory" in said or "not installed" in said)
+    assert is_out_of_memory(error) == ("memory" in said)
 
 
 def test_scores_for_which_there_is_no_memory_are_not_damaged(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from raglift.adapters.clearing import Clearing
 from raglift.base.retrying import RetryPolicy
 from raglift.base.threads import require_concurrency
 from raglift.errors import ConfigurationError
@@ -55,6 +57,11 @@ class RetrieveStage:
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
 
+    @cached_property
+    def clearing(self) -> Clearing:
+        """What clears its hits of secrets; it looks for those that the retriever holds when it is first used."""
+        return Clearing(self.retriever)
+
 
 @dataclass(frozen=True)
 class RerankStage:
@@ -72,6 +79,11 @@ class RerankStage:
     """Returns why what came back so far was most likely meant otherwise than it was read; None if it was not."""
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
+
+    @cached_property
+    def clearing(self) -> Clearing:
+        """What clears its hits of secrets; it looks for those that the reranker holds when it is first used."""
+        return Clearing(self.reranker)
 
 
 Stage = RetrieveStage | RerankStage

@@ -97,7 +97,10 @@ def is_folder(path: Path) -> bool:
 
 def is_link(path: Path) -> bool:
     """Whether there is a link, wherever it leads; False for a name that none can have."""
-    return os.path.islink(path)
+    try:
+        return path.is_symlink()
+    except (OSError, ValueError):
+        return False
 
 
 def is_circle(path: Path) -> bool:

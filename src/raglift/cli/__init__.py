@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_NO_MEMORY = "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
 _MODELS_KEPT = "what the models finished is kept: the same command goes on from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
@@ -28,10 +27,10 @@ def main() -> None:
     from raglift.base.cache import is_kept_on_disk
     from raglift.base.display import printable
     from raglift.cli.app import app
-    from raglift.errors import RagliftError, is_out_of_memory
+    from raglift.errors import RagliftError
 
     _show_own_warnings()
-    if not os.environ.get("COLUMNS", "").strip().lstrip("+-0"):  # a terminal of no width would show nothing
+    if not os.environ.get("COLUMNS", "").strip(" +-0"):  # a terminal of no width, as `COLUMNS=0` says, shows nothing
         os.environ.pop("COLUMNS", None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
@@ -49,22 +48,28 @@ def main() -> None:
         # The reader of our output has gone, as with `raglift … | head`
         sys.stderr.close()
         sys.exit(0)
-    except MemoryError:
-        _stop(_NO_MEMORY)
-    except ImportError as error:
-        if not is_out_of_memory(error):
+    except (ImportError, MemoryError, OSError) as error:
+        said = _of_the_machine(error)
+        if said is None:
             raise
-        _stop(_NO_MEMORY)
-    except OSError as error:
-        if is_out_of_memory(error):
-            _stop(_NO_MEMORY)
-        if not _has_working_folder():
-            _stop("the folder that this runs in was removed; expected one that is there: change to another (cd)")
-        if error.errno not in _DISK:
-            raise
-        where = "what is printed" if error.filename is None else str(error.filename)
-        drop_output()
-        _stop(f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it")
+        _stop(said)
+
+
+def _of_the_machine(error: ImportError | MemoryError | OSError) -> str | None:
+    """Return what to say of memory that ends, a folder that was removed, or a disk; None of anything else."""
+    from raglift.errors import is_out_of_memory
+
+    if is_out_of_memory(error):
+        return "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
+    if not isinstance(error, OSError):
+        return None
+    if not _has_working_folder():
+        return "the folder that this runs in was removed; expected one that is there: change to another (cd)"
+    if error.errno not in _DISK:
+        return None
+    where = "what is printed" if error.filename is None else str(error.filename)
+    drop_output()
+    return f"{where}: cannot be written or read: {error.strerror}; expected a place with room, and the right to it"
 
 
 def _show_own_warnings() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from raglift.base.display import SHORTEST_SECRET, may_hold_secrets
 from raglift.base.limits import resolved
+from raglift.base.secrets import SHORTEST_SECRET, may_hold_secrets
 from raglift.errors import ConfigurationError
 
 # Prices of providers, and cost estimates from token counts before anything is sent.

@@ -240,6 +240,9 @@ class _Asking:
             self.stage: Stage = replace(stage, keeper=None, reranker=kept)
         else:
             self.stage = replace(stage, keeper=None, retriever=kept)
+        vars(self.stage)["clearing"] = (
+            stage.clearing
+        )  # it looks for secrets in the system, not in what keeps its answers
 
     def one(self, method: Callable[[str, Any], Any], query: str, given: Any) -> Any:
         """Ask for one query."""
@@ -279,7 +282,7 @@ class _Asking:
             with self._noting_failures():
                 for key, ranking in zip(keys, rankings, strict=True):
                     if self._may_be_kept(ranking) and not self._is_late(began):
-                        store.keep(key, Answer(ranking, seconds))
+                        store.keep(key, Answer(self._stage.clearing.ranking(ranking), seconds))
 
         try:
             yield keep
@@ -287,7 +290,8 @@ class _Asking:
             with self._noting_failures():
                 store.end(keys, TRIES)
                 if len(keys) == 1 and _would_come_again(error) and not self._is_late(began):
-                    store.keep(keys[0], Answer(None, time.perf_counter() - began, describe_error(error)))
+                    said = describe_error(error, secrets=self._stage.clearing.clearance.held)
+                    store.keep(keys[0], Answer(None, time.perf_counter() - began, said))
             raise
 
     @contextmanager

@@ -32,6 +32,7 @@ from raglift.running.scoring import checked_rule, evaluation_of, require_chunks,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
     from raglift.records.labels import Query
@@ -180,7 +181,7 @@ def _evaluated(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
     added = _kept(added, kept, "tried")
-    inventory = _inventory(system, data, config, rule)
+    inventory = _inventory(system, own[0].clearing, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
@@ -204,7 +205,7 @@ def _evaluated(
             part = measurement.kept(halted)
             stop = calls.limit_reached(0 if part is None else len(part[1]))
             if part is not None:
-                stop.evaluation = scored(*part, _inventory(system, part[1], config, rule))
+                stop.evaluation = scored(*part, _inventory(system, own[0].clearing, part[1], config, rule))
             raise stop from None
     return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
@@ -440,11 +441,11 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
         )
 
 
-def _inventory(system: Any, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
+def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
     """Return what is known of all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
     if chunks is None:
         return None
     provenance = Provenance(dataset, config.doc_key)
-    checked = [provenance.check_chunk(chunk) for chunk in chunks]
+    checked = [provenance.check_chunk(clearing.chunk(chunk)) for chunk in chunks]
     return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)

@@ -151,7 +151,7 @@ class _State:
         """Note what a stage returned for a query, or why it failed."""
         if outcome.value is None:
             tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-            reason = describe_error(outcome.error or QueryFailed("no ranking"))
+            reason = _described(stage, outcome.error or QueryFailed("no ranking"))
             self.errors[place] = f"{stage.name}: {reason}{tried}"
         else:
             ranking = outcome.value if is_checked else self._provenance.check(outcome.value)
@@ -248,6 +248,11 @@ def ask_stage(
     raise ConfigurationError(f"{stage.name}: {stage.system} has none of the methods of the protocol")
 
 
+def _described(stage: Stage, error: BaseException) -> str:
+    """Return an error of a stage as one line, without the secrets that its system holds."""
+    return describe_error(error, secrets=stage.clearing.clearance.held)
+
+
 def _is_misuse(error: BaseException | None) -> bool:
     """Whether raglift itself says that the system cannot be used; a timeout says so of one query only."""
     return isinstance(error, RagliftError) and not isinstance(error, QueryFailed)
@@ -258,7 +263,8 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
     if not isinstance(error, Exception) or _is_misuse(error):
         return error
     kind = QueryTimeout if isinstance(error, QueryTimeout) else QueryFailed
-    failure = kind(f"{stage.name} ({stage.system}) failed on {query[:80]!r}: {describe_error(error)}")
+    system = stage.clearing.message(stage.system)
+    failure = kind(f"{stage.name} ({system}) failed on {query[:80]!r}: {_described(stage, error)}")
     failure.__cause__ = error
     return failure
 
@@ -280,6 +286,9 @@ def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> Non
         more = f" (every query failed, {others:,} of {len(errors):,} of another cause)" if others else ""
         raise ServiceUnusable(f"{stage.system}: {worst}{more}") from worst  # which of its addresses it was about
     if all(map(_is_misuse, errors)):
+        said = str(errors[0])
+        if (shown := stage.clearing.message(said)) != said:
+            raise ConfigurationError(shown) from None
         raise errors[0]
 
 
@@ -318,7 +327,8 @@ def _run_batch(
         if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
             raise  # not one query's fault: a model that does not load, a cache that cannot be written
         if policy.on_error == "raise":
-            raise QueryFailed(f"{stage.name} ({stage.system}) failed: {describe_error(error)}") from error
+            system = stage.clearing.message(stage.system)
+            raise QueryFailed(f"{stage.name} ({system}) failed: {_described(stage, error)}") from error
         # In turn: what takes all queries at once was not promised to be safe to call from several threads
         in_turn = replace(policy, concurrency=1)
         return call_all([partial(_alone, stage, call, given) for given in inputs], in_turn, advance)
@@ -340,27 +350,27 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     if not isinstance(rankings, Sequence) or len(rankings) != len(inputs):
         found = f"{len(rankings)} rankings" if isinstance(rankings, Sequence) else type(rankings).__name__
         raise ConfigurationError(f"{stage.name}: {stage.system} returned {found}; expected {len(inputs)} rankings")
-    for ranking in rankings:
-        _require_ranking(stage, ranking)
-    return list(rankings)
+    return [_accepted(stage, ranking) for ranking in rankings]
 
 
 def _checked(stage: Stage, calls: Way | None, call: Callable[..., Ranking], *given: Any) -> Ranking:
     with nullcontext() if calls is None else calls.query(stage.name):
         ranking = call(*given)
-    _require_ranking(stage, ranking)
-    return ranking
+    return _accepted(stage, ranking)
 
 
 async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking:
     with nullcontext() if calls is None else calls.query(stage.name):
         ranking = await call(*given)
-    _require_ranking(stage, ranking)
-    assert isinstance(ranking, Ranking)  # noqa: S101 — checked above, for the type checker
-    return ranking
+    return _accepted(stage, ranking)
 
 
-def _require_ranking(stage: Stage, ranking: object) -> None:
+def _accepted(stage: Stage, ranking: object) -> Ranking:
+    """Return what a system gave as a ranking, without secrets: all that is kept of it comes through here.
+
+    Raises:
+        ConfigurationError: it is no ranking.
+    """
     if not isinstance(ranking, Ranking):
         raise ConfigurationError(
             f"{stage.name}: {stage.system} returned a {type(ranking).__name__}; expected a raglift Ranking"
@@ -371,3 +381,4 @@ def _require_ranking(stage: Stage, ranking: object) -> None:
             f"{stage.name}: {stage.system} returned hits of the ranks {ranks[:5]}; expected 1, 2, 3, … in order: "
             "build the ranking with Ranking.of"
         )
+    return stage.clearing.ranking(ranking)

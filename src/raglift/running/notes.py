@@ -241,7 +241,13 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     for stage in stages:
         if stage.depth_fixed:
             what = "k" if hasattr(stage, "retriever") else "top_n"
-            notes.append(f"{stage.name}: {what} could not be set on {'; '.join(stage.depth_fixed)}")
+            parts = stage.clearing.message("; ".join(stage.depth_fixed))
+            notes.append(f"{stage.name}: {what} could not be set on {parts}")
+        if changed := stage.clearing.changed:
+            notes.append(
+                f"{stage.name}: {counted(changed, 'hit')} held a key of the system or a secret of the "
+                "environment, kept as ***; what was changed may no longer match its labels"
+            )
         notes += [
             f"{count:,} distinct chunks are longer than the embedding model reads and were embedded by their "
             "beginning only"

@@ -33,13 +33,14 @@ def stage_infos(
         try:
             found = _read_in_part(stage, queries, traces)
         except Exception as error:  # noqa: BLE001 — rankings that are there are not lost because of a count
-            notes.append(f"{stage.name}: whether it read its candidates whole is not known: {describe_error(error)}")
+            said = describe_error(error, secrets=stage.clearing.clearance.held)
+            notes.append(f"{stage.name}: whether it read its candidates whole is not known: {said}")
         own = isinstance(stage, RetrieveStage) and stage.has_own_depth and not stage.depth_fixed
         infos.append(
             StageInfo(
                 stage.name,
-                stage.system,
-                stage.depth_fixed,
+                stage.clearing.message(stage.system),
+                tuple(map(stage.clearing.message, stage.depth_fixed)),
                 is_batched(stage),
                 read_in_part=found,
                 has_own_depth=own,

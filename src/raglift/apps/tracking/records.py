@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from raglift.base.display import excerpt, printable, secrets_of_environment, shorten
+from raglift.base.display import excerpt, printable, shorten
+from raglift.base.secrets import known_secrets, secrets_of_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -148,9 +149,7 @@ _USER = re.compile(r"(?<=//)[^/\s]*@")  # to the last @: a password may have one
 
 def without_secrets(text: str) -> str:
     """Return a message without users and passwords in addresses, and without the values of secret variables."""
-    for value in sorted(secrets_of_environment(), key=len, reverse=True):
-        text = text.replace(value, "***")
-    return _USER.sub("", text)
+    return _USER.sub("", known_secrets(frozenset(secrets_of_environment())).cleared(text))
 
 
 def place_of(address: str) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import httpx
 
-from raglift.base.display import is_secret_name
+from raglift.base.secrets import is_secret_name
 from raglift.base.validation import quoted
 from raglift.components.http.availability import NoConnection
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import Secrets, encodable
 from raglift.base.event_loops import is_own_loop, result_of
+from raglift.base.secrets import is_public_header
 from raglift.components.http.answers import AnswerReader
 from raglift.components.http.availability import Availability, CircuitBreaker
 from raglift.components.http.client import Connections, checked_address, shown_address
@@ -55,7 +56,8 @@ class HttpRetriever:
         params, in_params = resolved(texts, "the parameter")
         self._headers = {**_HEADERS, **{name.lower(): _sendable(name, value) for name, value in headers.items()}}
         self._params = {**(self.mapping.params or {}), **params}
-        self._secrets = Secrets((*in_headers, *in_params, *headers.values()))
+        in_clear = (value for name, value in headers.items() if not is_public_header(name))
+        self._secrets = Secrets((*in_headers, *in_params, *in_clear))
         self._reader = AnswerReader(self.mapping.response, self._secrets)
         self._connections = Connections(self._address)
         weakref.finalize(self, self._connections.close_soon).atexit = False  # the process closes them itself

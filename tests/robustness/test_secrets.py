@@ -1,0 +1,316 @@
+"""Secrets that a system, a service or an exception repeats are neither kept nor shown, in whatever form they come."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.retrievers import BaseRetriever
+from pydantic import SecretStr
+
+import raglift as rl
+from raglift.base.display import describe_error
+from raglift.base.secret_holders import Clearance, secrets_held_by
+from raglift.base.secrets import KnownSecrets, is_secret_name, is_unmistakable
+from raglift.components.http import HttpRetriever
+from raglift.errors import QueryFailed
+from raglift.metrics import HitRate
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+from raglift.testing.search_server import SearchAnswer, SearchServer
+
+KEY = "sk-proj-9fQ2/x+Zt7=Lw-VerySecret-0042"
+LAMP = "The lamp is lit at dusk."
+
+
+@pytest.fixture
+def dataset() -> rl.Dataset:
+    return rl.Dataset.from_dict({"When is the lamp lit?": LAMP, "What horn is there?": "The fog horn."})
+
+
+def kept(evaluation: rl.Evaluation, folder: Path) -> str:
+    """Return all that is kept and shown of an evaluation: files, table, page, Markdown, exports."""
+    evaluation.save(folder / "run")
+    (folder / "page.html").write_text(evaluation.to_markdown(), encoding="utf-8")
+    evaluation.report(folder / "page.html.report.html")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return "\n".join([str(evaluation), repr(evaluation), *(path.read_bytes().decode("latin-1") for path in files)])
+
+
+# What a system gives.
+
+
+class Holder(BaseRetriever):
+    """A retriever that holds a key of pydantic's, and repeats it wherever it can."""
+
+    key: SecretStr = SecretStr(KEY)
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[LangChainDocument]:
+        said = self.key.get_secret_value()
+        if "horn" in query:
+            raise RuntimeError(f"401: the key {said} is not known")
+        metadata = {"source": f"https://host/?key={quote(said, safe='')}", "nested": {said: [said, {"again": said}]}}
+        return [LangChainDocument(f"{LAMP} {said}", metadata=metadata, id=f"id-{said}")]
+
+
+def function_with_a_key_around_it() -> Callable[..., Any]:
+    api_key = KEY
+
+    def find(query: str, k: int = 5) -> list[Any]:
+        if "horn" in query:
+            raise RuntimeError(f"401: {api_key}")
+        return [{"text": f"{LAMP} {api_key}", "id": api_key, "metadata": {"echo": api_key}}]
+
+    return find
+
+
+class WithHeaders:
+    """A client with a session, as requests' users write them."""
+
+    def __init__(self) -> None:
+        import requests
+
+        self._session = requests.Session()
+        self._session.headers["Authorization"] = f"Bearer {KEY}"
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        said = str(self._session.headers["Authorization"]).removeprefix("Bearer ")
+        if "horn" in query:
+            raise RuntimeError(f"401: {said}")
+        return Ranking.of([(Chunk(f"{LAMP} {said}", id=said, doc_id=said, metadata={"echo": [said]}), 1.0)])
+
+
+def with_default(query: str, k: int = 5, token: str = KEY) -> list[Any]:
+    if "horn" in query:
+        raise RuntimeError(f"401: {token}")
+    return [{"text": f"{LAMP} {token}", "id": token}]
+
+
+SYSTEMS: dict[str, Callable[[], Any]] = {
+    "SecretStr of a LangChain retriever": Holder,
+    "variable around a function": function_with_a_key_around_it,
+    "session with headers": WithHeaders,
+    "default of an argument": lambda: with_default,
+    "functools.partial": lambda: partial(with_default, token=KEY),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_key_that_the_system_holds_is_not_kept(dataset: rl.Dataset, tmp_path: Path, name: str) -> None:
+    evaluation = rl.evaluate(SYSTEMS[name](), dataset)
+    said = kept(evaluation, tmp_path)
+    for form in (KEY, quote(KEY, safe=""), KEY[8:24], json.dumps(KEY)[1:-1]):
+        assert form not in said
+    assert f"{LAMP} ***" in said
+    assert evaluation.scores.mean("retrieve", HitRate @ 1) == 0.5  # what is left still matches
+    assert any("held a key of the system or a secret of the environment" in note for note in evaluation.notes)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_nor_is_it_told_where_the_first_failure_stops(name: str) -> None:
+    horn = rl.Dataset.from_dict({"What horn is there?": "The fog horn."})
+    with pytest.raises(QueryFailed) as stopped:
+        rl.evaluate(SYSTEMS[name](), horn, on_error="raise")
+    assert KEY[8:20] not in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["REDIS_PW", "SEARCH_AUTH", "MY_DB_PASSWD", "PG_DSN", "SEARCH_LOGIN", "X_API_KEY", "VENDOR_CREDS", "A_JWT"],
+)
+def test_a_value_of_the_environment_is_not_kept(
+    dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    secret = "postgresql://me:Pw-77-hidden@db/x" if variable == "PG_DSN" else "Pw-77-hidden"
+    monkeypatch.setenv(variable, secret)
+
+    def find(query: str, k: int = 5) -> list[Any]:
+        if "horn" in query:
+            raise RuntimeError("login with Pw-77-hidden failed")
+        return [{"text": f"{LAMP} Pw-77-hidden", "id": "Pw-77-hidden"}]
+
+    evaluation = rl.evaluate(find, dataset)
+    evaluation.save(tmp_path / "run")
+    said = str(evaluation) + "".join(path.read_bytes().decode("latin-1") for path in (tmp_path / "run").iterdir())
+    assert "Pw-77-hidden" not in said
+
+
+def test_all_chunks_of_an_index_are_cleared_too(dataset: rl.Dataset, tmp_path: Path) -> None:
+    evaluation = rl.evaluate(with_default, dataset, chunks=[rl.Chunk(f"{LAMP} {KEY}", id=KEY)])
+    evaluation.save(tmp_path / "run")
+    assert KEY not in (tmp_path / "run" / "chunks.jsonl").read_text(encoding="utf-8")
+
+
+# What an HTTP service gives.
+
+
+BASIC = base64.b64encode(b"raglift:hunter2-2042").decode()
+ECHOES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "token": (f"Bearer {KEY}", lambda header: header.removeprefix("Bearer ")),
+    "header": (f"Bearer {KEY}", str),
+    "token, cut off": (f"Bearer {KEY}", lambda header: header.removeprefix("Bearer ")[:20]),
+    "token, cut off before an ellipsis": (f"Bearer {KEY}", lambda header: header.removeprefix("Bearer ")[:21] + "…"),
+    "token, escaped twice": (f"Bearer {KEY}", lambda header: quote(quote(header, safe=""), safe="")),
+    "token in JSON in JSON": (f"Bearer {KEY}", lambda header: json.dumps(json.dumps(header))),
+    "token in HTML in an address": (f"Bearer {KEY}", lambda header: quote(html.escape(header))),
+    "password that the service decodes": (f"Basic {BASIC}", lambda _: "hunter2-2042"),
+    "user and password": (f"Basic {BASIC}", lambda _: "raglift:hunter2-2042"),
+    "password in another login": (f"Basic {BASIC}", lambda _: base64.b64encode(b"somebody:hunter2-2042").decode()),
+    "login, cut off": (f"Basic {BASIC}", lambda header: header[:20]),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_header_that_a_service_repeats_is_not_kept(
+    dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, echo: str
+) -> None:
+    header, form = ECHOES[echo]
+    said = form(header)
+    monkeypatch.setenv("SENT_WITH_IT", header)  # a name that tells nothing
+
+    def answer(request: Any) -> SearchAnswer:
+        if b"horn" in request.body:
+            return SearchAnswer(body={"error": f"no right for {said}"}, status=403)
+        hit = {"text": f"{LAMP} {said}", "id": said, "metadata": {"you": [said]}}
+        return SearchAnswer(body={"results": [hit]})
+
+    with SearchServer(answer) as server:
+        system = HttpRetriever(server.address, {"headers": {"Authorization": "${SENT_WITH_IT}"}})
+        evaluation = rl.evaluate(system, dataset)
+    evaluation.save(tmp_path / "run")
+    files = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "run").glob("*.json*"))
+    for found in (said, json.dumps(said)[1:-1], json.dumps(json.dumps(said))[3:-3]):
+        assert found not in files + str(evaluation)
+    assert f"{LAMP} " in files
+
+
+# What is no secret stays as it is.
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        *(
+            (name, True)
+            for name in ("OPENAI_API_KEY", "HF_TOKEN", "REDIS_PW", "SEARCH_AUTH", "DB_PASSWD", "SENTRY_DSN")
+        ),
+        *((name, True) for name in ("Authorization", "X-Api-Key", "Cookie", "apikey", "client_secret", "GH_PAT")),
+        *((name, False) for name in ("PWD", "OLDPWD", "SSH_AUTH_SOCK", "TOKENIZERS_PARALLELISM", "AUTHOR", "PATH")),
+        *((name, False) for name in ("HOME", "LANG", "KEYBOARD_LAYOUT", "COLUMNS", "PASSAGES", "PATTERN")),
+    ],
+)
+def test_names_tell_what_is_secret(name: str, is_one: bool) -> None:
+    assert is_secret_name(name) is is_one
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        *((value, True) for value in (KEY, "hunter2-2042", "a1b2c3d4", "Pw-77-hidden", "correcthorsebatterystaple")),
+        *((value, False) for value in ("late-interaction", "lighthouse", "Lighthouse", "BASIC", "bert-base-uncased")),
+        *((value, False) for value in ("a1b2", "https://login.example.com/v2", "/", "true", "sentencepiece")),
+    ],
+)
+def test_words_and_addresses_are_taken_out_of_no_text(value: str, is_one: bool) -> None:
+    assert is_unmistakable(value) is is_one
+
+
+def test_documents_that_have_words_of_settings_are_unchanged(
+    dataset: rl.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARCH_AUTH", "lighthouse")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef")
+    text = f"{LAMP} The lighthouse has keys that begin with sk-proj- and sk-proj-012."
+    evaluation = rl.evaluate(lambda query, k=5: [text], dataset)
+    assert {hit.chunk.text for trace in evaluation.run.traces for hit in trace.stages[0].ranking} == {text}
+    assert not any("secret" in note for note in evaluation.notes)
+
+
+def test_metadata_of_any_kind_is_cleared_or_left_alone() -> None:
+    import numpy as np
+
+    class Odd:
+        def __str__(self) -> str:
+            return f"odd {KEY}"
+
+    class Bad:
+        def __str__(self) -> str:
+            raise RuntimeError(KEY)
+
+    clearance = Clearance(SecretStr(KEY))
+    bad, numbers = Bad(), np.zeros(3)
+    value = {"odd": Odd(), "bad": bad, "numbers": numbers, "texts": np.array([KEY]), "tuple": (1, None, KEY), KEY: 2.5}
+    assert clearance.may_be_in(value)
+    cleared = clearance.value(value)
+    assert cleared["odd"] == "odd ***"
+    assert (cleared["bad"], cleared["numbers"]) == (bad, numbers)
+    assert cleared["texts"] == "['***']"
+    assert cleared["tuple"] == [1, None, "***"]
+    assert cleared["***"] == 2.5
+
+
+# Where secrets are looked for, and how long it takes.
+
+
+class Endless:
+    """An object that leads to ever new ones."""
+
+    def __init__(self) -> None:
+        self.api_key = KEY
+
+    def __getattr__(self, name: str) -> Endless:
+        return Endless()
+
+
+def many(count: int) -> Iterator[Any]:
+    circle: list[Any] = []
+    circle.append(circle)
+    yield circle
+    yield {f"item {number}": [object()] for number in range(count)}
+
+
+def test_looking_for_secrets_ends_and_calls_nothing() -> None:
+    class Watched:
+        def __getattribute__(self, name: str) -> Any:
+            raise AssertionError(f"{name} was asked for")
+
+    started = time.perf_counter()
+    assert secrets_held_by(Endless(), *many(20_000)) == {KEY}
+    assert secrets_held_by([Watched()]) == set()
+    assert time.perf_counter() - started < 5
+
+
+def test_texts_without_secrets_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(10):
+        monkeypatch.setenv(f"SERVICE_{number}_API_KEY", f"key-{number}-{'0123456789abcdef' * 2}")
+    clearance = Clearance()
+    text = "The keeper trims the wick and lights the lamp at dusk. " * 20
+    started = time.perf_counter()
+    for number in range(20_000):
+        assert not clearance.may_be_in(text, str(number), "lamp.md", {"page": number, "source": "lamp.md"})
+    assert time.perf_counter() - started < 4  # 200 s for 1,000,000 hits of distinct texts on a busy machine, usually 20
+
+
+def test_a_long_text_full_of_beginnings_takes_time_in_proportion() -> None:
+    secrets = KnownSecrets([KEY, "aaaaaaaa1" * 20])
+    times = []
+    for size in (20_000, 80_000):
+        started = time.perf_counter()
+        secrets.cleared("aaaaaaaa1aaaaaaa" * size)
+        times.append(time.perf_counter() - started)
+    assert times[1] < 12 * times[0] + 0.5
+
+
+def test_an_error_shows_no_part_of_a_key() -> None:
+    said = describe_error(RuntimeError(f"Incorrect key: {KEY[:22]}…; sent {quote(quote(KEY))}"), secrets=[KEY])
+    assert said == "RuntimeError: Incorrect key: ***…; sent ***"
