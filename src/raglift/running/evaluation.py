@@ -292,7 +292,7 @@ class _Measurement:
             self.calls.plan({AS_DEPLOYED: all_queries}, self._told(""))
             return self._one_pass(named_stages([*deep, *added]), candidates, (), AS_DEPLOYED)
         probed = min(PROBES, len(self.dataset))
-        twice = f", {probed} of them asked both ways first{' and perhaps all of them' if added else ''}"
+        twice = f", {probed} of them asked both ways first{' and all if these rank otherwise' if added else ''}"
         ways = self.calls.plan(
             {AS_DEPLOYED: probed + (len(self.dataset) if added else 0), deeper: probed + all_queries}, self._told(twice)
         )
@@ -308,8 +308,12 @@ class _Measurement:
             calls=(ways[AS_DEPLOYED], ways[deeper]),
         )
         note = found.note(own[-1].name, candidates)
+        if not found.agrees and not added:
+            return self.deployed(own, note)
+        both = {} if found.agrees else {AS_DEPLOYED: len(self.dataset)}
+        self.calls.plan({**both, deeper: all_queries}, self._told(", asked both ways" if both else ""))
         if not found.agrees:
-            return self._two_passes(own, deep, added, note, deeper) if added else self.deployed(own, note)
+            return self._two_passes(own, deep, added, note, deeper)
         if not _has_own_depth(own[0]):
             return self._one_pass(named_stages([*deep, *added]), candidates, (), deeper)
         run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [], deeper)

@@ -34,6 +34,7 @@ _CHARACTERS_PER_TOKEN = 3
 _MARGIN = 1.2
 _ROUNDED_FROM = 1_000
 _MILLIONS_FROM = 500_000
+_WHOLE_MILLIONS_FROM = 10_000_000
 
 
 class NotAsked(Exception):
@@ -143,7 +144,7 @@ def _rounded(number: float) -> str:
     if number < _ROUNDED_FROM:
         return f"{round(number):,}"
     if number >= _MILLIONS_FROM:
-        return f"{number / 1e6:,.2g} million" if number < 1e8 else f"{number / 1e6:,.0f} million"
+        return f"{number / 1e6:,.2g} million" if number < _WHOLE_MILLIONS_FROM else f"{number / 1e6:,.0f} million"
     return f"{round(number, 1 - math.floor(math.log10(number))):,.0f}"
 
 
@@ -198,21 +199,18 @@ class CallMeter:
     ways: dict[str, Way] = field(default_factory=dict)
     """How the system is asked, by name."""
     _extra: str = ""
+    _before: Spent = Spent()
     _projected: Spent | None = None
 
     def plan(self, asks: dict[str, int], extra: str = "") -> dict[str, Way]:
-        """Say how many queries are going to be asked in all.
+        """Say how many queries are going to be asked from now on.
 
         Args:
             asks: how many in each way: "as deployed", or "asked for 50 hits".
             extra: what is asked besides each query once, for people: `, 3 of them asked both ways first,`.
         """
-        for name, number in asks.items():
-            way = self.ways.setdefault(name, Way(self, name))
-            way.asks = number
-        for name in set(self.ways) - set(asks):
-            self.ways[name].asks = 0
-        self._extra = extra
+        self._before, self._extra = self.spent(), extra
+        self.ways = {name: Way(self, name, number) for name, number in asks.items()}
         return self.ways
 
     @property
@@ -227,9 +225,8 @@ class CallMeter:
         if limits and not self.tally.calls:
             heard = "only those through LangChain, LlamaIndex and Haystack's pipelines are"
             return [f"{_name(limits)}: no call of a model was counted: {heard}"]
-        return [
-            f"{text}: a stage that takes all queries at once is not stopped" for text in self._exceeded(spent, "come")
-        ]
+        unstopped = "neither a query that is being asked nor a stage that takes all queries at once is stopped"
+        return [f"{text}: {unstopped}" for text in self._exceeded(spent, "come")]
 
     def spent(self) -> Spent:
         """Return what was spent so far."""
@@ -272,7 +269,7 @@ class CallMeter:
         known = [way.first_query for way in self.ways.values() if way.first]
         most = max(known, key=lambda spent: spent.calls, default=Spent())
         asked = ((way.first_query if way.first else most).times(way.asks) for way in self.ways.values())
-        return sum(asked, Spent())
+        return sum(asked, self._before)
 
     def would_exceed(self, expected: Spent) -> bool:
         """Whether a limit is exceeded if so much is spent besides; then nothing is asked any more."""

@@ -28,6 +28,7 @@ from llama_index.llms.openai import OpenAI
 
 import raglift as rl
 from raglift.errors import ConfigurationError, CostLimitReached
+from raglift.running.model_calls import Spent
 from raglift.testing import OpenAIServer
 
 TEXTS = ["The lamp is lit at dusk.", "The keeper climbs 96 steps.", "Tickets cost four euros.", "Fog hides the coast."]
@@ -271,6 +272,34 @@ def test_a_cost_limit_needs_a_price(server):
     with pytest.raises(CostLimitReached, match=r"the price of openai:some-model is not known.*--price IN,OUT"):
         rl.evaluate(multi_query(chat), DATA, max_cost=1.0, progress=False)
     assert len(server.requests) == 1
+
+
+def test_a_single_query_that_exceeds_a_limit_is_kept_with_a_note(chat):
+    one = rl.Dataset.from_dict({"question": TEXTS[0]})
+    evaluation = rl.evaluate(filtered(chat), one, max_model_calls=2, progress=False)
+    assert evaluation.notes[0].startswith("max_model_calls: the calls come to 3, more than 2: neither a query that is")
+
+
+def test_a_reranker_that_is_tried_is_told_with_the_queries_that_it_is_asked(chat, capsys):
+    evaluation = rl.evaluate(Lines(), DATA, reranker=LLMChainFilter.from_llm(chat), max_model_calls=8)
+    told = capsys.readouterr().err
+    assert "Asked for 50 hits, the first query made 2 calls of a language model" in told
+    assert "4 queries will come to about 8 calls" in told
+    assert calls_of(evaluation) == 8
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (999, "999"),
+        (21_578, "22,000"),
+        (930_000, "0.93 million"),
+        (9_960_000, "10 million"),
+        (99_900_000, "100 million"),
+    ],
+)
+def test_large_numbers_are_rounded(number, text):
+    assert Spent(language=1, characters=number).text(is_rounded=True).endswith(f"(about {text} characters)")
 
 
 def test_a_limit_that_counts_nothing_says_so():
