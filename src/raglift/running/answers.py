@@ -240,9 +240,7 @@ class _Asking:
             self.stage: Stage = replace(stage, keeper=None, reranker=kept)
         else:
             self.stage = replace(stage, keeper=None, retriever=kept)
-        vars(self.stage)["clearing"] = (
-            stage.clearing
-        )  # it looks for secrets in the system, not in what keeps its answers
+        vars(self.stage)["clearing"] = stage.clearing  # of the system, not of what keeps its answers
 
     def one(self, method: Callable[[str, Any], Any], query: str, given: Any) -> Any:
         """Ask for one query."""
