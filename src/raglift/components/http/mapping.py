@@ -22,8 +22,8 @@ from pydantic import (
     ValidationError,
 )
 
-from raglift.base.display import is_secret_name
 from raglift.base.limits import user_path
+from raglift.base.secrets import is_secret_name
 from raglift.base.strict_files import NotYaml, YamlFields, parse_text
 from raglift.base.validation import Location, described, faults_of, nearest, path_text, quoted, several_wrong, wrong
 from raglift.errors import ConfigurationError, Fault, MappingError, MissingKey
