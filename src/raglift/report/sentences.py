@@ -249,7 +249,7 @@ def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
     if not cut:
         return "no query has a value on both sides"
-    return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"
+    return evaluation.truncation(cut[0])
 
 
 def _others(lost: list[OutcomeFacts], losses: FailureAnalysisRecord, found: int) -> str:
