@@ -137,17 +137,13 @@ def _decided(row: LiftRow, lift: NDArray[np.float64], method: Method) -> LiftRow
 def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
     unfair = [
-        f"no fair pair on {mean_title(row.metric)}: {stage} returns no more than {_hits(evaluation.truncated[stage])}, "
-        "whatever is asked; choose a primary metric at a smaller depth"
+        f"no fair pair on {mean_title(row.metric)}: {evaluation.truncation(stage)}; choose a primary metric at a "
+        "smaller depth"
         for stage in cut
         if row.truncated
     ]
     opposed = wins_against_means(row, evaluation.after, evaluation.before)
     return [*few_queries(row.n), *unfair, *opposed, *new_evidence(evaluation), *read_in_part(evaluation)]
-
-
-def _hits(count: int) -> str:
-    return "1 hit" if count == 1 else f"{count:,} hits"
 
 
 def _moved(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences
 from raglift.metrics.parsing import as_metric
@@ -86,6 +87,18 @@ class EvaluationRecord:
     def is_beyond_candidates(self, stage: str, metric: Metric | str) -> bool:
         """Whether hits that were not among the candidates raise a metric after a stage, which is known of the last."""
         return stage == self.after and str(as_metric(metric)) in self.beyond_candidates
+
+    def truncation(self, stage: str) -> str:
+        """Say how many hits a truncated stage returned at most, and why: `rerank returned no more than 4 hits, …`."""
+        limit, run = self.truncated[stage], self.run
+        is_first = stage == run.stages[0].name
+        if is_first and run.spec.get("k") == limit:
+            why = "as many as it was asked for"
+        elif run.stages[0].has_own_depth if is_first else run.spec.get("depth") == "deployed":
+            why = "as deployed"
+        else:
+            why = "whatever was asked"
+        return f"{stage} returned no more than {counted(limit, 'hit')}, {why}"
 
     @property
     def candidates(self) -> str | None:

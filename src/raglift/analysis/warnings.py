@@ -222,7 +222,7 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     whose = "it is" if len(cut) == 1 else "they are"
     return [
         (
-            f"{named(cut)}: returned fewer hits than {mean_title(paired.metrics[0])} looks at, whatever was asked; "
+            f"{named(cut)}: returned fewer hits than {mean_title(paired.metrics[0])} looks at; "
             f"{whose} shown with {TRUNCATED} and without a p-value"
         )
     ]

@@ -124,7 +124,7 @@ def _regression(
     if difference is None:
         shallow = [name for name in comparison.names if comparison.row(name, metric).truncated]
         note = (
-            f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at, whatever was asked: "
+            f"no fair pair: {' and '.join(shallow)} returned fewer hits than {metric} looks at: "
             "compare at a smaller depth"
         )
     elif not difference.n:

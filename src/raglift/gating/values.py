@@ -93,8 +93,7 @@ def _metric_check(evaluation: Evaluation, bound: Bound, metric: Metric) -> Check
     worst = [place for place in order.tolist() if wrong[place]][:_WORST]
     note = "" if n else "no query has labels that count"
     if n and evaluation.is_truncated(stage, metric):
-        hits = evaluation.truncated[stage]
-        note = f"{stage} returned no more than {hits:,} hit{'s' * (hits != 1)}, whatever was asked"
+        note = evaluation.truncation(stage)
     return Check(
         bound.name,
         evaluation.scores.mean(stage, metric),

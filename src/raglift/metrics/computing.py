@@ -379,7 +379,8 @@ def choose_metrics(
     """
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)
-    is_default = tuple(metrics) == DEFAULT_METRICS
+    # also where metrics with depths of their own stand beside them
+    is_default = tuple(given for given in metrics if parse(str(given)).depth is None) == DEFAULT_METRICS
     if is_default and dataset is not None and dataset.shows_judged:
         metrics = (*metrics, JUDGED)
     depths = _depths(ks)

@@ -252,7 +252,7 @@ def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
         return "hits that were not among the candidates raise it"
     if not cut:
         return "no query has a value on both sides"
-    return f"{cut[0]} returned no more than {counted(evaluation.truncated[cut[0]], 'hit')}, whatever was asked"
+    return evaluation.truncation(cut[0])
 
 
 def _others(lost: list[OutcomeFacts], losses: FailureAnalysisRecord, found: int) -> str:

@@ -128,11 +128,7 @@ def _notes(evaluation: EvaluationRecord, query: Query, stage: str, metrics: Sequ
         yield f"Not computed, since the functions of these metrics are not installed here: {names}."
     truncated = [mean_title(metric) for metric in metrics if evaluation.is_truncated(stage, metric)]
     if truncated:
-        limit = evaluation.truncated[stage]
-        yield (
-            f"{stage} returned no more than {limit} hits, whatever was asked: what looks deeper knows only these "
-            f"({', '.join(truncated)})."
-        )
+        yield f"{evaluation.truncation(stage)}: what looks deeper knows only these ({', '.join(truncated)})."
 
 
 # Why a profile's value differs from the default's: its convention, its match rule, or both.

@@ -22,10 +22,10 @@ from raglift.base.limits import is_there, resolved, user_path
 from raglift.errors import ConfigurationError, QueryFailed, RagliftError, RunError
 from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
-from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
+from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.records.metric import Metric
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
-from raglift.running.options import DEFAULT_KS
 from raglift.storage.saving import check_free, save_evaluation
 
 if TYPE_CHECKING:
@@ -262,14 +262,14 @@ class Evaluate:
     def _settings(self, options: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
         """Return the options, with what the mark needs besides."""
         expected = self._expectation
-        given = options.get("metrics", DEFAULT_METRICS)
-        wanted = choose_metrics(given, options.get("ks", DEFAULT_KS), dataset)
         needed = expected.metrics(each_query=is_split(self._item))
-        more = [metric for metric in needed if metric not in wanted]
         settings: dict[str, Any] = {"progress": False, **options}
         self._require_candidates(options.get("candidates"))
-        if more:
-            settings["metrics"] = (*wanted, *more)
+        if needed:
+            # Measures without a depth are taken as deep as the system goes, and those of the mark at their own
+            given = options.get("metrics", DEFAULT_METRICS)
+            given = (given,) if isinstance(given, (str, Metric)) else tuple(given)
+            settings["metrics"] = (*given, *needed)
         if expected.bounds_latency:
             settings.setdefault("latency", min(_TIMED_QUERIES, len(dataset)))
         if expected.maximum["failures"] == 0 and not is_split(self._item):

@@ -77,8 +77,19 @@ def query_failure(evaluation: Evaluation, query_id: str, missed: Sequence[tuple[
     """
     error = evaluation.run.traces[evaluation.scores.query_ids.index(query_id)].error
     said = [] if error is None else [f"failed: {error}"]
-    said += [f"{bound.name} is {_value(value)}; expected ≥ {bound.bound:.10g}" for bound, value in missed]
+    said += [
+        f"{bound.name} is {_value(value)}; expected ≥ {bound.bound:.10g}{_truncation(evaluation, bound)}"
+        for bound, value in missed
+    ]
     return printable("\n".join([*said, "", query_text(evaluation, query_id)]))
+
+
+def _truncation(evaluation: Evaluation, bound: Bound) -> str:
+    """Return that a bound looks deeper than the system returns, in brackets; empty if it does not."""
+    stage = bound.stage or evaluation.after
+    if bound.metric is None or not evaluation.is_truncated(stage, bound.metric):
+        return ""
+    return f" ({evaluation.truncation(stage)})"
 
 
 def query_text(evaluation: Evaluation, query_id: str) -> str:

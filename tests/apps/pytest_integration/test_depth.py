@@ -1,0 +1,48 @@
+"""A system is tested as it is deployed: figures that look deeper than it returns are marked, and not compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+Run = Callable[..., pytest.RunResult]
+OF_TWO = """
+    def search(query, k=2):
+        return [hit.chunk for hit in Search().retrieve_one(query, k)]
+
+    @pytest.mark.retrieval(dataset="labels.jsonl", {})
+    def test_retrieval(raglift_evaluate):
+        evaluation = raglift_evaluate(search)
+        {}
+"""
+
+
+def test_metrics_go_as_deep_as_the_system_also_where_the_mark_names_one(run: Run) -> None:
+    look = "assert {metric.k for metric in evaluation.scores.metrics} == {1, 2}, evaluation"
+    run(OF_TWO.format('min={"recall@2": 0.6}', look)).assert_outcomes(passed=1)
+
+
+def test_a_figure_of_the_mark_that_is_deeper_is_taken_and_marked(run: Run) -> None:
+    result = run(OF_TWO.format('min={"recall@5": 0.6}', ""), "-rP")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["Recall@5 *0.6000† *5", "† k is deeper than the stage returned"])
+    result.stdout.no_fnmatch_line("NDCG@5*")
+
+
+def test_a_bound_that_fails_says_how_many_hits_the_deployed_system_returns(run: Run) -> None:
+    failed = run(OF_TWO.format('min={"recall@5": 0.8}', ""))
+    failed.assert_outcomes(failed=1)
+    said = "retrieve returned no more than 2 hits, as deployed"
+    failed.stdout.fnmatch_lines([f"E *recall@5 is 0.600 over 5 queries; expected ≥ 0.8 ({said})"])
+    items = run(OF_TWO.format("", ""), "--retrieval-per-query")
+    items.stdout.fnmatch_lines([f"hit_rate@10 is 0.0000; expected ≥ 1 ({said})"])
+
+
+def test_a_figure_that_is_deeper_is_not_compared_with_a_baseline(run: Run) -> None:
+    result = run(OF_TWO.format('no_regression=["ndcg@10"]', ""), "--raglift-update-baseline")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*NDCG@10 cannot be compared with the baseline*returned fewer hits than*"])
+    run(OF_TWO.format('no_regression=["ndcg@2"]', ""), "--raglift-update-baseline").assert_outcomes(passed=1)
