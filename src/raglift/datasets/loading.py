@@ -76,7 +76,6 @@ def load_dataset(
     Warns:
         DocumentWarning: files in the folder of documents were not read: how many, and which.
     """
-    encoding = options.pop("encoding", None)
     if not isinstance(source, (str, os.PathLike)):
         raise ConfigurationError(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
@@ -94,9 +93,9 @@ def load_dataset(
                 include=include,
                 name=name or path.name,
                 format=format,
-                encoding=encoding,
                 **options,
             )
+    encoding = options.pop("encoding", None)
     if include:
         documents = load_documents(
             _folder_of(path) if documents is None else documents, encoding=encoding, include=include
