@@ -48,8 +48,7 @@ def _place(number: Real) -> int | None:
     """Return a location in a document, 10.0 as 10; None for a number that is none."""
     if isinstance(number, Integral):
         return int(number)
-    value = float(number)
-    return int(value) if value.is_integer() else None
+    return int(number) if math.isfinite(number) and float(number).is_integer() else None
 
 
 @dataclass(frozen=True)
