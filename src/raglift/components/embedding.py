@@ -278,11 +278,27 @@ class DenseIndex:
         )
 
     def search(self, queries: Sequence[str], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return cosine similarities and chunk numbers of the best chunks, both of shape (queries, min(k, chunks))."""
+        """Return cosine similarities and chunk numbers of the best chunks, both of shape (queries, min(k, chunks)).
+
+        Of chunks with the same similarity the first comes first, so the best k are the first of the best k + 1.
+        """
         if not queries:
             return np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0), dtype=np.int64)
         vectors = embed(self.embedder, queries, "query", self.cache).vectors
-        scores, numbers = self.faiss_index.search(vectors, min(k, len(self.chunks)))
+        return self._best(vectors, min(k, len(self.chunks)))
+
+    def _best(self, vectors: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the best chunks for vectors; which of equally good ones FAISS returns depends on how many it is asked."""
+        scores = np.empty((len(vectors), k), dtype=np.float32)
+        numbers = np.empty((len(vectors), k), dtype=np.int64)
+        rows, asked = np.arange(len(vectors)), min(k + 1, len(self.chunks))
+        while len(rows):
+            found_scores, found = self.faiss_index.search(vectors[rows], asked)
+            order = np.lexsort((found, -found_scores))[:, :k]
+            scores[rows] = np.take_along_axis(found_scores, order, axis=1)
+            numbers[rows] = np.take_along_axis(found, order, axis=1)
+            may_have_more = (found_scores[:, -1] == found_scores[:, k - 1]) & (asked < len(self.chunks))
+            rows, asked = rows[may_have_more], min(2 * asked, len(self.chunks))
         return scores, numbers
 
 

@@ -37,6 +37,17 @@ def test_the_search_is_exact() -> None:
     assert sorted(numbers[0]) == [0, 1, 2]
 
 
+def test_the_best_chunks_do_not_depend_on_how_many_are_asked_for() -> None:
+    chunks = [Chunk(CHUNKS[number % 3].text, id=str(number)) for number in range(60)]
+    index = build_index(chunks, SentenceTransformerEmbedder(), cache=Cache(None))
+    scores, numbers = index.search(["fog horn", "lamp"], 60)
+    for k in (1, 2, 19, 20, 21, 45, 59):
+        fewer_scores, fewer = index.search(["fog horn", "lamp"], k)
+        assert (fewer == numbers[:, :k]).all()
+        assert (fewer_scores == scores[:, :k]).all()
+    assert numbers[0, :20].tolist() == sorted(numbers[0, :20])  # of equally good ones, the first comes first
+
+
 def test_no_chunks_are_an_error() -> None:
     with pytest.raises(ConfigurationError, match="found no chunks; expected at least one"):
         build_index([], SentenceTransformerEmbedder(), cache=Cache(None))
