@@ -288,7 +288,7 @@ class DenseIndex:
         return self._best(vectors, min(k, len(self.chunks)))
 
     def _best(self, vectors: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the best chunks for vectors; which of equally good ones FAISS returns depends on how many it is asked."""
+        """Return the best chunks; of equally similar ones, which FAISS returns depends on how many it is asked for."""
         scores = np.empty((len(vectors), k), dtype=np.float32)
         numbers = np.empty((len(vectors), k), dtype=np.int64)
         rows, asked = np.arange(len(vectors)), min(k + 1, len(self.chunks))
