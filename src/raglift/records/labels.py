@@ -89,7 +89,9 @@ class Passage:
         if type(self.grade) is not int or not 0 <= self.grade < RELEVANT.stop or self.annotator is not None:
             return False
         if self.chunk_id is not None:
-            return type(self.chunk_id) is str and self.chunk_id[:1].isalnum() and text is doc_id is start is end is None
+            return (
+                type(self.chunk_id) is str and self.chunk_id[:1].isalnum() and (text, doc_id, start, end) == (None,) * 4
+            )
         if type(text) is not str or not has_words(text):
             return False
         if doc_id is None:
@@ -212,7 +214,7 @@ class Query:
             and self.id[:1].isalnum()
             and type(self.text) is str
             and has_words(self.text)
-            and type(self.facts) is type(self.tags) is type(self.judged_irrelevant) is tuple
+            and all(type(given) is tuple for given in (self.facts, self.tags, self.judged_irrelevant))
             and all(type(fact) is Fact for fact in self.facts)
             and all(type(tag) is str and tag[:1].isalnum() for tag in self.tags)
             and all(type(passage) is Passage and passage.grade == 0 for passage in self.judged_irrelevant)
