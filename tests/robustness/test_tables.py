@@ -257,3 +257,11 @@ def test_a_label_without_a_visible_character_is_refused(blank: str, tmp_path: Pa
     path = tmp_path / "queries.jsonl"
     path.write_text(json.dumps({"id": "1", "query": "When?", "relevant": [blank]}) + "\n")
     assert "queries.jsonl:1: relevant[0]: found a text without a visible character" in faults_of(path)
+
+
+def test_a_judgment_of_no_document_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t\t1\n")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "When?"}\n')
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "At noon."}\n')
+    assert "qrels/test.tsv:2: found an empty text" in faults_of(tmp_path)
