@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,20 @@ def test_documents_of_trec_that_are_damaged(text: str, message: str, tmp_path: P
         load_documents(tmp_path / "d.txt")
 
 
+def test_the_words_of_a_record_without_a_text_element_are_all_but_its_id(tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("<DOC>\n<DOCNO>a</DOCNO>\nThe <b>lamp</b>\nis lit.\n</DOC>\n")
+    assert load_documents(tmp_path / "d.txt")[0].text == "The lamp\nis lit."
+
+
+@pytest.mark.parametrize("tag", ["<text>", "<docno>", "<doc>", "<p ", "<"])
+def test_elements_without_an_end_are_read_in_linear_time(tag: str, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("<DOC><DOCNO>a</DOCNO>" + tag * 100_000)
+    before = time.process_time()
+    with pytest.raises(DatasetError, match="without a </DOC>"):
+        load_documents(tmp_path / "d.txt")
+    assert time.process_time() - before < 10
+
+
 def test_a_text_that_speaks_of_documents_is_a_text(tmp_path: Path) -> None:
     (tmp_path / "markup.txt").write_text("A TREC file begins with <DOC> and <DOCNO>.")
     assert [document.id for document in load_documents(tmp_path / "markup.txt")] == ["markup.txt"]
@@ -242,3 +257,11 @@ def test_a_label_without_a_visible_character_is_refused(blank: str, tmp_path: Pa
     path = tmp_path / "queries.jsonl"
     path.write_text(json.dumps({"id": "1", "query": "When?", "relevant": [blank]}) + "\n")
     assert "queries.jsonl:1: relevant[0]: found a text without a visible character" in faults_of(path)
+
+
+def test_a_judgment_of_no_document_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t\t1\n")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "When?"}\n')
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "At noon."}\n')
+    assert "qrels/test.tsv:2: found an empty text" in faults_of(tmp_path)

@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 FARTHEST = 10**18
 """No text is as long; a location beyond it fits into no array."""
+_SHOWN = 20
 # Letters and symbols by their category, which are drawn as nothing: the Hangul fillers, and Braille without dots
 _INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 # Controls, format characters (zero-width spaces and joiners, byte-order marks), marks without a letter, white space
-_SHOWN = 20
 _WITHOUT_WORDS = frozenset({"Cc", "Cf", "Mn", "Me", "Zs", "Zl", "Zp"})
 
 
@@ -73,8 +73,8 @@ def trusted(record: type[T], values: dict[str, Any]) -> T:
     """Return a record that is not checked: for what was checked before, as when it was saved.
 
     Args:
-        record: its class, a frozen dataclass without a cost of its own when it is made.
-        values: its fields; a missing one gets its default, which must not be made by a factory.
+        record: its class, whose defaults are values and made by no factory.
+        values: its fields; a missing one gets its default.
     """
     made = object.__new__(record)
     for field in fields(record):  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,7 +47,8 @@ def _place(number: Real) -> int | None:
     """Return a location in a document, 10.0 as 10; None for a number that is none."""
     if isinstance(number, Integral):
         return int(number)
-    return int(number) if math.isfinite(number) and float(number).is_integer() else None
+    exact = float(number)
+    return int(exact) if exact.is_integer() else None  # which neither NaN nor an infinity is
 
 
 @dataclass(frozen=True)

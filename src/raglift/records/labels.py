@@ -78,22 +78,29 @@ class Passage:
     """The model that judged it; None for a label that a person gave, as far as is known."""
 
     def __post_init__(self) -> None:
-        grade, text, start, end = self.grade, self.text, self.start, self.end
-        if (
-            type(grade) is int
-            and 0 <= grade < RELEVANT.stop
-            and type(text) is str
-            and has_words(text)
-            and start is None
-            and end is None
-            and self.doc_id is None
-            and self.chunk_id is None
-            and self.annotator is None
-        ):
-            return  # by far the most frequent form
-        faults: list[Fault] = []
-        self._check(Location("Passage", faults))
-        raise_faults("Passage", faults)
+        if not self._is_sound():
+            faults: list[Fault] = []
+            self._check(Location("Passage", faults))
+            raise_faults("Passage", faults)
+
+    def _is_sound(self) -> bool:
+        """Return whether a look is enough to say that nothing is wrong: there may be millions."""
+        text, doc_id, start, end = self.text, self.doc_id, self.start, self.end
+        if type(self.grade) is not int or not 0 <= self.grade < RELEVANT.stop or self.annotator is not None:
+            return False
+        if self.chunk_id is not None:
+            return (
+                type(self.chunk_id) is str and self.chunk_id[:1].isalnum() and (text, doc_id, start, end) == (None,) * 4
+            )
+        if type(text) is not str or not has_words(text):
+            return False
+        if doc_id is None:
+            return start is end is None
+        if type(doc_id) is not str or not doc_id[:1].isalnum():
+            return False
+        if type(start) is int and type(end) is int:
+            return 0 <= start < end < FARTHEST and end - start == len(text)
+        return start is end is None
 
     def _check(self, location: Location) -> None:
         if type(self.grade) is not int or not 0 <= self.grade < RELEVANT.stop:
@@ -138,6 +145,9 @@ class Fact:
     """The alternatives, at least one. A list becomes a tuple."""
 
     def __post_init__(self) -> None:
+        given: object = self.passages
+        if type(given) is tuple and given and all(type(each) is Passage and each.grade > 0 for each in given):
+            return
         faults: list[Fault] = []
         location = Location("Fact", faults) / "passages"
         passages = tuple_of(Passage, self.passages, location)
@@ -194,6 +204,26 @@ class Query:
     """The model that wrote the question; None for one that a person asked, as far as is known."""
 
     def __post_init__(self) -> None:
+        if not self._is_sound():
+            self._check()
+
+    def _is_sound(self) -> bool:
+        """Return whether a look is enough to say that nothing is wrong."""
+        return (
+            type(self.id) is str
+            and self.id[:1].isalnum()
+            and type(self.text) is str
+            and has_words(self.text)
+            and all(type(given) is tuple for given in (self.facts, self.tags, self.judged_irrelevant))
+            and all(type(fact) is Fact for fact in self.facts)
+            and all(type(tag) is str and tag[:1].isalnum() for tag in self.tags)
+            and all(type(passage) is Passage and passage.grade == 0 for passage in self.judged_irrelevant)
+            and type(self.answerable) is bool
+            and self.annotator is None
+        )
+
+    def _check(self) -> None:
+        """Raise for what is wrong; write lists as tuples, and the grade of what was judged irrelevant as 0."""
         faults: list[Fault] = []
         location = Location(f"Query {quoted(self.id)}" if isinstance(self.id, str) else "Query", faults)
         check_id(self.id, location / "id")

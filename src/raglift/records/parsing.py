@@ -247,7 +247,7 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
     facts = read_facts(entry.get("relevant", []), location / "relevant", sources)
     if answerable is False and facts:
         (location / "answerable").fault("false, and passages in relevant", "only one of the two")
-    values = {
+    values: dict[str, Any] = {
         "id": (read_id(entry["id"], location / "id") or "") if "id" in entry else "",
         "text": (read_string(entry["query"], location / "query") or "") if "query" in entry else "",
         "facts": facts,

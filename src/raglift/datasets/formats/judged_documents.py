@@ -95,6 +95,8 @@ class Judgments:
 
     def add(self, query_id: str, doc_id: str, grade: int, location: Location) -> None:
         """Note one judgment; the same one again changes nothing, and another of the same pair is a fault."""
+        if read_name(doc_id, location) is None:
+            return
         of_query = self._by_query.setdefault(query_id, {})
         first = of_query.setdefault(doc_id, (grade, location))
         if first[0] != grade:
