@@ -430,12 +430,12 @@ def lists_two(state):
         (
             lambda bm25, model: {"passages": bm25 | (lambda found: [each.page_content for each in found])},
             "returned a dict with the keys 'passages'; expected a list of results",
-            "system.invoke(…)['passages']",
+            "system.invoke(query)['passages']",
         ),
         (
             lambda bm25, model: graph_of(lists_two, Both),
             "returned a dict with lists at 'documents' and 'context'; expected one list",
-            "system.invoke(…)['documents']",
+            "system.invoke({'question': query})['documents']",
         ),
         (
             lambda bm25, model: create_agent(calling("tall keeper"), [search_texts]),

@@ -231,3 +231,32 @@ def test_an_answer_without_an_end_is_refused_and_one_with_an_end_is_read() -> No
     assert len(results_in(["text"] * 100_001, "search")) == 100_001
     with pytest.raises(UnsupportedSystem, match="a repeat that goes on after 100,000 results; expected"):
         results_in(itertools.repeat("text"), "search")
+
+
+@pytest.mark.parametrize(
+    ("answer", "keys", "does"),
+    [
+        (
+            [{"id": 1, "body": FOUND[0]}],
+            "'id', 'body'",
+            "[{**each, 'text': each['body']} for each in search(query)]",
+        ),
+        (
+            {"took": 3, "hits": {"hits": [{"_id": "1", "_source": {"title": "A", "body": FOUND[0], "doc_id": "a"}}]}},
+            "'_id', '_source'",
+            "[{**each, **each['_source'], 'text': each['_source']['body']} for each in search(query)['hits']['hits']]",
+        ),
+        ([{"id": 1}], "'id'", "[{**each, 'text': each['the key of the text']} for each in search(query)]"),
+    ],
+    ids=["list", "Elasticsearch", "no text at all"],
+)
+def test_results_without_a_text_are_refused_with_the_function_that_names_it(answer, keys, does):
+    with pytest.raises(
+        UnsupportedSystem, match=f"result that is a dict with the keys {keys}; expected a text"
+    ) as caught:
+        ranking_of(answer)
+    assert str(caught.value).endswith(f"    def retrieve(query):\n        return {does}")
+    if FOUND[0] in str(answer):
+        mended = eval(does, {"search": lambda query: answer, "query": ""})  # noqa: S307 — what the message recommends
+        assert [chunk.text for chunk in ranking_of(mended).chunks] == FOUND[:1]
+        assert ranking_of(mended).chunks[0].doc_id in (None, "a")

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
-from raglift.adapters.results import chunk_of_mapping, read_all, results_in, shown_keys
+from raglift.adapters.results import chunk_of_mapping, read_all, require_text, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.http.client import is_http_address
 from raglift.components.http.retriever import HttpRetriever
@@ -192,6 +192,7 @@ class _FunctionRetriever:
     def _ranking(self, results: Any, k: int) -> Ranking:
         _refuse_coroutine(self._function, results)
         found = results_in(results, _name_of(self._function), self._shown)
+        require_text(found, results, _name_of(self._function), self._shown)
         ranked = [chunk_and_score(result, self._doc_key) for result in found]
         return Ranking.of(ranked if self._keeps_all else ranked[:k])
 

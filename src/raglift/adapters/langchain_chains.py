@@ -29,7 +29,6 @@ from raglift.errors import QueryFailed, UnsupportedSystem
 QUESTION_KEYS = ("input", "question", "query", "messages")
 """The keys under which a chain or graph is known to take its question."""
 _HISTORY = "chat_history"
-_CALL = "system.invoke(…)"
 _CLASSIC = {
     "RetrievalQA": ("BaseRetrievalQA", None),
     "ConversationalRetrievalChain": ("BaseConversationalRetrievalChain", "max_tokens_limit"),
@@ -67,6 +66,15 @@ class Asking:
 
         return {self.key: [HumanMessage(query)], **history}
 
+    @property
+    def call(self) -> str:
+        """How it is asked, for the function that a message recommends."""
+        if self.key is None:
+            return "system.invoke(query)"
+        history = f", {_HISTORY!r}: []" if self.with_history else ""
+        given = '[("user", query)]' if self.key == "messages" else "query"
+        return f"system.invoke({{{self.key!r}: {given}{history}}})"
+
     def mapping_expected(self, error: Exception) -> UnsupportedSystem | None:
         """Return what to raise where an error says that the text should have been a mapping; else None."""
         if self.key is not None or not any(each in str(error) for each in _MAPPING_EXPECTED):
@@ -89,7 +97,7 @@ class Asking:
         if not isinstance(answer, Mapping):
             return answer
         if lists_in(answer) or not self.listens:
-            return results_in(answer, self.who, _CALL)
+            return results_in(answer, self.who, self.call)
         found = answer.get("messages")
         messages = list(filter(is_tool_message, found)) if isinstance(found, Sequence) else []
         calls = _calls(messages, heard)
@@ -101,7 +109,7 @@ class Asking:
             return [document for documents in calls for document in documents]
         if used_tools:
             raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {WITHOUT_ARTIFACTS}")
-        return results_in(answer, self.who, _CALL)
+        return results_in(answer, self.who, self.call)
 
 
 def _calls(messages: Sequence[Any], heard: RetrieverCalls | None) -> list[list[Any]]:

@@ -85,6 +85,39 @@ def chunk_of_mapping(result: Mapping[Any, Any], doc_key: str | None = None) -> t
     return chunk, _score(given("score", "_score"))
 
 
+def require_text(found: Iterable[Any], answer: Any, who: str, call: str) -> None:
+    """Raise for a result that is a mapping without a text, with the function that names where its text is.
+
+    Args:
+        found: the results in the answer.
+        answer: what was returned as a whole.
+        who: what answered.
+        call: how it is called, for the function that the message recommends.
+    """
+    unfit = next((each for each in found if isinstance(each, Mapping) and _with_text(each) is None), None)
+    if unfit is None:
+        return
+    answer = answer.body if is_from(answer, "elastic_transport") else answer
+    lists = list(lists_in(answer)) if isinstance(answer, Mapping) else []
+    where = _taken(call, lists[0]) if lists else call
+    path = _longest_text(unfit) or ("the key of the text",)
+    fields = "".join(f"**{_taken('each', path[:depth])}, " for depth in range(len(path)))
+    raise UnsupportedSystem(
+        f"{who} returned a result that is a {type(unfit).__name__} with the keys {shown_keys(unfit)}; expected a text "
+        f"at {', '.join(TEXT_KEYS)}" + wrapper(f"[{{{fields}'text': {_taken('each', path)}}} for each in {where}]")
+    )
+
+
+def _longest_text(result: Mapping[Any, Any]) -> tuple[Any, ...] | None:
+    """Return where the longest text of a mapping is, in itself or in a mapping inside it; None if it has none."""
+    texts = {(key,): value for key, value in result.items()}
+    texts |= {
+        (key, name): text for key, inner in result.items() if isinstance(inner, Mapping) for name, text in inner.items()
+    }
+    lengths = {path: len(text) for path, text in texts.items() if isinstance(text, str)}
+    return max(lengths, key=lengths.__getitem__, default=None)
+
+
 def _with_text(result: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
     """Return the mapping that has the text of a result: itself, or what an index wrapped in it."""
     places = (result, *(result[key] for key in _ENVELOPES if isinstance(result.get(key), Mapping)))
