@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve, over_k
-from raglift.base.display import counted, excerpt, printable
+from raglift.base.display import counted, excerpt, lines_text
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.records.labels import LabelSources, passage_text
@@ -42,7 +42,7 @@ _EXCERPT = 60
 
 def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
     """Return where each fact got to, and the label provenance."""
-    return printable("\n".join([*failure_analysis_lines(losses), *labels_line(losses.label_sources)]))
+    return lines_text([*failure_analysis_lines(losses), *labels_line(losses.label_sources)])
 
 
 def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
@@ -64,7 +64,7 @@ def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
 
 def headroom_text(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, and the label provenance."""
-    return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
+    return lines_text([headroom_line(headroom), *labels_line(headroom.label_sources)])
 
 
 def headroom_line(headroom: HeadroomRecord) -> str:
@@ -98,7 +98,7 @@ def explanation_text(explanation: ExplanationRecord) -> str:
         f"  {title(metric)} = {figure_text(metric, value)}" if not math.isnan(value) else f"  {title(metric)}: left out"
         for metric, value in zip(explanation.metrics, explanation.values, strict=True)
     ]
-    return printable("\n".join(lines))
+    return lines_text(lines)
 
 
 def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
