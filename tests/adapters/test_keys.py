@@ -4,7 +4,8 @@ import pytest
 from pydantic import SecretStr
 
 from raglift.errors import ConfigurationError
-from raglift.llm.providers import load_dot_env, secrets_of
+from raglift.llm.dot_env import load_dot_env
+from raglift.llm.providers import secrets_of
 
 
 class Client:

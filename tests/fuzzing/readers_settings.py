@@ -9,7 +9,7 @@ from contextlib import chdir
 from pathlib import Path
 
 from raglift.errors import ConfigurationError
-from raglift.llm.providers import load_dot_env
+from raglift.llm.dot_env import load_dot_env
 
 from .reader import Reader
 

@@ -16,7 +16,8 @@ from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
 from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.llm.providers import PRICES, CostEstimate, dollars_of, load_dot_env, secrets_of, server_of
+from raglift.llm.dot_env import load_dot_env
+from raglift.llm.providers import PRICES, CostEstimate, dollars_of, secrets_of, server_of
 from raglift.llm.retrying import ask_with_retries
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What could move a terminal's cursor, change its colours or reorder a line, or has no UTF-8; never a line end."""
+_LINE_BREAK = re.compile("\r\n|[\n\u2028\u2029]")
 TRUNCATED = "†"
 """Marks a value whose depth is greater than the ranking is long: there is no fair pair."""
 BEYOND = "§"
@@ -37,6 +38,16 @@ def printable(text: str) -> str:
     and lone surrogates come out as �.
     """
     return UNPRINTABLE.sub("�", text)
+
+
+def one_line(text: str) -> str:
+    """Return a text that is printed as one line: `printable`, and `↵` where it would go on in another."""
+    return printable(_LINE_BREAK.sub("↵", text))
+
+
+def lines_text(lines: Iterable[str]) -> str:
+    """Return lines as one text to be printed; a line break inside one of them, as of an id, begins no other line."""
+    return "\n".join(map(one_line, lines))
 
 
 def short_repr(value: object, most: int = 200) -> str:

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from raglift.base.display import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -97,10 +99,11 @@ def notice(text: str, *, show: bool | None = None) -> None:
     """
     if not is_shown(show):
         return
+    line = one_line(text)
     if _state.display is not None:
-        _state.display.console.print(text, markup=False, highlight=False)
+        _state.display.console.print(line, markup=False, highlight=False)
     else:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 

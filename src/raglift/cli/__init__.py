@@ -24,6 +24,16 @@ _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno
 
 def main() -> None:
     """Run the command line; a mistake of the user's ends with one clear message and exit code 2."""
+    from raglift.cli.github import without_commands_of_others
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
+            stream.reconfigure(errors="replace")
+    with without_commands_of_others():
+        _main()
+
+
+def _main() -> None:
     from raglift.base.cache import is_kept_on_disk
     from raglift.base.display import printable
     from raglift.cli.app import app
@@ -32,9 +42,6 @@ def main() -> None:
     _show_own_warnings()
     if not os.environ.get("COLUMNS", "").strip(" +-0"):  # a terminal of no width, as `COLUMNS=0` says, shows nothing
         os.environ.pop("COLUMNS", None)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a Windows pipe cannot encode → or ─: print ? rather than stop
-            stream.reconfigure(errors="replace")
     try:
         _run(app)
     except RagliftError as error:
@@ -115,10 +122,12 @@ def _flush() -> None:
 
 def _stop(message: str) -> None:
     from raglift.base.display import printable
+    from raglift.base.secrets import known_secrets, secrets_of_environment
 
     try:
         _flush()
     except OSError:
         drop_output()
-    sys.stderr.write(f"raglift: error: {printable(message)}\n")
+    said = known_secrets(frozenset(secrets_of_environment())).cleared(message)
+    sys.stderr.write(f"raglift: error: {printable(said)}\n")
     sys.exit(2)

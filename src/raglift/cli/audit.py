@@ -15,7 +15,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.relabelling import relabel
 from raglift.auditing.result import KINDS, PLACEMENTS, print_audit
-from raglift.base.display import printable
+from raglift.base.display import lines_text, printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
 from raglift.cli.evaluate import numbers_of_hits
@@ -90,7 +90,7 @@ def _show_faults(error: DatasetError, request: Request) -> int:
     read_as = "" if error.read_as is None else f" (read as {error.read_as})"
     lines = [f"raglift: error: {error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"]
     lines += [f"  {fault}" for fault in error.faults]
-    sys.stderr.write(printable("\n".join(lines)) + "\n")
+    sys.stderr.write(lines_text(lines) + "\n")
     # Another format's labels may be in any of the files of a folder
     is_read = is_file(Path(error.source)) or error.read_as is not None
     is_labels = is_read and error.source != str(request.documents)

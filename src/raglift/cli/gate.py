@@ -15,6 +15,7 @@ from raglift.base.limits import is_file, is_there, resolved, user_path
 from raglift.base.replacing import is_of_saved_run
 from raglift.base.streams import is_stream
 from raglift.cli.exits import drop_output
+from raglift.cli.github import is_github, own_commands
 from raglift.cli.json_output import gate_error_json, gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
@@ -151,7 +152,7 @@ def _decide(request: Request) -> Outcome:
 def _tell(undecided: GateError, request: Request) -> None:
     """Say in the files that nothing was decided, so that none tells of an earlier run; the error itself goes on."""
     if _is_github(request):
-        (sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
+        own_commands(sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
     with suppress(_Unwritten):
         _write_files(undecided, request)
 
@@ -324,7 +325,7 @@ def _written(path: Path, text: str, mode: str) -> str:
 
 
 def _is_github(request: Request) -> bool:
-    return os.environ.get("GITHUB_ACTIONS") == "true" if request.github is None else request.github
+    return is_github() if request.github is None else request.github
 
 
 def _print(result: GateResult, request: Request) -> None:
@@ -332,9 +333,9 @@ def _print(result: GateResult, request: Request) -> None:
     annotations = result.to_github() if _is_github(request) else ""
     if request.as_json:
         print_json(gate_json(result))
-        sys.stderr.write(annotations)
+        own_commands(sys.stderr).write(annotations)
     elif _is_github(request):
-        sys.stdout.write(without_commands(as_text(gate_parts(result))) + annotations)
+        own_commands(sys.stdout).write(without_commands(as_text(gate_parts(result))) + annotations)
     else:
         from rich.console import Console
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.display import describe_error, encodable
 from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey
-from raglift.llm.providers import load_dot_env
+from raglift.llm.dot_env import load_dot_env
 from raglift.llm.replies import (
     FILTERED,
     FilledPrompt,

@@ -6,13 +6,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from raglift.base.limits import resolved
 from raglift.base.secrets import SHORTEST_SECRET, may_hold_secrets
-from raglift.errors import ConfigurationError
+from raglift.llm.dot_env import address_of
 
 # Prices of providers, and cost estimates from token counts before anything is sent.
 
@@ -88,34 +85,7 @@ def dollars_in_short(dollars: float) -> str:
     return f"{dollars:,.2f}" if dollars >= 0.995 or dollars == 0 else f"{dollars:.2g}"
 
 
-# Shared by providers' clients: keys from `.env`, the base URL, and redaction.
-
-
-def load_dot_env() -> None:
-    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or holds what no environment can; no value of it is in the message.
-    """
-    try:
-        from dotenv import load_dotenv
-    except ImportError:
-        return
-    try:
-        load_dotenv(".env")
-    except UnicodeDecodeError:
-        raise _unusable("bytes that are no UTF-8") from None
-    except OSError as error:
-        raise _unusable(f"what cannot be read or set ({error.strerror or type(error).__name__})") from None
-    except ValueError:  # os.environ's, of a NUL
-        raise _unusable("a name or a value that no environment can hold, as one with a NUL character") from None
-
-
-def _unusable(found: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{resolved(Path('.env'))}: found {found}; expected lines as OPENAI_API_KEY=… in UTF-8: mend the file, or "
-        "remove it and set the variables in the environment"
-    )
+# Shared by providers' clients: the base URL, and redaction.
 
 
 def is_secret(name: str, value: Any) -> bool:
@@ -138,9 +108,3 @@ def server_of(client: Any) -> str:
     if not hasattr(client, "openai_api_base"):
         return ""
     return address_of(client.openai_api_base or os.environ.get("OPENAI_BASE_URL") or "")
-
-
-def address_of(url: str) -> str:
-    """Return host, port and path of an address, without what may be secret in it."""
-    address = urlsplit(url)
-    return address.netloc.rpartition("@")[2] + address.path.rstrip("/")

@@ -13,7 +13,8 @@ from raglift.base.display import describe_error
 from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.base.validation import faults_of
 from raglift.errors import ModelOutputError
-from raglift.llm.providers import address_of, is_secret, secrets_of, server_of
+from raglift.llm.dot_env import address_of
+from raglift.llm.providers import is_secret, secrets_of, server_of
 from raglift.llm.retrying import ask_with_retries, describe_failure
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from raglift.components.http.retriever import HttpRetriever
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, parse_retriever
 from raglift.errors import ConfigurationError
-from raglift.llm.providers import load_dot_env
+from raglift.llm.dot_env import load_dot_env
 
 if TYPE_CHECKING:
     from raglift.records.dataset import Dataset

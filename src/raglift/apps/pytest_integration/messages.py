@@ -12,7 +12,7 @@ import pytest
 
 from raglift.analysis.shared_queries import named
 from raglift.apps.pytest_integration.expectation import MARK, expectation_of, function_of, is_split, query_of
-from raglift.base.display import counted, printable
+from raglift.base.display import counted, lines_text, printable
 from raglift.errors import ConfigurationError
 from raglift.gating.records import ROUNDING
 from raglift.gating.text import check_sentence, hit_words, missing_sentence, regression_sentence
@@ -62,7 +62,7 @@ def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str
     if not said:
         return None
     # What pytest shows of it in one line is the first
-    parts = ["\n".join(said), str(result).rstrip(), str(result.evaluation).rstrip()]
+    parts = [lines_text(said), str(result).rstrip(), str(result.evaluation).rstrip()]
     parts += [query_text(result.evaluation, query_id) for query_id in _worst(result, misses)]
     return printable("\n\n".join(parts))
 
@@ -81,7 +81,7 @@ def query_failure(evaluation: Evaluation, query_id: str, missed: Sequence[tuple[
         f"{bound.name} is {_value(value)}; expected ≥ {bound.bound:.10g}{_truncation(evaluation, bound)}"
         for bound, value in missed
     ]
-    return printable("\n".join([*said, "", query_text(evaluation, query_id)]))
+    return f"{lines_text(said)}\n\n{query_text(evaluation, query_id)}"
 
 
 def _truncation(evaluation: Evaluation, bound: Bound) -> str:
@@ -94,7 +94,7 @@ def _truncation(evaluation: Evaluation, bound: Bound) -> str:
 
 def query_text(evaluation: Evaluation, query_id: str) -> str:
     """Return one query with its values, the hits that came back, and what was missed."""
-    return printable("\n".join(_query_lines(evaluation.explain(query_id))))
+    return lines_text(_query_lines(evaluation.explain(query_id)))
 
 
 def _worst(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str, float]]]) -> list[str]:

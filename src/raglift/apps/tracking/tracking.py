@@ -13,7 +13,7 @@ from raglift.apps.tracking.describing import comparison_record, evaluation_recor
 from raglift.apps.tracking.records import reason_of, run_name
 from raglift.base.validation import quoted
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
-from raglift.llm.providers import load_dot_env
+from raglift.llm.dot_env import load_dot_env
 from raglift.results.comparison import Comparison
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.result import SweepResult

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve, over_k
-from raglift.base.display import counted, excerpt, printable
+from raglift.base.display import counted, excerpt, lines_text
 from raglift.llm.providers import dollars_in_short
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
@@ -43,7 +43,7 @@ _EXCERPT = 60
 
 def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
     """Return where each fact got to, and the label provenance."""
-    return printable("\n".join([*failure_analysis_lines(losses), *labels_line(losses.label_sources)]))
+    return lines_text([*failure_analysis_lines(losses), *labels_line(losses.label_sources)])
 
 
 def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
@@ -65,7 +65,7 @@ def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
 
 def headroom_text(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, and the label provenance."""
-    return printable("\n".join([headroom_line(headroom), *labels_line(headroom.label_sources)]))
+    return lines_text([headroom_line(headroom), *labels_line(headroom.label_sources)])
 
 
 def headroom_line(headroom: HeadroomRecord) -> str:
@@ -96,7 +96,7 @@ def explanation_text(explanation: ExplanationRecord) -> str:
     silent = sum(not hit.overlaps for hit in explanation.hits)
     lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
     lines += [f"  {line}" for line in value_lines(explanation)]
-    return printable("\n".join(lines))
+    return lines_text(lines)
 
 
 def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:

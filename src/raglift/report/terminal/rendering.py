@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from raglift.base.display import printable
+from raglift.base.display import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: 
 
     for part in parts:
         if isinstance(part, str):
-            console.print(Text(printable(part)), soft_wrap=not wrap)
+            console.print(Text(one_line(part)), soft_wrap=not wrap)
         else:
             console.print(_rich(part, roomy=roomy))
 
@@ -50,12 +50,12 @@ def _rich(table: Table, *, roomy: bool) -> RichTable:
     for number, title in enumerate(table.columns):
         is_words = number in table.text_columns
         shown.add_column(
-            Text(printable(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
+            Text(one_line(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
         )
     for number, row in enumerate(table.rows):
         if number in table.sections:
             shown.add_section()
-        shown.add_row(*(Text(printable(cell.text), style=_STYLES.get(cell.emphasis, "")) for cell in row))
+        shown.add_row(*(Text(one_line(cell.text), style=_STYLES.get(cell.emphasis, "")) for cell in row))
     return shown
 
 

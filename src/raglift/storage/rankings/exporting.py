@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import printable
+from raglift.base.display import lines_text
 from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside, is_of_saved_run, put_folder
 from raglift.base.validation import Location, quoted, shown
@@ -106,7 +106,7 @@ class Export:
         width = max(len(file.name) for file in self.files)
         lines = [f"wrote to {self.folder}", *(f"  {file.name:{width}}  {file.holds}" for file in self.files)]
         lines += [self.agreement, *self.notes, str(self.label_sources)]
-        return printable("\n".join(filter(None, lines)))
+        return lines_text(filter(None, lines))
 
 
 # The folder of an export: written atomically, and only an earlier export is ever replaced.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import within_reach
-from raglift.base.display import printable
+from raglift.base.display import one_line
 from raglift.base.limits import user_path
 from raglift.base.validation import quoted
 from raglift.errors import ConfigurationError
@@ -171,7 +171,7 @@ class FileScores:
 
 def aligned(rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
     """Return rows as lines whose columns stand below each other: texts to the left, numbers to the right."""
-    safe = [[printable(cell).replace("\n", "�") for cell in row] for row in rows]
+    safe = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
     return [
         "  ".join(

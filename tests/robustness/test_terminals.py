@@ -1,0 +1,195 @@
+"""Texts of others forge no line in a terminal, and no workflow command in the log of GitHub Actions."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import raglift as rl
+from raglift.base.display import lines_text, one_line
+from raglift.base.progress import notice
+from raglift.cli import github
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Fact, Passage, Query
+
+FORGED = "x\n::error title=forged::gotcha\r\n##[error]gotcha\x1b[31m\u2028FORGED\x85FORGED"
+BEGINNING = "::error::gotcha"
+
+
+def forging(text: str) -> rl.Evaluation:
+    """Return an evaluation with a text in each place where somebody else can put one."""
+    queries = (
+        Query(f"q{text}", f"When is it lit? {text}", (Fact((Passage(f"lamp {text}"),)),), tags=(f"t{text}",)),
+        Query(f"p{text}", f"Horn? {text}", (Fact((Passage("fog horn"),)),)),
+        Query(f"r{text}", f"Boat? {text}", (Fact((Passage("no boat"),)),)),
+    )
+
+    def find(query: str, k: int = 5) -> list[dict[str, Any]]:
+        if "Horn" in query:
+            raise RuntimeError(f"boom {text}")
+        return [{"text": f"lamp {text}", "id": f"i{text}", "doc_id": f"d{text}", "metadata": {text: text}}]
+
+    return rl.evaluate(find, Dataset(queries, (), f"{text}island"))
+
+
+@pytest.fixture(scope="module", params=[FORGED, BEGINNING], ids=["inside", "at the beginning"])
+def evaluation(request: pytest.FixtureRequest) -> rl.Evaluation:
+    return forging(request.param)
+
+
+def compared(evaluation: rl.Evaluation) -> rl.Comparison:
+    name = evaluation.dataset.name
+    return rl.compare({f"{name}one": evaluation, f"{name}two": evaluation})
+
+
+TEXTS: dict[str, Callable[[rl.Evaluation], object]] = {
+    "table": str,
+    "repr": repr,
+    "failures": lambda evaluation: evaluation.failures(),
+    "failure analysis": lambda evaluation: evaluation.failure_analysis(),
+    "explanation": lambda evaluation: evaluation.explain(evaluation.dataset.queries[0].id),
+    "explained metrics": lambda evaluation: evaluation.explain_metrics(evaluation.dataset.queries[0].id),
+    "explanation of a failure": lambda evaluation: evaluation.explain(evaluation.dataset.queries[1].id),
+    "headroom": lambda evaluation: evaluation.headroom(),
+    "tags": lambda evaluation: evaluation.by_tag(),
+    "comparison": compared,
+    "audit": lambda evaluation: rl.audit(evaluation.dataset),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_text_begins_a_line(evaluation: rl.Evaluation, name: str) -> None:
+    said = str(TEXTS[name](evaluation))
+    if evaluation.dataset.name.startswith("x"):
+        assert not [line for line in said.splitlines() if line.lstrip().startswith(("::", "##", "FORGED"))]
+    assert "\x1b" not in said
+
+
+# The command line, as a step of GitHub Actions.
+
+
+@pytest.fixture
+def on_github(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    streams = sys.stdout, sys.stderr
+    yield
+    sys.stdout, sys.stderr = streams
+
+
+def commands_in(said: str) -> list[str]:
+    """Return what GitHub's runner takes for commands."""
+    return [line for line in said.splitlines() if line.strip().startswith("::") or "##[" in line]
+
+
+@pytest.mark.usefixtures("on_github")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("compare", "run", "run"), id="compare"),
+        pytest.param(("explain", "run", "{query}"), id="explain"),
+        pytest.param(("explain", "run", "{name}"), id="explain a query that is not there"),
+        pytest.param(("evaluate", "{name}"), id="dataset that is not there"),
+        pytest.param(("compare", "{name}", "run"), id="run that is not there"),
+        pytest.param(("gate", "run", "--min", "{name}=1"), id="metric that is not there"),
+        pytest.param(("report", "run", "--format", "markdown"), id="markdown"),
+        pytest.param(("metrics", "{name}"), id="metrics"),
+    ],
+)
+def test_no_command_prints_commands_of_others(
+    evaluation: rl.Evaluation, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    evaluation.save(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    values = {"query": evaluation.dataset.queries[0].id, "name": evaluation.dataset.name}
+    _, out, err = run(*(part.format(**values) for part in arguments))
+    own = [
+        line for line in commands_in(out) if arguments[0] == "gate" and line.startswith("::error title=raglift gate")
+    ]
+    assert [line for line in commands_in(out) if line not in own] == []
+    assert commands_in(err) == []
+    assert out + err
+
+
+@pytest.mark.usefixtures("on_github")
+def test_the_gates_own_commands_are_printed(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forging(FORGED).save(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("gate", "run", "--min", "ndcg@1=0.9")
+    assert code == 1
+    stop, *lines = out.splitlines()
+    assert stop.startswith("::stop-commands::")
+    resume = lines.index(f"::{stop.removeprefix('::stop-commands::')}::")
+    assert [line.startswith("::error title=raglift gate") for line in commands_in("\n".join(lines[resume + 1 :]))] == [
+        True
+    ]
+
+
+@pytest.mark.usefixtures("on_github")
+def test_an_error_that_nobody_expects_prints_no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    with pytest.raises(RuntimeError), github.without_commands_of_others():
+        raise RuntimeError(FORGED)
+    sys.stderr.write(f"RuntimeError: {FORGED}")  # as Python does
+    assert commands_in(screen.getvalue()) == []
+
+
+@pytest.mark.usefixtures("on_github")
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("::error::x\n",),
+        (":", ":error::x\n"),
+        ("  ", "::error::x"),
+        ("a\n", "::error::x"),
+        ("a\r\n::error::x",),
+        ("a ##", "[error]x"),
+        ("a #", "#[error]x"),
+        ("a ##[error]x",),
+        ("a\r::error::x",),
+        ("\n\n\t::error::x\n",),
+    ],
+    ids=repr,
+)
+def test_commands_are_broken_however_they_are_written(monkeypatch: pytest.MonkeyPatch, pieces: tuple[str, ...]) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stdout", screen)
+    with github.without_commands_of_others():
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.writelines(pieces)
+        assert not sys.stdout.isatty()
+    assert commands_in(screen.getvalue()) == []
+    assert screen.getvalue().replace("�", "") == "".join(pieces) * 2
+    assert sys.stdout is screen
+
+
+def test_what_is_no_command_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stdout", screen)
+    with github.without_commands_of_others():
+        sys.stdout.write("::error::x\n")
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        with github.without_commands_of_others():
+            sys.stdout.write("std::vector and a: b, # [x] ## y\n")
+    assert screen.getvalue() == "::error::x\nstd::vector and a: b, # [x] ## y\n"
+
+
+# Lines.
+
+
+def test_a_line_stays_one() -> None:
+    assert one_line("a\nb\r\nc\u2028d\re\x1bf") == "a↵b↵c↵d�e�f"
+    assert lines_text(["a\nb", "c"]) == "a↵b\nc"
+
+
+def test_a_notice_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    notice(f"waiting for {FORGED}", show=True)
+    assert capsys.readouterr().err.count("\n") == 1
