@@ -130,7 +130,7 @@ class FileScores:
             "rankings without labels": [run.scores.unlabelled for run in self.runs],
         }
         rows += [[name, *(f"{count:,}" for count in found)] for name, found in counts.items() if any(found)]
-        notes = [f"! {printable(run.name)}: {printable(note)}" for run in self.runs for note in run.notes]
+        notes = [f"! {one_line(run.name)}: {one_line(note)}" for run in self.runs for note in run.notes]
         return "\n".join([*aligned(rows), *self._differences_in_words(), *notes])
 
     def _differences_in_words(self) -> list[str]:
