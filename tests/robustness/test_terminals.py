@@ -84,7 +84,7 @@ def on_github(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def commands_in(said: str) -> list[str]:
     """Return what GitHub's runner takes for commands."""
-    return [line for line in said.splitlines() if line.strip().startswith("::") or "##[" in line]
+    return [line for line in said.split("\n") if line.strip().startswith("::") or "##[" in line]
 
 
 @pytest.mark.usefixtures("on_github")
@@ -122,7 +122,7 @@ def test_the_gates_own_commands_are_printed(run: Any, tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     code, out, _ = run("gate", "run", "--min", "ndcg@1=0.9")
     assert code == 1
-    stop, *lines = out.splitlines()
+    stop, *lines = out.split("\n")
     assert stop.startswith("::stop-commands::")
     resume = lines.index(f"::{stop.removeprefix('::stop-commands::')}::")
     assert [line.startswith("::error title=raglift gate") for line in commands_in("\n".join(lines[resume + 1 :]))] == [
