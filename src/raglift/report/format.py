@@ -44,7 +44,7 @@ def labels_line(sources: LabelSources) -> list[str]:
 
 
 def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
-    """Return the marks of a stage's mean: † if it is too deep for the stage, § if other hits than candidates raise it."""
+    """Return the marks of a stage's mean: † if it is too deep for the stage, § if hits raise it that were added."""
     return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 
 
