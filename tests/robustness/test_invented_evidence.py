@@ -50,6 +50,7 @@ ANSWER = "The keeper lights the lamp at dusk."
 FOG = "Fog comes in from the sea before noon. It lifts towards the evening."
 LAMP = f"The tower has ninety steps. {ANSWER} He sleeps in the afternoon."
 HORN = "The horn gives two blasts every minute. It was made in the year of the flood."
+WORDS = "At dusk. the lamp keeper sleeps; The wind lights nothing, lamp the."
 QUESTIONS = ("When is the lamp lit?", "Who lights the lamp?", "What lights up at dusk?")
 DATA = rl.Dataset.from_dict({question: [ANSWER] for question in QUESTIONS}, name="tower")
 
@@ -72,7 +73,7 @@ def nodes() -> list[TextNode]:
 
 
 def retriever(*names: str) -> FakeRetriever:
-    found = {node.node_id: chunk_of(node) for node in nodes()}
+    found = {node.node_id: chunk_of(node) for node in nodes()} | {"words": Chunk(WORDS, id="words")}
     return FakeRetriever({question: [found[name] for name in names] for question in QUESTIONS})
 
 
@@ -221,6 +222,18 @@ CASES = {
         (0, 0, 3, 1),
         0.0,
         candidates=("lamp", "fog"),
+    ),
+    "raglift: an answer put together from words": Case(
+        lambda: Reranker(lambda chunks: [Chunk("\n".join(ANSWER.split()), id=chunks[0].id)]),
+        (0, 1, 0, 0),
+        None,
+        candidates=("words",),
+    ),
+    "raglift: sentences that are apart": Case(
+        lambda: Reranker(lambda chunks: [Chunk("The tower has ninety steps. He sleeps in the afternoon.")]),
+        (0, 0, 0, 1),
+        -1.0,
+        candidates=("lamp",),
     ),
     "Haystack: an invented document": Case(inventing_ranker, (1, 0, 0, 0), None, marks=SLOW),
     "Haystack: another order": Case(reordering_ranker, None, 0.0, marks=SLOW),

@@ -4,7 +4,7 @@ A reranker orders candidates. Objects of a framework may do more: add neighbours
 it, extract a part, return a hit twice. Here each hit is traced to the candidate that it comes from:
 
 - `KEPT`: the text of a candidate, whatever else was noted on it;
-- `EXCERPT`: each sentence or line of it is in the text of one candidate;
+- `EXCERPT`: each sentence or line of it is in the text of one candidate (short ones, next to each other there too);
 - `CHANGED`: a candidate, by its id, that says something that it did not say, or names another document or location;
 - `REPEATED`: a candidate that came before, or a part of one that came before for the most part;
 - `ADDED`: anything else.
@@ -38,6 +38,8 @@ _MOST = 0.5
 """A part of which more than this came before repeats it; chunks that a splitter makes overlap by less."""
 # Also at the full stops of Chinese and Japanese
 _ENDS = re.compile(r"\n+|(?<=[.!?…。！？])\s+")
+_STATEMENT = 20
+"""So many normalized characters at least has a part among several, as a hit that lies inside a passage."""
 _SHOWN = 60
 
 
@@ -122,11 +124,21 @@ class _Candidates:
 
 
 def _spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Return where each piece is in a text; None if one is not in it, or there are none."""
-    starts = [text.find(piece) for piece in pieces]
-    if not starts or min(starts) < 0:
+    """Return where the pieces are in a text, those that follow each other there as one; None if one is not in it.
+
+    Of several, each must be long enough to be a statement: of single words any text can be put together.
+    """
+    joined: list[str] = []
+    for piece in pieces:
+        longer = f"{joined[-1]} {piece}" if joined else piece
+        if joined and longer in text:
+            joined[-1] = longer
+        else:
+            joined.append(piece)
+    starts = [text.find(piece) for piece in joined]
+    if not starts or min(starts) < 0 or (len(joined) > 1 and min(map(len, joined)) < _STATEMENT):
         return None
-    return [(start, start + len(piece)) for start, piece in zip(starts, pieces, strict=True)]
+    return [(start, start + len(piece)) for start, piece in zip(starts, joined, strict=True)]
 
 
 def _agrees(chunk: Chunk, candidate: Chunk) -> bool:

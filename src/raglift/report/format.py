@@ -47,7 +47,7 @@ def labels_line(sources: LabelSources) -> list[str]:
 
 
 def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
-    """Return the marks of a stage's mean: that it looks deeper than the stage returned, that no candidate raises it."""
+    """Return the marks of a stage's mean: † if it is too deep for the stage, § if hits raise it that were added."""
     return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 
 
