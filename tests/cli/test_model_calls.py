@@ -66,4 +66,4 @@ def test_the_calls_of_a_sweeps_systems_are_told_and_kept(run, folder):
     assert code == 0, err
     assert "The first query made 1 call of a language model" in err
     (cell,) = load_sweep_result("out").finished
-    assert cell.evaluation.run.cost.models[0].calls == 10  # at a greater depth, 3 of them asked both ways
+    assert cell.evaluation.run.cost.models[0].calls == 7  # at a greater depth, after 3 were asked as deployed

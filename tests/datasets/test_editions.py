@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import raglift as rl
@@ -127,6 +127,7 @@ def edited_passages(draw: st.DrawFn) -> tuple[str, str, str, int, str]:
     start, end = words[first][0], words[last][1]
     head = text[start : words[first + draw(st.integers(5, 9))][1]]
     tail = text[words[last - draw(st.integers(5, 9))][0] : end]
+    assume(text.count(tail, start) == 1)  # of several, the nearest is meant
     edited = list(text[start:end])
     for _ in range(draw(st.integers(0, 6))):
         # In one of the quotes, and not at its ends, so that it is known where the passage is

@@ -151,7 +151,7 @@ def test_files_of_the_documents_are_read_as_the_sweep_says(tmp_path: Path) -> No
     (folder / "documents" / "café.txt").write_bytes("The café opens at six.".encode("cp1252"))
     labels = [
         '{"id": "lamp", "query": "When is the lamp lit?", "relevant": [{"doc": "guide.qmd", "text": "at dusk"}]}',
-        '{"id": "six", "query": "When does it open?", "relevant": [{"doc": "café.txt", "text": "opens at six"}]}',
+        '{"id": "six", "query": "What opens at six?", "relevant": [{"doc": "café.txt", "text": "opens at six"}]}',
     ]
     (folder / "queries.jsonl").write_text("\n".join(labels), encoding="utf-8")
     file = tmp_path / "sweep.yaml"
