@@ -128,7 +128,7 @@ def _retrieved(calls: list[Call]) -> list[list[Any]]:
 @contextmanager
 def listening() -> Iterator[Heard]:
     """Note what LlamaIndex calls inside; calls in threads and tasks that are begun inside count too."""
-    from llama_index.core.instrumentation import root_dispatcher
+    from llama_index_instrumentation import root_dispatcher
     from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
     heard = Heard()
