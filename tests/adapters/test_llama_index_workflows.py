@@ -401,3 +401,13 @@ def test_what_cannot_be_measured_is_refused_with_the_function_that_would_do(syst
     with pytest.raises((UnsupportedSystem, QueryFailed)) as raised:
         rl.evaluate(system(), rl.Dataset.from_dict({QUERY: ["lantern"]}))
     assert message in str(raised.value)
+
+
+def test_a_tool_alone_is_refused_with_what_it_asks(retriever, engine):
+    for tool, does in (
+        (RetrieverTool.from_defaults(retriever), "tool.retriever.retrieve(query)"),
+        (QueryEngineTool.from_defaults(engine), "tool.query_engine.query(query).source_nodes"),
+    ):
+        with pytest.raises(UnsupportedSystem) as raised:
+            rl.evaluate(tool, rl.Dataset.from_dict({QUERY: ["lantern"]}))
+        assert str(raised.value).endswith(f"def retrieve(query):\n        return {does}")

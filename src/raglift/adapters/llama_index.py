@@ -16,6 +16,7 @@ from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
+from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
@@ -120,7 +121,9 @@ def retriever_stages(
         return stages
     if isinstance(obj, BaseQueryEngine):
         return [_retrieve_stage(obj, LlamaIndexQueryEngine, as_deployed=as_deployed, doc_key=doc_key)]
-    raise UnsupportedSystem(f"{_found(obj)} is not something LlamaIndex retrieves with; expected {ACCEPTED}")
+    raise UnsupportedSystem(
+        f"{_found(obj)} is not something LlamaIndex retrieves with; expected {ACCEPTED}{_instead(obj)}"
+    )
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[RerankStage]:
@@ -335,6 +338,15 @@ def _found(obj: Any) -> str:
     if isinstance(obj, type):
         return f"the class {obj.__module__}.{obj.__qualname__} (not an instance of it)"
     return f"an object of {type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def _instead(obj: Any) -> str:
+    """Return what to do with a tool, whose retriever or engine is what an agent asks; empty for anything else."""
+    from llama_index.core.tools import QueryEngineTool, RetrieverTool
+
+    if isinstance(obj, RetrieverTool):
+        return wrapper("tool.retriever.retrieve(query)")
+    return wrapper("tool.query_engine.query(query).source_nodes") if isinstance(obj, QueryEngineTool) else ""
 
 
 def _is_async(retriever: Any) -> bool:
