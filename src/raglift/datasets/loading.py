@@ -76,27 +76,20 @@ def load_dataset(
     Warns:
         DocumentWarning: files in the folder of documents were not read: how many, and which.
     """
-    encoding = options.pop("encoding", None)
     if not isinstance(source, (str, os.PathLike)):
         raise ConfigurationError(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
             "(for labels in a dict: Dataset.from_dict)"
         )
     path = user_path(source)
-    if not can_be(path):
-        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     if is_stream(path):
         # Nothing but a name says what a pipe gives: it is a file of queries, unless another format is named
         with as_file(path, ".jsonl" if format is None else "") as file:
-            return load_dataset(
-                file,
-                documents=documents,
-                include=include,
-                name=name or path.name,
-                format=format,
-                encoding=encoding,
-                **options,
-            )
+            title = name or path.name
+            return load_dataset(file, documents=documents, include=include, name=title, format=format, **options)
+    encoding = options.pop("encoding", None)
+    if not can_be(path):
+        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     if include:
         documents = load_documents(
             _folder_of(path) if documents is None else documents, encoding=encoding, include=include
