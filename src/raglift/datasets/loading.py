@@ -82,20 +82,14 @@ def load_dataset(
             "(for labels in a dict: Dataset.from_dict)"
         )
     path = user_path(source)
-    if not can_be(path):
-        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     if is_stream(path):
         # Nothing but a name says what a pipe gives: it is a file of queries, unless another format is named
         with as_file(path, ".jsonl" if format is None else "") as file:
-            return load_dataset(
-                file,
-                documents=documents,
-                include=include,
-                name=name or path.name,
-                format=format,
-                **options,
-            )
+            title = name or path.name
+            return load_dataset(file, documents=documents, include=include, name=title, format=format, **options)
     encoding = options.pop("encoding", None)
+    if not can_be(path):
+        raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     if include:
         documents = load_documents(
             _folder_of(path) if documents is None else documents, encoding=encoding, include=include
