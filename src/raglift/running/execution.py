@@ -363,6 +363,7 @@ def ask_stage(
         RagliftError: the stage cannot work at all.
     """
     step = _Step.of(stage)
+    stage.clearing.clearance  # noqa: B018 — it looks for secrets once, before threads ask for it and seconds are counted
     try:
         if step.batch is not None:
             return _run_batch(stage, step.batch, inputs, policy, advance)
