@@ -98,10 +98,35 @@ def with_default(query: str, k: int = 5, token: str = KEY) -> list[Any]:
     return [{"text": f"{LAMP} {token}", "id": token}]
 
 
+SERVICE_TOKEN = KEY
+
+
+def echo(query: str, said: str) -> Ranking:
+    if "horn" in query:
+        raise RuntimeError(f"401: {said}")
+    return Ranking.of([(Chunk(f"{LAMP} {said}", id=said), 1.0)])
+
+
+class WithGlobal:
+    """A client whose method uses a variable of its module."""
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        return echo(query, SERVICE_TOKEN)
+
+
+class OfItsClass:
+    password = KEY
+
+    def retrieve_one(self, query: str, k: int) -> Ranking:
+        return echo(query, self.password)
+
+
 SYSTEMS: dict[str, Callable[[], Any]] = {
     "SecretStr of a LangChain retriever": Holder,
     "variable around a function": function_with_a_key_around_it,
     "session with headers": WithHeaders,
+    "variable of a module that a method uses": WithGlobal,
+    "attribute of a class": OfItsClass,
     "default of an argument": lambda: with_default,
     "functools.partial": lambda: partial(with_default, token=KEY),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -110,6 +111,10 @@ def _contents(held: Any) -> Iterator[tuple[str, Any]]:
         yield from _used_by(held)
     if isinstance(held, partial):
         yield from (("", held.func), ("", held.args), ("", held.keywords))
+    yield from _attributes_of(held)
+
+
+def _attributes_of(held: Any) -> Iterator[tuple[str, Any]]:
     for attributes in (_attribute(held, "__dict__"), _attribute(held, "__pydantic_private__")):
         if isinstance(attributes, dict):  # a copy: another thread's first request may make the object keep more
             yield from ((str(name), value) for name, value in dict(attributes).items())
@@ -117,6 +122,15 @@ def _contents(held: Any) -> Iterator[tuple[str, Any]]:
         slots = vars(kind).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else tuple(slots):
             yield str(name), _attribute(held, str(name))
+        if _is_users(kind):  # what its methods use, and what all of its objects have
+            yield from ((name, value) for name, value in vars(kind).items() if not name.startswith("__"))
+
+
+def _is_users(kind: type) -> bool:
+    """Whether a class is neither of Python, nor of an installed package, nor of raglift."""
+    top = kind.__module__.partition(".")[0]
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+    return top != "raglift" and top not in sys.stdlib_module_names and "site-packages" not in file
 
 
 def _attribute(held: Any, name: str) -> Any:

@@ -228,6 +228,7 @@ def ask_stage(
     if stage.keeper is not None and not is_bypassed():
         return stage.keeper.ask(stage, inputs, policy, advance, calls)
     step = _Step.of(stage)
+    stage.clearing.clearance  # noqa: B018 — it looks for secrets once, before threads ask for it and seconds are counted
 
     def finished(count: int) -> None:
         if calls is None or not calls.is_stopped:
