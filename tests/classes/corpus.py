@@ -12,7 +12,8 @@ from zlib import crc32
 import raglift as rl
 from raglift.components.embedding import DenseIndex, SentenceTransformerEmbedder, build_index, embed
 from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
+from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Query
 from raglift.testing.openai_server import OpenAIServer
 
 DOCUMENTS = (
@@ -35,6 +36,13 @@ def count_words(text: str) -> list[float]:
     return [value / length for value in vector]
 
 
+def _within(documents: tuple[Document, ...], query: Query) -> Query:
+    """Return a query without the alternatives that other documents give."""
+    ids = {document.id for document in documents}
+    facts = (tuple(passage for passage in fact.passages if passage.doc_id in ids) for fact in query.facts)
+    return replace(query, facts=tuple(Fact(passages) for passages in facts))
+
+
 @dataclass(frozen=True)
 class Corpus:
     """A small real corpus, split and embedded once, and what else a class may need."""
@@ -55,7 +63,7 @@ class Corpus:
         """Split and embed the documents; vectors come from raglift's cache where they are known."""
         whole = rl.load_dataset("lighthouse")
         documents = tuple(document for document in whole.documents if document.id in DOCUMENTS)
-        queries = tuple(query for query in whole.queries if query.id in QUERIES)
+        queries = tuple(_within(documents, query) for query in whole.queries if query.id in QUERIES)
         chunks = rl.RecursiveChunker(600, 60).split(documents)
         index = build_index(chunks, SentenceTransformerEmbedder(dtype="float32"))
         return cls(replace(whole, queries=queries, documents=documents), index, server, cross_encoder, folder)

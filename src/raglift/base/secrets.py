@@ -18,6 +18,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
+from raglift.base.limits import user_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -73,7 +75,7 @@ def is_unmistakable(value: str) -> bool:
     """Whether a secret is no word, name or place that a document may have too, so that it may be taken out of texts."""
     if len(value) < SHORTEST_SECRET or (_WORDS.fullmatch(value) and len(value) < _LONGEST_WORD):
         return False
-    if value.startswith(("/", "~", "./")) and os.path.lexists(os.path.expanduser(value)):  # noqa: PTH111
+    if value.startswith(("/", "~", "./")) and os.path.lexists(user_path(value)):
         return False
     return "://" not in value or bool(login_in(value)[1])
 

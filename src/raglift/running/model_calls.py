@@ -45,7 +45,7 @@ class Halted(Exception):
     """A limit was reached; the queries that were asked before have their traces."""
 
     def __init__(self, stages: Sequence[Stage], queries: Sequence[Query], traces: Sequence[Trace], k: int) -> None:
-        super().__init__("a limit was reached")
+        super().__init__(stages, queries, traces, k)
         self.stages = stages
         self.queries = queries
         self.traces = traces

@@ -13,6 +13,7 @@ from raglift.datasets.formats.capabilities import without
 from raglift.datasets.formats.catalogue import FORMATS, write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -250,7 +251,7 @@ def words(without: str = "") -> st.SearchStrategy[str]:
     others = st.characters(
         exclude_categories=["Cs", "Cc", "Z"] if without else ["Cs"], exclude_characters="\0" + without
     )
-    return st.text(special | others, min_size=1, max_size=12).filter(lambda text: text.strip() != "")
+    return st.text(special | others, min_size=1, max_size=12).filter(has_words)
 
 
 @dataclass(frozen=True)
