@@ -293,7 +293,7 @@ def datasets(draw: st.DrawFn, shape: Shape) -> Dataset:
         return replace(draw(st.sampled_from(others)), grade=draw(st.integers(1, 3)))
 
     def fact() -> Fact:
-        return Fact(tuple(passage() for _ in range(draw(st.integers(1, shape.alternatives)))))
+        return Fact(tuple(dict.fromkeys(passage() for _ in range(draw(st.integers(1, shape.alternatives))))))
 
     queries = []
     for number, query_id in enumerate(draw(st.lists(shape.ids, min_size=1, max_size=3, unique=True)), start=1):
