@@ -141,6 +141,13 @@ def _loaded(name: str = "", **options: Any) -> Callable[[Path], object]:
     return load
 
 
+def _trec_documents(folder: Path) -> None:
+    (folder / "texts").mkdir()
+    texts = {"c": _CAT, "d": _DOG}
+    records = [f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>\n{text}</TEXT>\n</DOC>\n" for name, text in texts.items()]
+    (folder / "texts" / "ft911").write_text("".join(records), encoding="utf-8")
+
+
 def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DocumentWarning)  # a damaged PDF that could be read in part is named in one
@@ -192,6 +199,13 @@ READERS: tuple[Reader, ...] = (
         partial(_read_documents, name="texts"),
         check=valid_documents,
         codecs={"*.txt": "bytes"},
+    ),
+    Reader(
+        "documents, trec",
+        _trec_documents,
+        partial(_read_documents, name="texts"),
+        check=valid_documents,
+        codecs={"ft*": "bytes"},
     ),
     Reader(
         "documents, pdf",

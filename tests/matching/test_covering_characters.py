@@ -10,6 +10,7 @@ from raglift.base.normalization import normalize
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import PassageMatch, cover_passage, covering_characters
 from raglift.matching.rule import MatchRule, Text
+from raglift.records.checking import has_words
 from raglift.records.documents import Chunk
 from raglift.records.labels import Passage
 
@@ -107,6 +108,7 @@ def test_the_covering_characters_say_what_the_covered_ones_say(data: st.DataObje
     moved = data.draw(st.sampled_from([0, 0, 3]))
     place = (start + moved, end + moved) if data.draw(st.booleans()) else (None, None)
     chunk = Chunk(data.draw(written)(source[start:end]), "c", "log", *place)
+    assume(has_words(source[first:last]))
     passage = Passage(source[first:last], "log", first, last)
     text = Text(rule)
     match = cover_passage(chunk, passage, rule, text)

@@ -13,6 +13,7 @@ from raglift.judging.labels import filled_queries, labelled_queries
 from raglift.judging.pooling import check_pool
 from raglift.judging.rubrics import SCALES, check_relevant_from, relevance_prompt, silent_grades
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
+from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator
 
@@ -247,4 +248,4 @@ def _prompts(pool: Pool, scale: int, rubric: str | Path | None) -> Iterator[Fill
 
 
 def _has_words(pooled: PooledChunk) -> bool:
-    return bool(pooled.chunk.text.strip())
+    return has_words(pooled.chunk.text)

@@ -9,6 +9,7 @@ from raglift.base.display import encodable
 from raglift.base.normalization import normalize
 from raglift.judging.pooling import label_grades
 from raglift.matching.provenance import Provenance
+from raglift.records.checking import FARTHEST
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Fact, Passage
 
@@ -125,15 +126,16 @@ def placed(pool: Pool, documents: Sequence[Document]) -> Pool:
 
 def passage_of(chunk: Chunk, grade: int, annotator: Annotator) -> Passage:
     """Return a chunk as a passage: with its location if it is known and fits its length, otherwise only its text."""
+    doc_id = chunk.doc_id if (chunk.doc_id or "").strip() else None
     placed = (
-        chunk.doc_id is not None
+        doc_id is not None
         and chunk.start is not None
         and chunk.end is not None
-        and chunk.start >= 0
+        and 0 <= chunk.start < chunk.end < FARTHEST
         and chunk.end - chunk.start == len(chunk.text)
     )
     start, end = (chunk.start, chunk.end) if placed else (None, None)
-    return Passage(encodable(chunk.text), chunk.doc_id, start, end, grade=grade, annotator=annotator)
+    return Passage(encodable(chunk.text), doc_id, start, end, grade=grade, annotator=annotator)
 
 
 def facts_of(passages: Sequence[Passage]) -> tuple[Fact, ...]:

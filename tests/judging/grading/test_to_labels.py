@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from raglift.judging.labels import facts_of, filled_queries, labelled_queries, passage_of, same_evidence
@@ -36,6 +36,7 @@ def pool_of(query: Query, *chunks: Chunk) -> Pool:
 def passages(draw: st.DrawFn) -> Passage:
     start = draw(st.integers(0, 300))
     end = start + draw(st.integers(1, 200))
+    assume(TEXT[start:end].strip())
     placed = draw(st.booleans())
     passage = span(start, end, draw(st.integers(1, 3)))
     return passage if placed else replace(passage, start=None, end=None, doc_id=draw(st.sampled_from([None, "log.md"])))
@@ -162,3 +163,20 @@ def test_a_chunk_whose_place_is_not_known_is_known_by_its_words(given_chunk: Chu
 def test_half_a_character_can_be_written() -> None:
     passage = passage_of(Chunk("so\ud800", doc_id="log.md", start=0, end=3), 1, JUDGE)
     assert passage == Passage("so�", "log.md", 0, 3, annotator=JUDGE)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Chunk("some words", doc_id="", start=0, end=10),
+        Chunk("some words", doc_id=" ", start=0, end=10),
+        Chunk("some words", doc_id="d", start=10**18, end=10**18 + 10),
+        Chunk("some words", doc_id="d", start=10, end=0),
+        Chunk("some words", doc_id="d", start=-10, end=0),
+    ],
+    ids=["no id", "a blank id", "beyond any text", "reversed", "before the text"],
+)
+def test_a_chunk_whose_place_is_none_is_a_label_by_its_text(odd: Chunk) -> None:
+    assert passage_of(odd, 2, JUDGE) == Passage(
+        "some words", (odd.doc_id or "").strip() or None, grade=2, annotator=JUDGE
+    )

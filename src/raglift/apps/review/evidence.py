@@ -12,6 +12,7 @@ from raglift.matching.match import grade_by_labels, is_inside
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import covering_characters, match_passage
 from raglift.matching.rule import MatchRule, Text
+from raglift.records.checking import FARTHEST, has_words
 from raglift.records.labels import Fact, Passage
 
 if TYPE_CHECKING:
@@ -112,15 +113,16 @@ def evidence_of(
     """
     start, end = (0, len(chunk.text)) if part is None else _trimmed(chunk.text, *part)
     words = encodable(chunk.text[start:end])
-    if not words.strip():
+    if not has_words(words):
         raise ConfigurationError("the words: found only white space; expected a part of the chunk that holds words")
     document = documents.get(chunk.doc_id or "")
-    doc_id = (chunk.doc_id or None) if document is not None or not documents else None
+    named = chunk.doc_id if (chunk.doc_id or "").strip() else None
+    doc_id = named if document is not None or not documents else None
     # without the document at hand, a location is believed that fits the chunk's length
     is_there = document is None or document.text.startswith(chunk.text, chunk.start)
     if doc_id is None or chunk.start is None or chunk.start < 0 or not is_there:
         return Passage(words, doc_id, grade=grade)
-    if chunk.end != chunk.start + len(chunk.text):
+    if chunk.end != chunk.start + len(chunk.text) or chunk.end >= FARTHEST:
         return Passage(words, doc_id, grade=grade)
     return Passage(words, doc_id, chunk.start + start, chunk.start + end, grade=grade)
 
