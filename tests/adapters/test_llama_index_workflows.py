@@ -303,6 +303,30 @@ def test_depth_cannot_be_raised(retriever):
     assert evaluation.run.stages[0].depth_fixed == ("FunctionAgent",)
 
 
+class Names(StartEvent):
+    names: list[str]
+
+
+class Listing(Workflow):
+    @step
+    async def answer(self, event: Names) -> StopEvent:
+        return StopEvent(result=event.names)
+
+
+class Optional(StartEvent):
+    query: str | None = None
+    most: int = 3
+
+
+def test_a_field_that_is_known_need_not_be_required(engine, found):
+    class Answering(Workflow):
+        @step
+        async def answer(self, event: Optional) -> StopEvent:
+            return StopEvent(result=await engine.aquery(event.query))
+
+    assert retrieved(Answering()) == found(QUERY)
+
+
 class TwoQuestions(StartEvent):
     first: str
     second: str
@@ -349,8 +373,8 @@ class WaitingInside(Workflow):
         (
             Undeclared,
             (
-                "Undeclared: found no fields in its start event, StartEvent; expected a subclass of StartEvent that "
-                "declares the question as the only field it needs. Pass a function that does:\n"
+                "Undeclared: found no fields in its start event, StartEvent; expected a subclass of StartEvent "
+                "that declares the question, a text, as the only field it needs. Pass a function that does:\n"
                 "    async def retrieve(query):\n        return (await workflow.run(query=query)).source_nodes"
             ),
         ),
@@ -358,10 +382,15 @@ class WaitingInside(Workflow):
             Both,
             (
                 "Both: found the fields first, second in its start event, TwoQuestions; expected a subclass of "
-                "StartEvent that declares the question as the only field it needs. Pass a function that does:\n"
+                "StartEvent that declares the question, a text, as the only field it needs. Pass a function that "
+                "does:\n"
                 "    async def retrieve(query):\n"
                 "        return (await workflow.run(first=query, second=…)).source_nodes"
             ),
+        ),
+        (
+            Listing,
+            "Listing: found the fields names in its start event, Names; expected a subclass of StartEvent that",
         ),
         (
             Silent,
@@ -395,7 +424,7 @@ class WaitingInside(Workflow):
             ),
         ),
     ],
-    ids=["no field", "two fields", "no documents", "no retrieval", "a person", "a person inside"],
+    ids=["no field", "two fields", "a list", "no documents", "no retrieval", "a person", "a person inside"],
 )
 def test_what_cannot_be_measured_is_refused_with_the_function_that_would_do(system, message):
     with pytest.raises((UnsupportedSystem, QueryFailed)) as raised:

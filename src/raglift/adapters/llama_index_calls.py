@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _TAG = "raglift.listener"
 _RETRIEVALS = ("retrieve", "aretrieve", "query", "aquery")
 _POSTPROCESSING = ("_postprocess_nodes", "_apostprocess_nodes")
+_INNER = ("retrieval", "postprocessing")
 _registering = threading.Lock()
 
 
@@ -89,7 +90,7 @@ class Heard:
                 whole = [node for nodes in retrieved for node in nodes]
                 if call.documents is not None or retrieved:
                     found.append(whole if call.documents is None else call.documents)
-            elif not self._above(span, "retrieval"):
+            elif not self._above(span, *_INNER):
                 loose.append(call)
         return found + _retrieved(loose)
 
@@ -98,12 +99,12 @@ class Heard:
         return [call for call in self.calls.values() if call.kind == "tool"]
 
     def _outermost(self, calls: list[Call]) -> list[Call]:
-        """Return retrievals and postprocessing that are not inside another retrieval."""
+        """Return retrievals and postprocessing that are not inside another."""
         spans = {id(call): span for span, call in self.calls.items()}
-        return [call for call in calls if call.kind != "tool" and not self._above(spans[id(call)], "retrieval")]
+        return [call for call in calls if call.kind != "tool" and not self._above(spans[id(call)], *_INNER)]
 
-    def _above(self, span: str, kind: str) -> bool:
-        return any(above in self.calls and self.calls[above].kind == kind for above in self._ancestors(span))
+    def _above(self, span: str, *kinds: str) -> bool:
+        return any(above in self.calls and self.calls[above].kind in kinds for above in self._ancestors(span))
 
     def _ancestors(self, span: str) -> Iterator[str]:
         parent = self.spans.get(span)

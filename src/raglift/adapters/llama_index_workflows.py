@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.base import is_from
 from raglift.adapters.functions import chunk_and_score
@@ -19,10 +19,6 @@ from raglift.adapters.results import documents_of_artifact, lists_in, wrapper
 from raglift.adapters.stages import RetrieveStage
 from raglift.errors import QueryFailed, UnsupportedSystem
 from raglift.records.rankings import Ranking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 QUESTION_FIELDS = ("query", "question", "input", "user_msg", "query_str")
 """The fields of a start event under which a workflow is known to take its question."""
@@ -167,23 +163,18 @@ def _is_known_to_retrieve(tool: Any) -> bool:
 
 def _key(who: str, event: Any) -> str:
     """Return the field of a start event that takes the question."""
-    required = [name for name, about in event.model_fields.items() if about.is_required()]
-    known = [name for name in QUESTION_FIELDS if name in event.model_fields]
-    if len(required) == 1:
-        return str(required[0])
-    if not required and len(known) == 1:
-        return known[0]
-    shown = f"the fields {_listed(event.model_fields)}" if event.model_fields else "no fields"
+    fields = event.model_fields
+    required = [name for name, about in fields.items() if about.is_required()]
+    known = required or [name for name in QUESTION_FIELDS if name in fields]
+    if len(known) == 1 and fields[known[0]].annotation in (str, str | None, Any):
+        return str(known[0])
+    shown = f"the fields {', '.join(fields)}" if fields else "no fields"
     given = ", ".join(f"{name}={'query' if at == 0 else '…'}" for at, name in enumerate(required or ["query"]))
     raise UnsupportedSystem(
         f"{who}: found {shown} in its start event, {event.__name__}; expected a subclass of StartEvent that declares "
-        "the question as the only field it needs"
+        "the question, a text, as the only field it needs"
         + wrapper(f"(await workflow.run({given})).source_nodes", is_async=True)
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _waits(who: str) -> UnsupportedSystem:

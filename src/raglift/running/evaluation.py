@@ -125,10 +125,10 @@ def evaluate(
 
     Args:
         system: a LangChain retriever, vector store or Runnable (a chain, graph or agent); a LlamaIndex retriever, query
-            engine or index; a Haystack retriever or pipeline; a function from a query's text to results; the address of
-            an HTTP service, or a `raglift.components.http.HttpRetriever`; or an object with `retrieve(queries, k)`. A
-            composite (a `ContextualCompressionRetriever`, a query engine with postprocessors, a pipeline with a
-            ranker) is opened into its stages. It is never changed: depths are set on copies.
+            engine, index, agent or workflow; a Haystack retriever or pipeline; a function from a query's text to
+            results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; or an object with
+            `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
+            a pipeline with a ranker) is opened into its stages. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
             or path of a dataset.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
