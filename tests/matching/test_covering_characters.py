@@ -104,7 +104,6 @@ def test_the_covering_characters_say_what_the_covered_ones_say(data: st.DataObje
     end = data.draw(st.integers(start + 1, len(source)))
     first = data.draw(st.integers(0, end - 1))
     last = data.draw(st.integers(max(start, first) + 1, len(source)))
-    assume(source[first:last].strip())
     moved = data.draw(st.sampled_from([0, 0, 3]))
     place = (start + moved, end + moved) if data.draw(st.booleans()) else (None, None)
     chunk = Chunk(data.draw(written)(source[start:end]), "c", "log", *place)
