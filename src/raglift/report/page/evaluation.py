@@ -239,8 +239,9 @@ def candidates_section(lift: LiftRecord) -> Section | None:
         return None
     evaluation, percent = lift.evaluation, level(lift.method)
     said = (
-        f"More hits change what the system ranks first. Lift is over {evaluation.before}, the system as deployed; over "
-        "the candidates it is what the reranker alone changed. All of it is exploratory, and no p-value is corrected."
+        f"Asked for more hits, the system ranks otherwise. Lifts elsewhere are over {evaluation.before}, the system as "
+        "deployed. These are over the candidates that the reranker got: what it alone changed. They are exploratory, "
+        "and no p-value is corrected."
     )
     columns = ("metric", f"candidates [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p")
     rows = tuple(
