@@ -9,9 +9,11 @@ import pickle
 import pkgutil
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
+from decimal import Decimal
 from multiprocessing import get_context
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -265,3 +267,10 @@ def test_a_dataset_that_is_made_is_written_and_read_again(
     folder = tmp_path_factory.mktemp("made") / "own"
     dataset = Dataset((query,), (LAMP,), "own")
     assert load_dataset(write_dataset(dataset, folder)) == dataset
+
+
+def test_what_drivers_and_numpy_return_is_taken_as_numbers_and_ids() -> None:
+    chunk = Chunk("x", id=UUID(int=1), doc_id=PurePosixPath("a/b.md"), metadata=None)  # type: ignore[arg-type]
+    assert (chunk.id, chunk.doc_id, chunk.metadata) == (str(UUID(int=1)), "a/b.md", {})
+    hits = [Hit(chunk, np.int64(1), score) for score in (Decimal("0.5"), np.array(0.5), np.float32(0.5))]  # type: ignore[arg-type]
+    assert {(hit.rank, type(hit.rank), float(hit.score or 0.0)) for hit in hits} == {(1, int, 0.5)}

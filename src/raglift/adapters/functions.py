@@ -217,12 +217,18 @@ class _AnyFunctionReranker:
         self._looked_like_indices = 0
         self._looked_like_scores = False
 
-    def doubt(self) -> str | None:
-        """Return why the scores of all queries so far are more likely indices; None if they are not.
+    def doubt(self, rankings: Sequence[Ranking]) -> str | None:
+        """Return why the scores of all queries are more likely indices; None if they are not.
 
         Counts can by chance be the indices of one query's texts; of the same function, those of others are not.
+
+        Args:
+            rankings: all that the function answered, also in an earlier attempt.
         """
         if self._looked_like_scores or not self._looked_like_indices:
+            return None
+        scores = [[hit.score for hit in ranking] for ranking in rankings if len(ranking) >= _ENOUGH_TO_TELL]
+        if any(sorted(score or 0.0 for score in of_one) != list(range(len(of_one))) for of_one in scores):
             return None
         return (
             f"{_name_of(self._function)} returned the numbers 0 to {self._looked_like_indices - 1} for each query that "

@@ -13,11 +13,12 @@ from raglift.base.threads import require_concurrency
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
     from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
     from raglift.records.documents import Chunk
+    from raglift.records.rankings import Ranking
 
 
 # Stages: the parts of an adapted system.
@@ -75,7 +76,7 @@ class RerankStage:
     """The parts whose top_n could not be raised to the number of candidates."""
     name: str = "rerank"
     """The stage's name; made unique by the caller."""
-    doubt: Callable[[], str | None] | None = None
+    doubt: Callable[[Sequence[Ranking]], str | None] | None = None
     """Returns why what came back so far was most likely meant otherwise than it was read; None if it was not."""
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""

@@ -245,6 +245,10 @@ def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[s
 # Exact search over the vectors of chunks: FAISS, inner product of unit vectors, which is cosine similarity.
 
 
+_FOUND_AT_ONCE = 5_000_000
+"""So many chunks are found at a time at most: 60 MB."""
+
+
 @dataclass(frozen=True, eq=False)
 class DenseIndex:
     """Chunks, their vectors, and a FAISS index over them."""
@@ -293,12 +297,15 @@ class DenseIndex:
         numbers = np.empty((len(vectors), k), dtype=np.int64)
         rows, asked = np.arange(len(vectors)), min(k + 1, len(self.chunks))
         while len(rows):
-            found_scores, found = self.faiss_index.search(vectors[rows], asked)
-            order = np.lexsort((found, -found_scores))[:, :k]
-            scores[rows] = np.take_along_axis(found_scores, order, axis=1)
-            numbers[rows] = np.take_along_axis(found, order, axis=1)
-            may_have_more = (found_scores[:, -1] == found_scores[:, k - 1]) & (asked < len(self.chunks))
-            rows, asked = rows[may_have_more], min(2 * asked, len(self.chunks))
+            tied = []
+            for block in np.array_split(rows, -(-len(rows) * asked // _FOUND_AT_ONCE)):
+                found_scores, found = self.faiss_index.search(vectors[block], asked)
+                order = np.lexsort((found, -found_scores))[:, :k]
+                scores[block] = np.take_along_axis(found_scores, order, axis=1)
+                numbers[block] = np.take_along_axis(found, order, axis=1)
+                tied.append(block[found_scores[:, -1] == found_scores[:, k - 1]])
+            rows = np.concatenate(tied) if asked < len(self.chunks) else rows[:0]
+            asked = min(4 * asked, len(self.chunks))
         return scores, numbers
 
 

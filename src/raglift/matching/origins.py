@@ -128,6 +128,8 @@ def _spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]] | None:
 
     Of several, each must be long enough to be a statement: of single words any text can be put together.
     """
+    if not all(piece in text for piece in pieces):  # which is soon known of most candidates
+        return None
     joined: list[str] = []
     for piece in pieces:
         longer = f"{joined[-1]} {piece}" if joined else piece

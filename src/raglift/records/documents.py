@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
+from pathlib import PurePath
 from types import NoneType
 from typing import Any
+from uuid import UUID
 
 from raglift.base.validation import described
 from raglift.errors import ConfigurationError
@@ -90,7 +92,7 @@ class Chunk:
             object.__setattr__(self, "id", self._hash)
 
     def _check(self) -> None:
-        """Write numbers as ids and locations are written; raise for what is neither."""
+        """Write numbers, UUIDs and paths as ids and locations are written; raise for what is neither."""
         for name, kinds, expected in (
             ("text", str, "a text"),
             ("id", (str, Real, NoneType), "a text"),
@@ -100,6 +102,12 @@ class Chunk:
             ("metadata", Mapping, "a mapping"),
         ):
             value = getattr(self, name)
+            if isinstance(value, (UUID, PurePath)) and name in ("id", "doc_id"):
+                object.__setattr__(self, name, str(value))
+                continue
+            if value is None and name == "metadata":
+                object.__setattr__(self, name, {})
+                continue
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise ConfigurationError(f"Chunk.{name}: found {described(value)}; expected {expected}")
             if isinstance(value, Real):

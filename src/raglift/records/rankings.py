@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.validation import described
 from raglift.errors import ConfigurationError
@@ -40,7 +41,7 @@ class Hit:
     def __init__(self, chunk: Chunk, rank: int, score: float | None = None) -> None:
         known = type(chunk) is Chunk and type(rank) is int and (score is None or type(score) is float)
         if not known or rank < 1:
-            _check_hit(chunk, rank, score)
+            rank, score = _checked(chunk, rank, score)
         _set(self, "chunk", chunk)
         _set(self, "rank", rank)
         _set(self, "score", score)
@@ -49,13 +50,17 @@ class Hit:
 _set = object.__setattr__
 
 
-def _check_hit(chunk: object, rank: object, score: object) -> None:
+def _checked(chunk: object, rank: object, score: object) -> tuple[int, Any]:
+    """Return rank and score; integers of NumPy, decimals and arrays of one number are numbers too."""
     if not isinstance(chunk, Chunk):
         raise ConfigurationError(f"Hit.chunk: found {described(chunk)}; expected a Chunk")
-    if type(rank) is not int or rank < 1:
+    if isinstance(rank, bool) or not isinstance(rank, Integral) or rank < 1:
         raise ConfigurationError(f"Hit.rank: found {described(rank)}; expected an integer: 1 is the first")
-    if score is not None and (isinstance(score, bool) or not isinstance(score, Real)):
-        raise ConfigurationError(f"Hit.score: found {described(score)}; expected a number, or None")
+    if score is None or (isinstance(score, Real) and not isinstance(score, bool)):
+        return int(rank), score
+    if isinstance(score, Decimal) or getattr(score, "shape", None) == ():
+        return int(rank), float(cast("Any", score))
+    raise ConfigurationError(f"Hit.score: found {described(score)}; expected a number, or None")
 
 
 @dataclass(frozen=True)

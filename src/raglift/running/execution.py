@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -113,8 +113,7 @@ def run_stages(
         outcomes |= zip(waiting, found, strict=True)
         not_asked = {place for place, outcome in outcomes.items() if isinstance(outcome.error, NotAsked)}
         _stop_if_unusable(stage, [outcomes[place] for place in alive if place not in not_asked])
-        if isinstance(stage, RerankStage) and stage.doubt is not None and (doubt := stage.doubt()) is not None:
-            raise ConfigurationError(doubt)
+        _stop_if_doubtful(stage, outcomes.values())
         for place in alive:
             state.record(stage, place, outcomes[place], is_checked=place not in waiting)
         if not_asked:
@@ -268,6 +267,14 @@ def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
     failure = kind(f"{stage.name} ({system}) failed on {query[:80]!r}: {_described(stage, error)}")
     failure.__cause__ = error
     return failure
+
+
+def _stop_if_doubtful(stage: Stage, outcomes: Iterable[Outcome[Ranking]]) -> None:
+    """Raise where what came back was most likely meant otherwise than it was read."""
+    if isinstance(stage, RerankStage) and stage.doubt is not None:
+        doubt = stage.doubt([outcome.value for outcome in outcomes if outcome.value is not None])
+        if doubt is not None:
+            raise ConfigurationError(doubt)
 
 
 def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:

@@ -274,7 +274,9 @@ class CallMeter:
     def would_exceed(self, expected: Spent) -> bool:
         """Whether a limit is exceeded if so much is spent besides; then nothing is asked any more."""
         if not self.stop and self.limits and expected.calls:
-            self.stop = next(iter(self._exceeded(self.spent() + expected, "might come")), "")
+            # Where calls alone are limited, nothing is added up: many queries ask this at the same time
+            spent = Spent(len(self.tally.calls)) if self.limits.max_cost is None else self.spent()
+            self.stop = next(iter(self._exceeded(spent + expected, "might come")), "")
         return bool(self.stop)
 
     def _exceeded(self, spent: Spent, come: str) -> list[str]:

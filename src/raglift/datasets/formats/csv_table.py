@@ -137,9 +137,10 @@ def _rows(text: str, delimiter: str, location: Location) -> Iterator[tuple[Locat
         location.at_line(line).fault(f"a row that is no CSV ({error})", "rows of cells, with quotation marks doubled")
 
 
-def _by_convert(name: str, column: str = "…") -> str:
-    """Return how a column is named on the command line."""
-    return f", or raglift convert --column {shlex.quote(f'{name}={column}')}"
+def _by_convert(name: str, *columns: str) -> str:
+    """Return how columns are named on the command line."""
+    options = (f"--column {shlex.quote(f'{name}={column}')}" for column in columns or ("…",))
+    return f", or raglift convert {' '.join(options)}"
 
 
 def _header(text: str, delimiter: str) -> list[str]:
@@ -192,10 +193,15 @@ class _Reader:
                 f"one that holds the questions: columns={{'query': {nearest('query', header)}}}{_by_convert('query')}"
             )
             location.fault("no column 'query'", expected)
-        for column in dict.fromkeys(header):
-            if column.strip() and column not in (*named.values(), *self._ignored):
-                ignore = f"to leave it unread: columns={{'{IGNORE}': {column!r}}}{_by_convert(IGNORE, column)}"
-                location.fault(f"an unknown column {quoted(column)}", f"{nearest(column, COLUMNS)}; {ignore}")
+        known = (*named.values(), *self._ignored)
+        unknown = [column for column in dict.fromkeys(header) if column.strip() and column not in known]
+        every = unknown[0] if len(unknown) == 1 else unknown
+        for column in unknown:
+            expected = nearest(column, COLUMNS)
+            if column == unknown[-1]:  # once, for all of them
+                unread = "to leave it unread" if len(unknown) == 1 else f"to leave all {len(unknown)} unread"
+                expected += f"; {unread}: columns={{'{IGNORE}': {every!r}}}{_by_convert(IGNORE, *unknown)}"
+            location.fault(f"an unknown column {quoted(column)}", expected)
         # Spreadsheets end their rows with cells of no column: they must be empty
         self._unnamed = [
             index for index, column in enumerate(header) if not column.strip() and column not in self._ignored
