@@ -173,7 +173,7 @@ def test_a_label_that_is_none_is_refused_when_it_is_made(make: Callable[[], obje
         (lambda: Chunk("lamp", id=["a"]), "Chunk.id: found a list of 1; expected a text"),
         (lambda: Chunk("lamp", start="3"), 'Chunk.start: found "3"; expected an integer, or None'),
         (lambda: Chunk("lamp", end=True), "Chunk.end: found true; expected an integer, or None"),
-        (lambda: Chunk("lamp", metadata=None), "Chunk.metadata: found null; expected a mapping"),
+        (lambda: Chunk("lamp", metadata="page 3"), 'Chunk.metadata: found "page 3"; expected a mapping'),
         (lambda: Hit("lamp", 1), 'Hit.chunk: found "lamp"; expected a Chunk'),
         (lambda: Hit(Chunk("lamp"), 0), "Hit.rank: found 0; expected an integer: 1 is the first"),
         (lambda: Hit(Chunk("lamp"), 1.0), "Hit.rank: found 1.0; expected an integer"),
