@@ -13,9 +13,10 @@ from raglift.datasets.formats.capabilities import without
 from raglift.datasets.formats.catalogue import FORMATS, write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.records.labels import Annotator, Fact, Passage, Query, distinct_facts
 
 SOURCES: list[tuple[str, str, dict[str, Any]]] = [
     ("beir", "beir", {}),
@@ -250,7 +251,7 @@ def words(without: str = "") -> st.SearchStrategy[str]:
     others = st.characters(
         exclude_categories=["Cs", "Cc", "Z"] if without else ["Cs"], exclude_characters="\0" + without
     )
-    return st.text(special | others, min_size=1, max_size=12).filter(lambda text: text.strip() != "")
+    return st.text(special | others, min_size=1, max_size=12).filter(has_words)
 
 
 @dataclass(frozen=True)
@@ -292,13 +293,13 @@ def datasets(draw: st.DrawFn, shape: Shape) -> Dataset:
         return replace(draw(st.sampled_from(others)), grade=draw(st.integers(1, 3)))
 
     def fact() -> Fact:
-        return Fact(tuple(passage() for _ in range(draw(st.integers(1, shape.alternatives)))))
+        return Fact(tuple(dict.fromkeys(passage() for _ in range(draw(st.integers(1, shape.alternatives))))))
 
     queries = []
     for number, query_id in enumerate(draw(st.lists(shape.ids, min_size=1, max_size=3, unique=True)), start=1):
-        facts = dict.fromkeys(fact() for _ in range(draw(st.integers(0, shape.most_facts))))
+        facts = distinct_facts(fact().passages for _ in range(draw(st.integers(0, shape.most_facts))))
         name = f"q{number}" if shape.passages == "text" else query_id
-        queries.append(Query(name, draw(shape.questions), tuple(facts)))
+        queries.append(Query(name, draw(shape.questions), facts))
     return Dataset(tuple(queries), () if shape.passages == "text" else documents, "d")
 
 
