@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from raglift.datasets.jsonl import passage_value, read_queries, write_queries
 from raglift.errors import DatasetError
+from raglift.records.checking import has_words
 from raglift.records.documents import Document
 from raglift.records.labels import Annotator, Fact, Passage, Query
 
@@ -36,7 +37,7 @@ def faults_of(query: Query, folder: Path, documents: tuple[Document, ...] = ()) 
     return str(caught.value)
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(lambda text: text.strip())
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(has_words)
 
 
 annotators = st.none() | st.builds(Annotator, texts, texts, texts)
@@ -47,7 +48,7 @@ def spans(draw: st.DrawFn) -> Passage:
     document = draw(st.sampled_from(DOCUMENTS))
     start = draw(st.integers(0, len(document.text) - 1))
     end = draw(st.integers(start + 1, len(document.text)))
-    start, end = (start, end) if document.text[start:end].strip() else (0, len(document.text))
+    start, end = (start, end) if has_words(document.text[start:end]) else (0, len(document.text))
     return Passage(document.text[start:end], document.id, start, end)
 
 

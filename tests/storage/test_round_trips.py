@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -20,7 +22,7 @@ from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeRetriever
 
 _WORDS = st.text(alphabet=st.characters(), max_size=12)  # half characters too
-_SOME = _WORDS.filter(str.strip)
+_SOME = _WORDS.filter(has_words)
 _PLACES = st.none() | st.integers(0, 10**18 - 1)
 _PLAIN = st.recursive(
     st.none()
@@ -52,7 +54,7 @@ _QUERIES = st.lists(
         _SOME,
         _FACTS,
         st.lists(_SOME, max_size=2).map(tuple),
-        judged_irrelevant=st.lists(_PASSAGES, max_size=1).map(tuple),
+        judged_irrelevant=st.lists(_PASSAGES.map(lambda passage: replace(passage, grade=0)), max_size=1).map(tuple),
         annotator=_ANNOTATORS,
     ),
     min_size=1,

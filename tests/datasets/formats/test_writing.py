@@ -16,7 +16,7 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
-from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.records.labels import Annotator, Fact, Passage, Query, distinct_facts
 
 SOURCES: list[tuple[str, str, dict[str, Any]]] = [
     ("beir", "beir", {}),
@@ -297,9 +297,9 @@ def datasets(draw: st.DrawFn, shape: Shape) -> Dataset:
 
     queries = []
     for number, query_id in enumerate(draw(st.lists(shape.ids, min_size=1, max_size=3, unique=True)), start=1):
-        facts = dict.fromkeys(fact() for _ in range(draw(st.integers(0, shape.most_facts))))
+        facts = distinct_facts(fact().passages for _ in range(draw(st.integers(0, shape.most_facts))))
         name = f"q{number}" if shape.passages == "text" else query_id
-        queries.append(Query(name, draw(shape.questions), tuple(facts)))
+        queries.append(Query(name, draw(shape.questions), facts))
     return Dataset(tuple(queries), () if shape.passages == "text" else documents, "d")
 
 
