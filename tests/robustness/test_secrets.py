@@ -409,8 +409,8 @@ def test_looking_for_secrets_ends_and_calls_nothing() -> None:
             raise AssertionError(f"{name} was asked for")
 
     started = time.perf_counter()
-    assert secrets_held_by(Endless(), *many(20_000)) == {KEY}
-    assert secrets_held_by([Watched()]) == set()
+    assert secrets_held_by(Endless(), *many(20_000)).tokens == {KEY}
+    assert not secrets_held_by([Watched()]).named
     assert time.perf_counter() - started < 5
 
 
