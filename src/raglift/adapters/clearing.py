@@ -30,9 +30,9 @@ class Clearing:
         self.changed = 0
         """How many hits held a secret."""
         self._parts = parts
-        self._known = self if known is None else known._known
+        self._known: Clearing | None = known
         self._chunks: dict[int, tuple[Chunk, Chunk]] = {}
-        """By its identity, each chunk and what it is without secrets; kept alive, so that no other one is taken for it."""
+        """By its identity, each chunk, kept alive so that no other one is taken for it, and it without secrets."""
         self._clean: set[str] = set()
         """Texts without secrets: systems return the same ones again and again."""
         self._metadata: dict[int, object] = {}
@@ -45,7 +45,7 @@ class Clearing:
     @cached_property
     def clearance(self) -> Clearance:
         """What is known to be secret: looked for once, when it is first asked for."""
-        return Clearance(*self._parts) if self._known is self else self._known.clearance
+        return Clearance(*self._parts) if self._known is None else self._known.clearance
 
     def ranking(self, ranking: Ranking) -> Ranking:
         """Return a ranking without secrets in its chunks."""
@@ -61,7 +61,7 @@ class Clearing:
 
     def chunk(self, chunk: Chunk) -> Chunk:
         """Return a chunk without secrets in its text, ids and metadata."""
-        if self._known is not self:
+        if self._known is not None:
             return self._known.chunk(chunk)
         if not self.clearance.has_any:
             return chunk

@@ -109,7 +109,7 @@ def secrets_held_by(*objects: Any) -> Held:
                     named.setdefault(secret, set()).update(tokens_in(name, secret))
                 if depth < _DEEPEST and not (_DOCUMENTS.fullmatch(name) and isinstance(value, (dict, list, tuple))):
                     waiting.append((depth + 1, value))
-    tokens = frozenset().union(*named.values())
+    tokens = frozenset(token for tokens in named.values() for token in tokens)
     return Held(frozenset(filter(None, sure)), frozenset(named), tokens)
 
 
@@ -256,9 +256,9 @@ def _secret_by_name(name: str, value: Any) -> Iterator[str]:
         return
     values = value[:_MOST_ITEMS] if isinstance(value, (list, tuple)) else [value]  # user and password, as requests has
     for text in map(_decoded, values):
-        if is_unmistakable(text) and is_one_word(text):
-            if not is_some_key or len(TURNS.findall(text)) >= _LEAST_TURNS:
-                yield text
+        is_like_one = is_unmistakable(text) and is_one_word(text)
+        if is_like_one and (not is_some_key or len(TURNS.findall(text)) >= _LEAST_TURNS):
+            yield text
 
 
 def _decoded(value: Any) -> str:
@@ -286,9 +286,10 @@ class Clearance:
 
     def __init__(self, *objects: Any) -> None:
         held = secrets_held_by(*objects)
-        self.held = KnownSecrets(held.sure | held.named | secrets_of_environment())
+        sure = held.sure | held.tokens | tokens_of_environment()
+        self.held = KnownSecrets(sure | held.named | secrets_of_environment())
         """Everything that is secret by its name or its type."""
-        self._sure = KnownSecrets(held.sure | held.tokens | tokens_of_environment(), unmistakable=True)
+        self._sure = KnownSecrets(sure, unmistakable=True)
 
     @property
     def has_any(self) -> bool:
@@ -333,10 +334,7 @@ def is_in(value: Any, test: Callable[[str], bool], depth: int = 0) -> bool:
     if isinstance(value, dict):
         return is_in(list(value), test, depth + 1) or is_in(list(value.values()), test, depth + 1)
     if isinstance(value, (list, tuple)):
-        for each in () if _is_of_numbers(value) else value:  # in a loop: a generator for each takes longer
-            if is_in(each, test, depth + 1):
-                return True
-        return False
+        return not _is_of_numbers(value) and any(is_in(each, test, depth + 1) for each in value)
     return test(_text_of(value))
 
 

@@ -91,16 +91,17 @@ def _secret_variables() -> dict[str, str]:
 def tokens_in(name: str, value: str) -> set[str]:
     """Return what may be taken out of documents of a value that is secret by its name and nothing else.
 
-    Names tell little: below `password_reset` there may be a page of a manual, below `token_expires` a date. So the value
-    has to look like a token, or be an address with a password.
+    Names tell little: below `password_reset` there may be a page of a manual, below `token_expires` a date. So the
+    value has to look like a token, or be an address with a password.
     """
     if "://" in value and login_in(value)[1] and not _has_space(value):
         return {value}
     if _NO_TOKEN_NAME.search(name):
         return set()
     scheme = _AUTHENTICATION.fullmatch(value)
-    if _has_token_shape(scheme[1] if scheme else value):
-        return {value}
+    token = scheme[1] if scheme else value
+    if _has_token_shape(token):
+        return {value, token}
     return set(filter(_has_token_shape, _SETTING.findall(value)))
 
 
@@ -120,7 +121,7 @@ def _has_token_shape(value: str) -> bool:
     if _DATE.match(value) or _NUMBER.fullmatch(value) or _MAIL.fullmatch(value):
         return False
     # A key in base64 may begin with a slash too; in it letters and digits take turns all the time
-    if _PATH.match(value) and len(TURNS.findall(value)) * _RARE_TURNS < len(value):
+    if _PATH.match(value) and len(_TURN.findall(value)) * _RARE_TURNS < len(value):
         return False
     return _is_no_word(value)
 
@@ -130,6 +131,7 @@ _RARE_TURNS = 5
 _AUTHENTICATION = re.compile(r"(?:[\w-]+[=:] *)?(?:Bearer|Basic|Token|Digest|ApiKey|Api-Key|Key) +(\S+)", re.IGNORECASE)
 TURNS = re.compile("[A-Za-z][0-9]|[0-9][A-Za-z]|[a-z][A-Z]")
 """Where letters, capitals and digits take turns, as they do in a key."""
+_TURN = re.compile(f"(?={TURNS.pattern})")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?!\w)|\d{4}-\d\d-\d\dT\d\d:")
 _NUMBER = re.compile(r"[-+]?[\d_.,]+(?:e[-+]?\d+)?", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")

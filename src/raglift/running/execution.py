@@ -233,7 +233,7 @@ def ask_stage(
 
 
 def _cleared(stage: Stage, outcome: Outcome[Ranking]) -> Outcome[Ranking]:
-    """Return an outcome without secrets in its ranking: all that is kept of what a system returns comes through here."""
+    """Return an outcome without secrets in its ranking: all that a system returns comes through here."""
     if outcome.value is None:
         return outcome
     try:
