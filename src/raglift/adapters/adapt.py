@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters import functions as plain
 from raglift.adapters.base import adapter_of
 from raglift.adapters.functions import chunk_and_score
-from raglift.adapters.stages import RerankStage, Stage
+from raglift.adapters.stages import RerankStage, Stage, clearing_of
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.records.documents import Chunk, Document
 
@@ -104,12 +104,16 @@ def check_reranker(reranker: str) -> None:
 
 
 def named_stages(stages: Sequence[Stage]) -> list[Stage]:
-    """Return the stages with distinct names: a second `rerank` becomes `rerank-2`."""
+    """Return the stages of one system with distinct names: a second `rerank` becomes `rerank-2`.
+
+    They are cleared of the secrets of each other, unless it was said before of whose.
+    """
+    shared = next((stage.shared for stage in stages if stage.shared is not None), None) or clearing_of(stages)
     named: dict[str, Stage] = {}
     for stage in stages:
         numbered = (f"{stage.name}-{number}" for number in itertools.count(2))
         name = next(name for name in itertools.chain([stage.name], numbered) if name not in named)
-        named[name] = replace(stage, name=name)
+        named[name] = replace(stage, name=name, shared=stage.shared or shared)
     return list(named.values())
 
 

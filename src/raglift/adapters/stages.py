@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -58,10 +58,13 @@ class RetrieveStage:
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
 
+    shared: Clearing | None = field(default=None, repr=False, compare=False)
+    """Knows the secrets of all stages of the system, where the stage is one of several."""
+
     @cached_property
     def clearing(self) -> Clearing:
-        """What clears its hits of secrets; it looks for those that the retriever holds when it is first used."""
-        return Clearing(self.retriever)
+        """What clears its hits of secrets; it looks for those that the stages hold when it is first used."""
+        return (self.shared or Clearing(self.retriever)).of_a_stage()
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,31 @@ class RerankStage:
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
 
+    shared: Clearing | None = field(default=None, repr=False, compare=False)
+    """Knows the secrets of all stages of the system, where the stage is one of several."""
+
     @cached_property
     def clearing(self) -> Clearing:
-        """What clears its hits of secrets; it looks for those that the reranker holds when it is first used."""
-        return Clearing(self.reranker)
+        """What clears its hits of secrets; it looks for those that the stages hold when it is first used."""
+        return (self.shared or Clearing(self.reranker)).of_a_stage()
 
 
 Stage = RetrieveStage | RerankStage
 """Any step of a system."""
+
+
+def asked_of(stage: Stage) -> Any:
+    """Return the retriever or reranker of a stage."""
+    return stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+
+
+def clearing_of(stages: Sequence[Stage]) -> Clearing:
+    """Return what clears the hits of stages that belong together of the secrets of all of them.
+
+    What one stage knows as a secret may come from another: a framework's reranker is given the documents as they were
+    retrieved.
+    """
+    return Clearing(*map(asked_of, stages))
 
 
 # Settings of calls to a user's system: concurrency, timeout, retries, and how failures are handled.

@@ -32,13 +32,20 @@ SHORTEST_SECRET = 8
 _SHORTEST_IN_AN_ANSWER = 6
 _LONGEST_WORD = 20
 """So many letters may be a word, or a name like `bert-base-uncased`."""
-_SECRET_NAME = re.compile(r"key|token|secret|passw|passphrase|credential|signature", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"key|token|secret(?!ar)|passw|passphrase|credential|signature", re.IGNORECASE)
 _SECRET_WORD = re.compile(
     r"(?:^|[^a-z])(?:pw|pwd|pass|auth|authorization|creds?|dsn|login|cookie|bearer|jwt|pat)(?:[^a-z]|$)", re.IGNORECASE
 )
 _NO_SECRET_NAME = re.compile(
     r"tokenizer|keyboard|keyring|keyword|monkey|(?:^|_)(?:old)?pwd$|ssh_auth_sock", re.IGNORECASE
 )
+_NO_TOKEN_NAME = re.compile(
+    r"_(?:paths?|files?|dirs?|folder|names?|ur[il]s?|host|server|port|addr(?:ess)?|users?|regions?|expir\w*|ttl|dates?|"
+    r"ids?|types?|kinds?|patterns?|formats?|fields?|columns?|prefix|version|models?|encoding|counts?|counter|usage|"
+    r"limits?|budget)$|max_?tokens",
+    re.IGNORECASE,
+)
+"""What has such a name says something of a secret, and is none: `KEY_VAULT_NAME`, `TOKEN_EXPIRES`."""
 _PUBLIC_HEADER = re.compile(r"accept.*|content-.*|user-agent|host|connection|cache-control|via|te", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z-]* +(\S+)")
 """`Bearer …`, `Basic …`, `ApiKey …`, as a header has it."""
@@ -68,7 +75,67 @@ def is_public_header(name: str) -> bool:
 
 def secrets_of_environment() -> set[str]:
     """Return the values of the environment variables that are secret by their names."""
-    return {value for name, value in os.environ.items() if len(value) >= SHORTEST_SECRET and may_hold_secrets(name)}
+    return set(_secret_variables().values())
+
+
+def tokens_of_environment() -> set[str]:
+    """Return what of the environment is so surely a secret that it may be taken out of documents."""
+    return {token for name, value in _secret_variables().items() for token in tokens_in(name, value)}
+
+
+def _secret_variables() -> dict[str, str]:
+    found = os.environ.items()
+    return {name: value for name, value in found if len(value) >= SHORTEST_SECRET and may_hold_secrets(name)}
+
+
+def tokens_in(name: str, value: str) -> set[str]:
+    """Return what may be taken out of documents of a value that is secret by its name and nothing else.
+
+    Names tell little: below `password_reset` there may be a page of a manual, below `token_expires` a date. So the
+    value has to look like a token, or be an address with a password.
+    """
+    if "://" in value and login_in(value)[1] and not _has_space(value):
+        return {value}
+    if _NO_TOKEN_NAME.search(name):
+        return set()
+    scheme = _AUTHENTICATION.fullmatch(value)
+    token = scheme[1] if scheme else value
+    if _has_token_shape(token):
+        return {value, token}
+    return set(filter(_has_token_shape, _SETTING.findall(value)))
+
+
+def is_one_word(value: str) -> bool:
+    """Whether a value is without white space, but for what a header begins with: `Bearer …`."""
+    return not _has_space(value) or _AUTHENTICATION.fullmatch(value) is not None
+
+
+def _has_space(value: str) -> bool:
+    return any(letter.isspace() for letter in value)
+
+
+def _has_token_shape(value: str) -> bool:
+    """Whether a value looks as if it was made by chance: no prose, path, date, number, or address."""
+    if not _SHORTEST_TOKEN <= len(value) <= _LONGEST_TOKEN or "://" in value or _has_space(value):
+        return False
+    if _DATE.match(value) or _NUMBER.fullmatch(value) or _MAIL.fullmatch(value):
+        return False
+    # A key in base64 may begin with a slash too; in it letters and digits take turns all the time
+    if _PATH.match(value) and len(_TURN.findall(value)) * _RARE_TURNS < len(value):
+        return False
+    return _is_no_word(value)
+
+
+_SHORTEST_TOKEN, _LONGEST_TOKEN = 12, 8_192
+_RARE_TURNS = 5
+_AUTHENTICATION = re.compile(r"(?:[\w-]+[=:] *)?(?:Bearer|Basic|Token|Digest|ApiKey|Api-Key|Key) +(\S+)", re.IGNORECASE)
+TURNS = re.compile("[A-Za-z][0-9]|[0-9][A-Za-z]|[a-z][A-Z]")
+"""Where letters, capitals and digits take turns, as they do in a key."""
+_TURN = re.compile(f"(?={TURNS.pattern})")
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?!\w)|\d{4}-\d\d-\d\dT\d\d:")
+_NUMBER = re.compile(r"[-+]?[\d_.,]+(?:e[-+]?\d+)?", re.IGNORECASE)
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PATH = re.compile(r"(?:~|\.{1,2})?[/\\]|[A-Za-z]:[/\\]")
 
 
 def is_unmistakable(value: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.stages import RerankStage, RetrieveStage
+from raglift.adapters.stages import RerankStage, asked_of
 from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.display import describe_error, shorten
 from raglift.base.limits import user_path
@@ -136,17 +136,13 @@ class KeptAnswers:
         return (f"{count} came from an earlier {earlier}, with their times; the others were asked now",)
 
 
-def _asked(stage: Stage) -> Any:
-    return stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
-
-
 def _wants_origin(stage: Stage) -> bool:
-    return not type(_asked(stage)).__module__.startswith(_TEXTS_ALONE)
+    return not type(asked_of(stage)).__module__.startswith(_TEXTS_ALONE)
 
 
 def _is_own(stage: Stage) -> bool:
     """Whether a stage is one of raglift's own models or indexes."""
-    asked = _asked(stage)
+    asked = asked_of(stage)
     return type(asked).__module__.startswith("raglift.components.") and not isinstance(asked, HttpRetriever)
 
 
@@ -235,12 +231,13 @@ class _Asking:
         self._stage = stage
         self._timeout = policy.timeout
         self._died = died
-        kept: Any = _Keeping(_asked(stage), self)
+        kept: Any = _Keeping(asked_of(stage), self)
         if isinstance(stage, RerankStage):
             self.stage: Stage = replace(stage, keeper=None, reranker=kept)
         else:
             self.stage = replace(stage, keeper=None, retriever=kept)
         vars(self.stage)["clearing"] = stage.clearing  # of the system, not of what keeps its answers
+        self._clearing = stage.clearing.of_a_stage()  # what it changes is counted where the answers arrive
 
     def one(self, method: Callable[[str, Any], Any], query: str, given: Any) -> Any:
         """Ask for one query."""
@@ -280,7 +277,7 @@ class _Asking:
             with self._noting_failures():
                 for key, ranking in zip(keys, rankings, strict=True):
                     if self._may_be_kept(ranking) and not self._is_late(began):
-                        store.keep(key, Answer(self._stage.clearing.ranking(ranking), seconds))
+                        store.keep(key, Answer(self._clearing.ranking(ranking), seconds))
 
         try:
             yield keep

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
-from raglift.adapters.stages import Policy, RerankStage, RetrieveStage
+from raglift.adapters.clearing import without_uncleared_origins
+from raglift.adapters.stages import Policy, RerankStage, RetrieveStage, clearing_of
 from raglift.base.display import counted
 from raglift.base.tokens import TokenCounts
 from raglift.datasets.loading import load_dataset
@@ -80,9 +81,10 @@ def rerank(
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given
     provenance = Provenance(replace(dataset, documents=()))
     depth = run.spec["candidates"]
+    retrieved = tuple(map(without_uncleared_origins, run.traces))
     with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
         way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
-        traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=run.traces, calls=way)
+        traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
     cost = _with_models(_index_alone(run.cost), calls)
@@ -175,13 +177,19 @@ def _evaluated(
     if config.latency:
         positive("latency", config.latency)
     depths = _Depths.of(config.k, candidates, metrics)
-    own = _kept(named_stages(adapt_system(system, as_deployed=True, doc_key=config.doc_key)), kept, "as deployed")
+    deployed = adapt_system(system, as_deployed=True, doc_key=config.doc_key)
     _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
-    added = _kept(added, kept, "tried")
-    inventory = _inventory(system, own[0].clearing, data, config, rule)
+    clearing = clearing_of([*deployed, *added])
+
+    def prepared(stages: Sequence[Stage], part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
+        return _kept([replace(stage, shared=clearing) for stage in stages], kept, part, then)
+
+    own = prepared(named_stages(deployed), "as deployed")
+    added = prepared(added, "tried")
+    inventory = _inventory(system, clearing, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
@@ -197,7 +205,7 @@ def _evaluated(
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
             else:
-                deep = _kept(named_stages(adapt_system(system, doc_key=config.doc_key)), kept, "deep", then=added)
+                deep = prepared(named_stages(adapt_system(system, doc_key=config.doc_key)), "deep", added)
                 run = measurement.deeper(own, deep, added)
         except NotAsked:
             raise calls.limit_reached(0) from None
@@ -205,7 +213,7 @@ def _evaluated(
             part = measurement.kept(halted)
             stop = calls.limit_reached(0 if part is None else len(part[1]))
             if part is not None:
-                stop.evaluation = scored(*part, _inventory(system, own[0].clearing, part[1], config, rule))
+                stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
             raise stop from None
     return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 

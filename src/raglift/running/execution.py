@@ -208,7 +208,7 @@ def ask_stage(
     advance: Callable[[int], None],
     calls: Way | None = None,
 ) -> list[Outcome[Ranking]]:
-    """Ask one stage for its rankings, in whichever way it may be asked.
+    """Ask one stage for its rankings, in whichever way it may be asked; they are without secrets.
 
     Args:
         stage: what is asked.
@@ -226,8 +226,31 @@ def ask_stage(
     """
     if stage.keeper is not None and not is_bypassed():
         return stage.keeper.ask(stage, inputs, policy, advance, calls)
-    step = _Step.of(stage)
     stage.clearing.clearance  # noqa: B018 — it looks for secrets once, before threads ask for it and seconds are counted
+    # After the calls: it takes time that is not the system's, and would block the event loop
+    return [_cleared(stage, outcome) for outcome in _asked(stage, inputs, policy, advance, calls)]
+
+
+def _cleared(stage: Stage, outcome: Outcome[Ranking]) -> Outcome[Ranking]:
+    """Return an outcome without secrets in its ranking: all that a system returns comes through here."""
+    if outcome.value is None:
+        return outcome
+    try:
+        ranking = stage.clearing.ranking(outcome.value)
+    except Exception as error:  # noqa: BLE001 — metadata of a user's may not let itself be looked at
+        return replace(outcome, value=None, error=error)
+    return outcome if ranking is outcome.value else replace(outcome, value=ranking)
+
+
+def _asked(
+    stage: Stage,
+    inputs: list[tuple[Any, ...]],
+    policy: Policy,
+    advance: Callable[[int], None],
+    calls: Way | None,
+) -> list[Outcome[Ranking]]:
+    """Ask one stage, as `ask_stage` does, for rankings as they come."""
+    step = _Step.of(stage)
 
     def finished(count: int) -> None:
         if calls is None or not calls.is_stopped:
@@ -374,7 +397,7 @@ async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., An
 
 
 def _accepted(stage: Stage, ranking: object) -> Ranking:
-    """Return what a system gave as a ranking, without secrets: all that is kept of it comes through here.
+    """Return what a system gave as a ranking.
 
     Raises:
         ConfigurationError: it is no ranking.
@@ -389,4 +412,4 @@ def _accepted(stage: Stage, ranking: object) -> Ranking:
             f"{stage.name}: {stage.system} returned hits of the ranks {ranks[:5]}; expected 1, 2, 3, … in order: "
             "build the ranking with Ranking.of"
         )
-    return stage.clearing.ranking(ranking)
+    return ranking
