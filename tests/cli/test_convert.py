@@ -48,6 +48,7 @@ def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     arguments = ("--topics", trec / "topics.tsv", "--documents", trec / "documents.jsonl")
     assert "3 queries and 3 documents" in convert(trec / "qrels.txt", tmp_path / "trec", *arguments)[1]
     columns = ("--column", "query=Question", "--column", "passage=Evidence", "--delimiter", ";")
+    columns += tuple(part for name in ("No.", "Source", "Helps", "Group") for part in ("--column", f"ignore={name}"))
     assert convert(FIXTURES / "csv" / "labels.csv", tmp_path / "csv", *columns)[0] == 0
     assert len(rl.load_dataset(tmp_path / "csv").query("q1").facts) == 2
     assert convert(FIXTURES / "beir", tmp_path / "train", "--split", "train")[0] == 0

@@ -30,6 +30,8 @@ OPENING |= {
 
 EXCUSED = {
     "auditing/labels.py": "the files of the embedded model, which came with its package",
+    "base/cache.py _opened_read_only": "SQLite opens it as it opens any cache",
+    "base/streams.py _copy": "copies a pipe to a file, which is then read as any other",
     "base/tokens.py": "a vocabulary that comes with a package",
     "cli/gate.py": "opens files to write them",
     "running/options.py": "the kernel tells of the processor",
@@ -41,6 +43,7 @@ EXCUSED = {
     "report/page/rendering.py": "looks for a mark in the first bytes, whatever they say",
     "apps/review/server.py": "opens what `apps/review/labels_file.py` reads",
     "apps/review/session.py _rescued": "decisions of this process",
+    "storage/answers.py from_bytes": "answers of this user, for which the cache has checksums",
     "storage/rankings/write.py": "opens files to write them",
     "storage/saving.py": "metadata of this process",
     "testing/openai_server.py": "requests of the tests' own",

@@ -110,14 +110,18 @@ def current_tally() -> Tally | None:
 
 def frameworks_loaded() -> bool:
     """Whether a framework is loaded that tells of calls of models."""
-    return any(name in sys.modules for name in _FRAMEWORKS)
+    return any(map(_is_loaded, _FRAMEWORKS))
+
+
+def _is_loaded(framework: str) -> bool:
+    return sys.modules.get(framework) is not None  # None says that it must not be imported
 
 
 def _listen_to_frameworks() -> None:
     """Listen to the frameworks that are loaded; what none of them loads is not imported."""
-    if all(name in _attached or name not in sys.modules for name in _FRAMEWORKS):
+    if all(name in _attached or not _is_loaded(name) for name in _FRAMEWORKS):
         return
     with _attaching:
         for name, listener in _FRAMEWORKS.items():
-            if _under_way and name in sys.modules and name not in _attached:
+            if _under_way and _is_loaded(name) and name not in _attached:
                 _attached[name] = import_module(listener).attach()

@@ -27,6 +27,8 @@ class Unfinished:
     """Beside the folder that the run is saved to."""
     answers: Path
     """Where the answers of the system are kept: another system has another folder."""
+    has_new_parent: bool
+    """Whether the folder that both are in is made for them."""
 
     @classmethod
     def of(cls, request: Request) -> Unfinished | None:
@@ -35,7 +37,8 @@ class Unfinished:
             return None
         save = user_path(request.save)
         folder = save.with_name(f"{save.name}.unfinished")
-        return cls(folder, folder / content_key(identity_of(request.system, request.mapping)).hex()[:16])
+        answers = folder / content_key(identity_of(request.system, request.mapping)).hex()[:16]
+        return cls(folder, answers, not is_folder(folder.parent))
 
     def begin(self, *, resume: bool, overwrite: bool) -> None:
         """Raise unless the folder is free, or what is in it may be used or removed.
@@ -61,6 +64,9 @@ class Unfinished:
     def remove(self) -> None:
         """Remove the folder: the run is saved, or there is nothing in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.has_new_parent:
+            with suppress(OSError):  # the run is in it
+                self.folder.parent.rmdir()
 
 
 def _holds_answers(folder: Path) -> bool:

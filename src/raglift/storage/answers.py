@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.cache import content_key
 from raglift.base.display import printable
-from raglift.errors import CacheError
+from raglift.errors import CacheError, RagliftError
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
 from raglift.storage.layout import CHUNK_FIELDS, plain
@@ -52,7 +52,7 @@ class Answer:
         """Return what was kept.
 
         Raises:
-            ValueError, TypeError, LookupError: it is not what is written now.
+            ValueError, TypeError, LookupError, RagliftError: it is not what is written now.
         """
         kept = json.loads(content)
         hits = kept["hits"]
@@ -104,7 +104,7 @@ class AnswerStore:
         for key, content in kept.items():
             try:
                 found[key] = Answer.from_bytes(content)
-            except (ValueError, TypeError, LookupError):
+            except (ValueError, TypeError, LookupError, RagliftError):
                 continue
         return found
 

@@ -33,7 +33,7 @@ def hostile(text: str) -> Page:
         (ShownChunk(text, 0, len(text), text, 0), ShownChunk("", None, None, text, 10)),
         (
             QueryDetail(
-                text, text, (text, "t"), True, ((Passage(text, text, 0, 5), Passage(chunk_id=text)),),
+                text, text, (text, "t"), True, ((Passage(text, text, 0, len(text)), Passage(chunk_id=text)),),
                 (ViewDetail((ShownHit(1, 0, 1.0, (match,)),), 1, (1.0,), (1,)),
                  ViewDetail((ShownHit(1, 1, -1e300, ()),), 1, (0.0,), (None,), text)),
                 (("found",),),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
@@ -19,6 +19,7 @@ from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.rank_measures import Precision
 from raglift.metrics.registry import MEASURES
+from raglift.records.checking import has_words
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
@@ -364,6 +365,7 @@ TEXT = "The keeper climbed the tower at dusk, trimmed the wick, and wrote the da
 def test_texts_of_any_shape_give_each_profiles_own_values_with_a_reason_for_each_difference(
     facts: list[list[tuple[int, int]]], cuts: list[tuple[int, int]], match: str, scored_by: str
 ) -> None:
+    assume(all(has_words(TEXT[a:b]) for of_fact in facts for a, b in of_fact))
     labels = tuple(Fact(tuple(Passage(TEXT[a:b], "d", a, b) for a, b in spans)) for spans in facts)
     hits = [Chunk(TEXT[a:b], doc_id="d", start=a, end=b) for a, b in cuts]
     data, system = Dataset((Query("q", "?", labels),)), FakeRetriever({"?": hits})
