@@ -101,6 +101,7 @@ def drawn(seed: int, *, queries: int, ids: int, levels: int) -> tuple[Run, Qrels
     return run, qrels
 
 
+@pytest.mark.filterwarnings("ignore:.*no id of the rankings:raglift.errors.RankingWarning")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
