@@ -171,7 +171,7 @@ THREADS = ("--concurrency", "4")
     [
         pytest.param(signal.SIGKILL, "search", (), 1, id="killed"),
         pytest.param(signal.SIGINT, "search", THREADS, 4, id="Ctrl-C, threads"),
-        pytest.param(signal.SIGKILL, "asearch", THREADS, 4, id="killed, async"),
+        pytest.param(signal.SIGKILL, "asearch", THREADS, 4, id="killed, async", marks=pytest.mark.full),
         pytest.param(signal.SIGINT, "search", (), 1, id="Ctrl-C", marks=pytest.mark.full),
         pytest.param(signal.SIGTERM, "search", (), 1, id="terminated", marks=pytest.mark.full),
         pytest.param(signal.SIGKILL, "search", THREADS, 4, id="killed, threads", marks=pytest.mark.full),
@@ -287,6 +287,7 @@ def test_a_sweep_is_planned_where_another_one_is_kept(make: Callable[[str], Comm
     assert "--output" in out
 
 
+@pytest.mark.full  # waits for the first line
 @pytest.mark.parametrize(("setting", "told"), [({}, True), ({"RAGLIFT_PROGRESS": "0"}, False)])
 def test_a_long_sweep_says_how_far_it_is_where_there_is_no_terminal(
     make: Callable[[str], Command], setting: Mapping[str, str], told: bool
