@@ -57,6 +57,13 @@ def test_an_unknown_column_is_refused_with_the_nearest_known_name(column: str, n
     assert "raglift convert --column " in message
 
 
+def test_several_unknown_columns_are_told_with_one_way_to_leave_all_unread(tmp_path: Path) -> None:
+    message = faults_of(table(tmp_path, ROWS.format("evidence")))
+    assert message.count("found an unknown column") == 2
+    assert message.count("columns={'ignore': ") == 1
+    assert "to leave all 2 unread: columns={'ignore': ['" in message
+
+
 def test_a_column_is_ignored_when_it_is_said(tmp_path: Path) -> None:
     path = table(tmp_path, "author,id,query,Evidence,note\nA,1,When is high water?,at noon,x\n")
     assert '"author"' in faults_of(path, columns={"passage": "Evidence"})

@@ -267,7 +267,7 @@ def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
 
 
 _RAGLIFT = Path(__file__).parents[2]
-_EXECUTION, _ADAPTERS = _RAGLIFT / "execution", _RAGLIFT / "integrations"
+_RUNNING, _ADAPTERS = _RAGLIFT / "running", _RAGLIFT / "adapters"
 
 
 def without_own_frames(error: RagliftError) -> RagliftError:
@@ -282,7 +282,7 @@ def _of_system(traceback: TracebackType | None) -> TracebackType | None:
     """Return what comes after raglift's own call; all of it where that is nothing, or raglift called nobody."""
     found, place = traceback, traceback
     while place is not None:
-        if _is_in(_EXECUTION, place) and place.tb_next is not None:
+        if _is_in(_RUNNING, place) and place.tb_next is not None:
             found = place.tb_next
         place = place.tb_next
     # Between the two may be what makes a retriever of a function, or of another library's
