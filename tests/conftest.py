@@ -40,7 +40,7 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # read when Haystack is impo
 
 PROFILE = os.environ.get("RAGLIFT_TEST_PROFILE", "ci")
 """How many examples Hypothesis draws: `quick`, `ci` or `full`, set by the target of the same name in the Makefile."""
-for name, examples in {"quick": 10, "ci": 40, "full": 100}.items():
+for name, examples in {"quick": 10, "ci": 25, "full": 100}.items():
     # No deadline: a slow machine is not a fault of the code. The other settings are those of the environment.
     hypothesis.settings.register_profile(name, hypothesis.settings(), deadline=None, max_examples=examples)
 hypothesis.settings.load_profile(PROFILE)

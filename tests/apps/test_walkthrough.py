@@ -77,9 +77,8 @@ def test_each_of_the_tutorials_labels_matches_exactly_one_chunk_of_the_book(book
     assert sorted(judged.matches.fact.tolist()) == [0, 1, 2]
 
 
-@pytest.mark.slow
-def test_the_walkthrough_shows_every_step_for_one_question() -> None:
-    """On a part of the small corpus, so that this runs where the book is not."""
+def lamp_and_lens() -> Dataset:
+    """A part of the small corpus, so that this runs where the book is not, and soon."""
     whole = rl.load_dataset("lighthouse")
     documents = tuple(document for document in whole.documents if document.id == "lamp-and-lens.md")
     queries = tuple(
@@ -91,7 +90,12 @@ def test_the_walkthrough_shows_every_step_for_one_question() -> None:
             for passage in passages
         )
     )
-    dataset = Dataset(queries, documents, "lighthouse")
+    return Dataset(queries, documents, "lighthouse")
+
+
+@pytest.mark.slow
+def test_the_walkthrough_shows_every_step_for_one_question() -> None:
+    dataset = lamp_and_lens()
     settings = Settings(LocalSystem(chunker=rl.RecursiveChunker(600, 60)), k=5)
     question = next(
         query for query in dataset if any(p.doc_id == "lamp-and-lens.md" for fact in query.facts for p in fact.passages)
@@ -120,8 +124,8 @@ def test_the_walkthrough_shows_every_step_for_one_question() -> None:
 
 @pytest.mark.slow
 def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
-    dataset = rl.load_dataset("lighthouse")
-    questions = [query for query in dataset if query.is_labelled]
+    dataset = lamp_and_lens()
+    questions = [query for query in dataset if query.is_labelled][:10]
     console = Console(file=io.StringIO(), width=200)
     walk_through(dataset, questions, Settings(LocalSystem(chunker=rl.RecursiveChunker(600, 60)), k=5), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]

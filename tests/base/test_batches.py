@@ -191,7 +191,7 @@ def test_a_process_with_one_thread_computes_what_one_with_two_does() -> None:
         assert done.stdout.strip() == figures()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rankings_do_not_depend_on_other_chunk_sizes_measured_before(dtype: str) -> None:
     smaller, larger = TEXTS[1:20], TEXTS[8:]  # short paragraphs are chunks at either size

@@ -82,7 +82,7 @@ def test_grading(tmp_path: Path, seed: int, kills: int, grading: Any) -> None:
     assert max(count.items for count in tally.counts) > 40
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_reviews(tmp_path: Path, seed: int, kills: int) -> None:
     from killing.reviewing import Reviewing, review_often
 

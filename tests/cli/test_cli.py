@@ -31,6 +31,10 @@ def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(
     assert len(re.findall(r"^  [+-]\d\.\d\d  [a-z0-9-]+: ", shown, re.MULTILINE)) == 3
     assert re.search(r"^ {9}rank +\d+ → +\d+  [a-z0-9-]+\.md “", shown, re.MULTILINE)
     assert "\x1b" not in out
+
+
+@pytest.mark.full
+def test_demo_prints_json(run) -> None:
     assert json.loads(run("demo", "--json")[1])["failure_analysis"]["facts"] == 389
 
 
