@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.fairness import made_fair, with_named_budget
 from raglift.analysis.paired_statistics import (
     interval_of,
     method_of,
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
+    from raglift.matching.rule import MatchRule
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
@@ -84,9 +87,16 @@ class Paired:
 
 
 def pair_up(
-    systems: Mapping[str, EvaluationRecord], baseline: str, metrics: Sequence[Metric], shared: SharedQueries
+    systems: Mapping[str, EvaluationRecord],
+    baseline: str,
+    metrics: Sequence[Metric],
+    shared: SharedQueries,
+    fairness: Fairness | None = None,
 ) -> Paired:
-    """Return the values of each metric at each system's last stage, for the shared queries."""
+    """Return the values of each metric at each system's last stage, for the shared queries.
+
+    The budget of a comparison is what k hits of some system hold, so one that returns k hits is deep enough for it.
+    """
     values = np.stack(
         [
             [
@@ -99,12 +109,22 @@ def pair_up(
     deepest = {name: _deepest(evaluation) for name, evaluation in systems.items()}
     truncated = np.array(
         [
-            [looks_too_deep(evaluation, metric, deepest[name]) for name, evaluation in systems.items()]
+            [
+                looks_too_deep(evaluation, _in_hits(metric, fairness), deepest[name])
+                for name, evaluation in systems.items()
+            ]
             for metric in metrics
         ],
         dtype=np.bool_,
     )
     return Paired(tuple(systems), list(systems).index(baseline), tuple(metrics), values, truncated)
+
+
+def _in_hits(metric: Metric, fairness: Fairness | None) -> Metric:
+    """Return the metric at a number of hits that the one at the equal budget stands for; any other as it is."""
+    if fairness is None or fairness.unbudgeted is None or metric != fairness.budgeted or fairness.smallest is None:
+        return metric
+    return fairness.unbudgeted
 
 
 def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int) -> bool:
@@ -225,6 +245,7 @@ def compare_systems(
     seed: int = 0,
     confidence: float = 0.95,
     hold_out: bool = False,
+    match: str | MatchRule | None = None,
 ) -> ComparisonRecord:
     """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
 
@@ -235,6 +256,7 @@ def compare_systems(
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other.
+        match: by which rule all are matched; by default as in `raglift.compare`.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -242,12 +264,16 @@ def compare_systems(
     """
     method = method_of(seed, confidence)
     chosen = baseline_of(list(systems), baseline)
-    check_same_rule({chosen: systems[chosen], **systems})
     shared = shared_queries(systems, chosen)
+    systems = with_named_budget(systems, primary)
+    decides = _primary(primary, _common_metrics(systems, chosen), systems)
+    systems, fairness = made_fair(systems, shared, decides, is_named=primary is not None, match=match)
+    check_same_rule({chosen: systems[chosen], **systems})
     metrics = _common_metrics(systems, chosen)
-    decides = _primary(primary, metrics, systems)
+    if fairness is not None and fairness.decides and fairness.budgeted is not None:
+        decides = fairness.budgeted
     ordered = (decides, *(metric for metric in metrics if metric != decides))
-    paired = pair_up(systems, chosen, ordered, shared)
+    paired = pair_up(systems, chosen, ordered, shared, fairness)
     rows = _rows(paired, method)
     held = hold_out_best(paired, shared.queries, method) if hold_out else None
     deciding = [row for row in rows if not row.exploratory]
@@ -264,12 +290,13 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=tuple(warnings_of(systems, shared, paired, rows, held_out=hold_out)),
+        warnings=tuple(warnings_of(systems, shared, paired, rows, fairness, held_out=hold_out)),
         notes=(
             *shared.notes,
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
         ),
+        fairness=fairness,
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.analysis.fairness import Fairness
     from raglift.matching.matches import MatchTable
     from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
@@ -287,6 +288,8 @@ class ComparisonRecord:
     """Why the figures may not mean what they seem to."""
     notes: tuple[str, ...] = ()
     """Further notes."""
+    fairness: Fairness | None = None
+    """What was done because systems have different chunks; None where they do not."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

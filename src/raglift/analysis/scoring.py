@@ -10,10 +10,11 @@ import numpy as np
 from raglift.analysis.notes import evaluation_notes
 from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.base.tokens import EstimatedTokens
 from raglift.matching.match import match_rankings, span_upper_bound_of
 from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.metrics.budgets import context_totals
-from raglift.metrics.computing import rankings_by_stage, score
+from raglift.metrics.computing import counts_tokens, rankings_by_stage, score
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import TIED
 
@@ -90,14 +91,20 @@ def scored_by(evaluation: EvaluationRecord, rule: MatchRule, counter: TokenCount
     Args:
         evaluation: the evaluation.
         rule: what counts as a match.
-        counter: counts tokens, if any metric needs them.
+        counter: counts tokens, if any metric needs them; one that estimates them leaves such metrics out.
     """
     run = evaluation.run
-    metrics = tuple(metric for metric in evaluation.scores.metrics if _is_computable(metric, run))
+    counts = not isinstance(counter, EstimatedTokens)
+    metrics = tuple(
+        metric
+        for metric in evaluation.scores.metrics
+        if can_be_scored(metric, run) and (counts or not counts_tokens(metric))
+    )
     return scored_run(run, evaluation.dataset, metrics, rule, evaluation.profile, counter)
 
 
-def _is_computable(metric: Metric, run: Run) -> bool:
+def can_be_scored(metric: Metric, run: Run) -> bool:
+    """Whether a metric can be computed of a run here: it is installed, and the chunks are known where it needs them."""
     measure = MEASURES[metric.name]
     return measure.is_installed and (run.inventory is not None or not measure.needs_chunks)
 

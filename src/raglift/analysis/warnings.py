@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.chunking import differ_in_length, hit_length
 from raglift.analysis.shared_queries import named
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted
+from raglift.base.tokens import CHARACTERS_A_TOKEN, DEFAULT_ENCODING
 from raglift.metrics.computing import compute, mean_of, mean_title
 from raglift.metrics.judged_measures import Judged
 from raglift.metrics.parsing import as_metric
@@ -22,18 +25,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.comparison import Paired
+    from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
 
 
-_LONGER = 1.5
-"""From how many times the characters on the reader is told."""
-_OTHER_SIZE = 1.3
-"""From how many times the characters on chunks are of another size, by which containment matches more or less."""
-_CHARACTERS_A_TOKEN = 4
-"""Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "beginning only"
 _NAMED = 6
 """As many metrics without a lift are named."""
@@ -47,6 +45,7 @@ def warnings_of(
     shared: SharedQueries,
     paired: Paired,
     rows: Sequence[ComparisonRow],
+    fairness: Fairness | None = None,
     *,
     held_out: bool,
 ) -> list[str]:
@@ -62,8 +61,9 @@ def warnings_of(
         *_differing(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
-        *_containment(systems),
-        *_lengths(systems, paired.metrics[0]),
+        *(_containment(systems, fairness.lengths) if fairness is not None else []),
+        *_lengths(systems, paired.metrics[0], rows, fairness),
+        *(_budget(fairness, deciding[0].n) if fairness is not None else []),
         *_own_notes(systems),
         *_machines(systems),
     ]
@@ -126,41 +126,72 @@ def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[str]:
-    """Warn of systems whose hits are much longer than others': as many of them are another prompt."""
+def _lengths(
+    systems: Mapping[str, EvaluationRecord], metric: Metric, rows: Sequence[ComparisonRow], fairness: Fairness | None
+) -> list[str]:
+    """Warn of systems whose hits are much longer than others', where they are not compared at an equal budget."""
     if metric.k is None:
         return []
-    found = {name: _characters(evaluation, metric.k) for name, evaluation in systems.items()}
-    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if not 0 < found[shortest] * _LONGER < found[longest]:
+    lengths = {name: hit_length(one, metric.k) for name, one in systems.items()}
+    if not differ_in_length(lengths):
         return []
-    name = "recall" if MEASURES[metric.name].needs_k else metric.name
-    budget = max(round(found[shortest] * metric.k / _CHARACTERS_A_TOKEN, -2), 100.0)
-    return [
-        (
-            f"the same k is not the same prompt: hits are {found[longest]:,.0f} characters long in {longest} and "
-            f"{found[shortest]:,.0f} in {shortest}, on average; look at equal budgets too, as "
-            f"{name}@tokens({budget:.0f})"
+    told = f"the same k is not the same prompt: {lengths_text(lengths)}"
+    if fairness is None or fairness.budgeted is None:
+        name = "recall" if MEASURES[metric.name].needs_k else metric.name
+        budget = max(round(min(lengths.values()) * metric.k / CHARACTERS_A_TOKEN, -2), 100.0)
+        return [f"{told}; look at equal budgets too, as {name}@tokens({budget:.0f})"]
+    best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
+    by_k, by_budget = best[metric].system, best[fairness.budgeted].system
+    highest = f"is highest of {by_budget}, too" if by_k == by_budget else f"is highest of {by_budget}, not of {by_k}"
+    return [f"{told}; at an equal budget of context tokens, {mean_title(fairness.budgeted)} {highest}"]
+
+
+def lengths_text(lengths: Mapping[str, float]) -> str:
+    """Return how long hits are on average, where they are longest and shortest."""
+    shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+    longer = f"hits are {lengths[longest]:,.0f} characters long in {longest}"
+    return f"{longer} and {lengths[shortest]:,.0f} in {shortest}, on average"
+
+
+def _budget(fairness: Fairness, scored: int) -> list[str]:
+    """Warn of queries for which nothing fits into the equal budget, and of hits that do not fill it."""
+    if fairness.budgeted is None:
+        return []
+    title = mean_title(fairness.budgeted)
+    told = []
+    if fairness.is_estimated:
+        told.append(
+            f"{title}: tokens are estimated, four characters each, because tiktoken's {DEFAULT_ENCODING} is not on "
+            "this machine (pip install 'raglift[llama-index]' brings it)"
         )
+    nothing = [f"{count:,} of {scored:,} in {name}" for name, count in (fairness.nothing_fits or {}).items() if count]
+    if nothing:
+        told.append(
+            f"{title}: for some queries the first hit alone has more tokens than the budget, so nothing fits and they "
+            f"count 0: {named(nothing)}; name a larger budget as the primary metric to compare them there"
+        )
+    # by the definition of the budget, up to half of the queries of one system
+    unfilled = [
+        f"{count:,} of {scored:,} in {name}" for name, count in (fairness.unfilled or {}).items() if count * 2 > scored
     ]
+    if unfilled:
+        told.append(
+            f"{title}: for most queries all hits together have fewer tokens than the budget, so the figures are of a "
+            f"smaller prompt: {named(unfilled)}"
+        )
+    return told
 
 
-def _containment(systems: Mapping[str, EvaluationRecord]) -> list[str]:
-    """Warn of chunk sizes compared by containment, under which the size alone decides what can match."""
+def _containment(systems: Mapping[str, EvaluationRecord], lengths: Mapping[str, float]) -> list[str]:
+    """Warn of different chunks compared by containment, under which the size alone decides what can match."""
     first = next(iter(systems.values()))
-    texts = any(passage.text for query in first.dataset for fact in query.facts for passage in fact.passages)
-    if rule_of(first).mode != "containment" or not texts:
-        return []
-    found = {name: _characters(evaluation, None) for name, evaluation in systems.items()}
-    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if not 0 < found[shortest] * _OTHER_SIZE < found[longest]:
+    if rule_of(first).mode != "containment":
         return []
     return [
         (
-            f"chunk sizes are compared by containment: hits are {found[longest]:,.0f} characters long in {longest} and "
-            f"{found[shortest]:,.0f} in {shortest}, on average. A passage that is cut by the border of two chunks "
-            "matches neither, and a small chunk inside a passage matches all of it; match='coverage' is fair across "
-            "sizes: rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
+            f"different chunks are compared by containment: {lengths_text(lengths)}. A passage that is cut by the "
+            "border of two chunks matches neither, and a small chunk inside a passage matches all of it; coverage is "
+            "fair across sizes: compare(…, match='coverage'), or raglift compare --match coverage"
         )
     ]
 
@@ -182,13 +213,6 @@ def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> l
     mean, often, seldom = ("higher", "loses", "wins") if row.verdict == "better" else ("lower", "wins", "loses")
     told = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
     return [f"{told}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
-
-
-def _characters(evaluation: EvaluationRecord, k: int | None) -> float:
-    """Return how long the first k hits of the last stage are, on average; None for all hits."""
-    last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
-    lengths = [len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]]
-    return sum(lengths) / len(lengths) if lengths else 0.0
 
 
 def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:

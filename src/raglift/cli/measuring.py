@@ -13,6 +13,7 @@ from raglift.cli.arguments import (
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
+    CompareMatch,
     DatasetSource,
     Documents,
     DtypeOption,
@@ -209,6 +210,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="Of the permutation tests and the choice of halves.")] = 0,
     confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
     hold_out: HoldOut = False,
+    match: CompareMatch = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
     track: Track = None,
     track_project: TrackProject = None,
@@ -228,6 +230,7 @@ def compare(
             seed=seed,
             confidence=confidence,
             hold_out=hold_out,
+            match=match,
             by_tag=by_tag,
             tracking=Tracking.asked(track, track_project, track_files),
             as_json=as_json,
@@ -313,6 +316,7 @@ def report(
     ] = None,
     confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
     hold_out: HoldOut = False,
+    match: CompareMatch = None,
     include_truncated: Annotated[
         bool,
         typer.Option(
@@ -337,6 +341,7 @@ def report(
             seed=seed,
             confidence=confidence,
             hold_out=hold_out,
+            match=match,
             include_truncated=include_truncated,
             overwrite=overwrite,
         )

@@ -34,6 +34,7 @@ class Request:
     seed: int | None
     confidence: float | None
     hold_out: bool
+    match: str | None
     include_truncated: bool
     overwrite: bool
 
@@ -84,7 +85,7 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     if sweeps:
         return _sweep(request)
     if len(request.runs) == 1:
-        _refuse(request, "one run", "baseline", "names", "hold_out", "include_truncated")
+        _refuse(request, "one run", "baseline", "names", "hold_out", "match", "include_truncated")
         return load_evaluation(request.runs[0])
     _refuse(request, "several runs", "include_truncated")
     return compare(
@@ -95,11 +96,12 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
         seed=request.seed or 0,
         confidence=_confidence(request),
         hold_out=request.hold_out,
+        match=request.match,
     )
 
 
 def _sweep(request: Request) -> SweepResult:
-    _refuse(request, "a sweep", "names", "confidence", "hold_out")
+    _refuse(request, "a sweep", "names", "confidence", "hold_out", "match")
     result = load_sweep_result(request.runs[0])
     if request.primary is not None and result.finished:
         known = next(one.evaluation for one in result.finished if one.evaluation is not None).scores.metrics

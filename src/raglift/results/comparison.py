@@ -23,6 +23,7 @@ from raglift.results.evaluation import Evaluation, load_evaluation
 if TYPE_CHECKING:
     import pandas as pd
 
+    from raglift.matching.rule import MatchRule
     from raglift.records.metric import Metric
     from raglift.report.charts.plots import ComparisonPlots
 
@@ -133,22 +134,29 @@ def compare(
     seed: int = 0,
     confidence: float = 0.95,
     hold_out: bool = False,
+    match: str | MatchRule | None = None,
 ) -> Comparison:
     """Compare systems on the same queries, and say which differences are real.
 
     Queries are paired by id, and every system is compared at its last stage. One metric decides, corrected by Holm over
     the systems; every other is exploratory. A query that failed counts 0; one without labels counts for none.
 
+    Systems of different chunks are compared fairly: matched by coverage, and decided at an equal budget of context
+    tokens where their hits differ in length by more than a quarter (`comparison.fairness`).
+
     Args:
         evaluations: two or more, in a list or by name; folders of saved ones are opened.
         baseline: the system that the others are compared with, by name or number; by default the first.
         primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
-            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
+            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest. One that is
+            named decides as it is, also where chunks differ in length.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other: the best of many is
             partly the luckiest.
+        match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
+            by default coverage where their chunks differ and they were scored by containment, else as they were.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -157,7 +165,7 @@ def compare(
     """
     systems = named_evaluations(evaluations, names)
     found = compare_systems(
-        systems, baseline=baseline, primary=primary, seed=seed, confidence=confidence, hold_out=hold_out
+        systems, baseline=baseline, primary=primary, seed=seed, confidence=confidence, hold_out=hold_out, match=match
     )
     return Comparison.from_record(found)
 

@@ -13,6 +13,7 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Section, Table, row_of
+from raglift.report.fairness import columns_beside, fairness_sentences
 from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
@@ -91,7 +92,8 @@ def lead(comparison: ComparisonRecord) -> str:
         for name, one in zip(comparison.names, comparison.evaluations, strict=True)
         if (words := failure_sentence(one))
     ]
-    told = [comparison_sentence(comparison), held_out_sentence(comparison), failure_analysis_sentence(losses, best)]
+    told = [comparison_sentence(comparison), *fairness_sentences(comparison), held_out_sentence(comparison)]
+    told.append(failure_analysis_sentence(losses, best))
     more = len(failures) - _NAMED
     told += [*failures[:_NAMED], f"Queries failed in {more:,} more." if more > 0 else ""]
     return " ".join(filter(None, told))
@@ -115,7 +117,8 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
     """Return the primary metric of each system, compared with the baseline."""
     metric, percent = comparison.primary, level(comparison.method)
     p = "p (Holm)" if len(comparison.others) > 1 else "p"
-    columns = ("system", f"{mean_title(metric)} [{percent}]", f"difference [{percent}]", p, "")
+    beside = columns_beside(comparison)
+    columns = ("system", f"{mean_title(metric)} [{percent}]", f"difference [{percent}]", p, "", *beside)
     rows = []
     for row in by_mean(comparison):
         is_baseline = row.system == comparison.baseline
@@ -127,6 +130,7 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
                     Cell("") if is_baseline else decided_cell(row),
                     Cell("") if is_baseline else p_cell(row.p_holm),
                     verdict_cell("baseline" if is_baseline else row.verdict),
+                    *(Cell(means.get(row.system, "–"), "muted") for means in beside.values()),
                 )
             )
         )

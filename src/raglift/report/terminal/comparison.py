@@ -11,6 +11,7 @@ from raglift.base.display import TRUNCATED
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, table_of
+from raglift.report.fairness import columns_beside, fairness_sentences
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -148,9 +149,11 @@ def comparison_parts(comparison: ComparisonRecord) -> Iterator[Part]:
     labels = labels_of(comparison.names)
     yield _head(comparison)
     yield from labels_line(comparison.label_sources)
+    yield from fairness_sentences(comparison)
     yield ""
     yield from legend(labels)
     yield _primary_table(comparison, labels)
+    yield from _beside(comparison, labels)
     yield ""
     if any(row.difference is not None and row.difference.n for row in comparison.of(comparison.primary)):
         yield _detail_table(comparison, labels)
@@ -206,6 +209,18 @@ def _primary_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> T
         )
     columns = ("system", f"{title} [{percent}]", f"difference [{percent}]", "p (Holm)" if several else "p", "")
     return table_of(columns, rows, left=(0, 4))
+
+
+def _beside(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Iterator[Part]:
+    """Yield the means that do not decide, where chunks differ: a table of its own, since both would be too wide."""
+    columns = columns_beside(comparison)
+    if columns:
+        yield ""
+        rows = [
+            (labels[row.system], *(means.get(row.system, "–") for means in columns.values()))
+            for row in _sorted(comparison)
+        ]
+        yield table_of((f"beside {mean_title(comparison.primary)}", *columns), rows)
 
 
 def _told(row: ComparisonRow) -> Cell:
