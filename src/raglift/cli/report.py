@@ -105,7 +105,7 @@ def _sweep(request: Request) -> SweepResult:
     result = load_sweep_result(request.runs[0])
     if request.primary is not None and result.finished:
         known = next(one.evaluation for one in result.finished if one.evaluation is not None).scores.metrics
-        result = replace(result, primary=primary_of(request.primary, known))
+        result = replace(result, primary=primary_of(request.primary, known), fairness=None)
     return result if request.seed is None else replace(result, seed=request.seed)
 
 

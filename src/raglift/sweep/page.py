@@ -21,6 +21,7 @@ from raglift.report.page.rendering import Page
 from raglift.report.sentences import BEYOND_CANDIDATES, best_of, comparison_sentence, held_out_sentence
 from raglift.report.summaries.results import failure_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
+from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.records import compare_cells
 from raglift.sweep.terminal import (
     alike_text,
@@ -284,7 +285,8 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
     foot = list(result_foot(result, include_truncated=include_truncated, held_out=comparison is not None))
     warnings = dict.fromkeys(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING))
     warnings |= dict.fromkeys(comparison.warnings if comparison is not None else ())
-    said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
+    said = [] if comparison is None else [comparison_sentence(comparison), *sweep_sentences(result)]
+    said += [] if comparison is None else [held_out_sentence(comparison)]
     return Document(
         title=result_head(result),
         lead=" ".join(filter(None, said)),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.analysis.fairness import Fairness
     from raglift.records.metric import Metric
     from raglift.results.analyses import Tradeoff
     from raglift.results.comparison import Comparison
@@ -82,6 +83,8 @@ class SweepResultRecord:
     """Where it is kept."""
     billed: Mapping[str, int] = field(default_factory=dict)
     """How many tokens providers have billed for each embedding model."""
+    fairness: Fairness | None = None
+    """What was done because cells have different chunks; None where they do not."""
 
     @property
     def finished(self) -> tuple[CellResult, ...]:

@@ -16,6 +16,7 @@ from raglift.rendering.document import Cell, table_of
 from raglift.report.format import labels_line, lifted, seconds_text
 from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
+from raglift.sweep.fairness import means_beside, sweep_sentences
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def result_parts(result: SweepResultRecord, *, include_truncated: bool = False) 
     """Yield the lines and the table of the cells of a sweep."""
     yield result_head(result)
     yield from labels_line(result.label_sources)
+    yield from sweep_sentences(result)
     if result.finished:
         yield result_table(result)
     yield from result_foot(result, include_truncated=include_truncated)
@@ -143,15 +145,16 @@ def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
 
 def result_table(result: SweepResultRecord) -> Table:
     """Return a row a measured cell, best first: the parts in which cells differ, and the figures."""
-    parts, columns = varying_parts(result), _columns(result)
+    parts, columns, beside = varying_parts(result), _columns(result), means_beside(result)
     rows = []
     for entry in result.ranked:
         if entry.evaluation is not None:
             told = entry.cell.to_dict()
             names = [told.get(part, "–") for part in parts]
             names[0] += f" {_CUT}" if entry.is_truncated else ""
-            rows.append([*names, *(of(entry.evaluation) for of in columns.values())])
-    return table_of((*parts, *columns), rows, left=range(len(parts)))
+            means = [Cell(of_cell.get(entry.cell.name, "–"), "muted") for of_cell in beside.values()]
+            rows.append([*names, *(of(entry.evaluation) for of in columns.values()), *means])
+    return table_of((*parts, *columns, *beside), rows, left=range(len(parts)))
 
 
 def varying_parts(result: SweepResultRecord) -> list[str]:
@@ -179,7 +182,8 @@ def _columns(result: SweepResultRecord) -> dict[str, Callable[[Evaluation], str 
         columns["reranked"] = lambda one: _if_reranked(one, _mean(one, one.after, metric))
         columns["lift"] = lambda one: _lift(one, metric)
     columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
-    context = Metric(_CONTEXT, metric.depth)
+    fair = result.fairness
+    context = Metric(_CONTEXT, metric.depth if fair is None or fair.unbudgeted is None else fair.unbudgeted.depth)
     if any(context in one.scores.metrics for one in measured):
         columns["tokens"] = lambda one: _number(one.scores.mean(one.after, context))
     if any(_p50(one) is not None for one in measured):
