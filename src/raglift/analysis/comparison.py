@@ -21,6 +21,7 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
+from raglift.analysis.unjudged import unjudged_of
 from raglift.analysis.warnings import warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
+    from raglift.analysis.unjudged import Unjudged
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
@@ -275,6 +277,7 @@ def compare_systems(
     ordered = (decides, *(metric for metric in metrics if metric != decides))
     paired = pair_up(systems, chosen, ordered, shared, fairness)
     rows = _rows(paired, method)
+    unjudged = _unjudged(systems, shared, paired, rows, method, same_chunks=fairness is None)
     held = hold_out_best(paired, shared.queries, method) if hold_out else None
     deciding = [row for row in rows if not row.exploratory]
     corrected = "nothing to correct for: one comparison"
@@ -290,14 +293,40 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=tuple(warnings_of(systems, shared, paired, rows, fairness, held_out=hold_out)),
+        warnings=tuple(warnings_of(systems, shared, paired, rows, fairness, unjudged, held_out=hold_out)),
         notes=(
             *shared.notes,
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
         ),
         fairness=fairness,
+        unjudged=unjudged,
     )
+
+
+def _unjudged(
+    systems: Mapping[str, EvaluationRecord],
+    shared: SharedQueries,
+    paired: Paired,
+    rows: Sequence[ComparisonRow],
+    method: Method,
+    *,
+    same_chunks: bool,
+) -> Unjudged | None:
+    """Return what unjudged hits can do to the primary metric, and for which systems its verdict could turn."""
+    found = unjudged_of(systems, paired.metrics[0], shared.places, same_chunks=same_chunks)
+    if found is None:
+        return None
+    unjudged, values = found
+    if values is None:
+        return unjudged
+    supposed = replace(paired, metrics=paired.metrics[:1], values=values[np.newaxis], truncated=paired.truncated[:1])
+    turned = {
+        row.system: row.verdict
+        for row, now in zip(_rows(supposed, method), rows, strict=False)
+        if row.verdict is not None and row.verdict != now.verdict
+    }
+    return replace(unjudged, turned=turned)
 
 
 def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> list[Metric]:

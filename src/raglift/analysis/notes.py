@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.chunking import index_share
+from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.unjudged import unjudged_note, unjudged_of
 from raglift.analysis.warnings import changed_hits_notes
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
 from raglift.base.prefixes import find_occurrences
+from raglift.errors import ConfigurationError
 from raglift.matching.nearest import lost_labels_note
 from raglift.metrics.budgets import context_totals, prefix_lengths
-from raglift.metrics.judged_measures import unjudged_share
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 
@@ -64,10 +67,6 @@ def _why(labels: Iterable[str], chunks: list[Chunk]) -> str:
 # Failures, labels and hits that a reader should know of, and what was left out.
 
 
-_LITTLE = 0.05
-"""Up to this share of unjudged hits no warning is given."""
-
-
 def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = ()) -> list[str]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out.
 
@@ -78,7 +77,7 @@ def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = (
     run, dataset, match_tables = evaluation.run, evaluation.dataset, evaluation.match_table
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
     notes += [*_without_text(run, dataset), *_repeated(run), *changed_hits_notes(run, evaluation.beyond_candidates)]
-    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_tables[-1])]
+    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_of_the_primary_metric(evaluation)]
     for stage, limit in evaluation.truncated.items():
         why = "no fair lift at a deeper k"
         if stage == run.stages[0].name:
@@ -130,14 +129,22 @@ def _mixed_labels(dataset: Dataset) -> list[str]:
     return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
 
 
-def _unjudged(run: Run, dataset: Dataset, last: MatchTable) -> list[str]:
-    """Note the share of unjudged hits among the first hits, if labels include judgments and it is not small."""
-    k = max(run.spec["ks"], default=None)
-    share = unjudged_share(last, k) if dataset.shows_judged else 0.0
-    if share <= _LITTLE:
+def _of_the_primary_metric(evaluation: EvaluationRecord) -> list[str]:
+    """Say what unjudged hits can do to the metric that decides, and whether as many hits are much of the index."""
+    try:
+        primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
+    except ConfigurationError:  # no measure of quality was taken
         return []
-    which = "hits" if k is None else f"first {counted(k, 'hit')}" if k > 1 else "first hits"
-    return [f"nobody judged {share:.1%} of the {which} of each query: they count as irrelevant (see Judged@k)"]
+    notes = []
+    found = unjudged_of({"": evaluation}, primary)
+    if found is not None:
+        notes.append(unjudged_note(found[0]))
+    share, inventory = index_share(evaluation, primary.k), evaluation.run.inventory
+    if share is not None and inventory is not None:
+        hits = "1 hit is" if primary.k == 1 else f"{primary.k} hits are"
+        chunks = f"{inventory.chunks:,} chunk{'s' * (inventory.chunks != 1)}"
+        notes.append(f"{hits} {share * 100:.0f} % of the index ({chunks})")
+    return notes
 
 
 def _nothing_fits(dataset: Dataset, last: MatchTable, budget: Tokens) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.fairness import Fairness
+    from raglift.analysis.unjudged import Unjudged
     from raglift.matching.matches import MatchTable
     from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
@@ -290,6 +291,8 @@ class ComparisonRecord:
     """Further notes."""
     fairness: Fairness | None = None
     """What was done because systems have different chunks; None where they do not."""
+    unjudged: Unjudged | None = None
+    """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from raglift.analysis.chunking import differ_in_length, hit_length
 from raglift.analysis.shared_queries import named
-from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.analysis.unjudged import unjudged_text
+from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.base.tokens import CHARACTERS_A_TOKEN, DEFAULT_ENCODING
-from raglift.metrics.computing import compute, mean_of, mean_title
-from raglift.metrics.judged_measures import Judged
+from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -22,12 +19,11 @@ from raglift.stats.paired_tests import FEW_QUERIES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from raglift.analysis.comparison import Paired
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
+    from raglift.analysis.unjudged import Unjudged
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
 
@@ -35,9 +31,6 @@ if TYPE_CHECKING:
 _READ_IN_PART = "beginning only"
 _NAMED = 6
 """As many metrics without a lift are named."""
-_UNEQUALLY = 0.05
-"""From a difference in Judged@k of more than this on the reader is told, whether or not a test would show it: what it
-does to the other figures does not depend on that."""
 
 
 def warnings_of(
@@ -46,6 +39,7 @@ def warnings_of(
     paired: Paired,
     rows: Sequence[ComparisonRow],
     fairness: Fairness | None = None,
+    unjudged: Unjudged | None = None,
     *,
     held_out: bool,
 ) -> list[str]:
@@ -55,7 +49,11 @@ def warnings_of(
         *few_queries(min(row.n for row in deciding)),
         *_no_fair_pair(paired),
         *_best_of_many(paired, deciding, held_out=held_out),
-        *_unequally_judged(systems, shared, paired.metrics[0]),
+        *(
+            _unjudged(unjudged, paired.names[paired.baseline], deciding)
+            if any(query.judged_irrelevant for query in shared.queries)
+            else []
+        ),
         *_differing("queries failed and count 0", _failures(systems, shared)),
         *_differing("queries have a value", {row.system: row.n for row in deciding}),
         *_differing(
@@ -266,32 +264,16 @@ def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out
     ]
 
 
-def _unequally_judged(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, primary: Metric) -> list[str]:
-    """Warn of systems that differ in how many of their hits were judged, at the depth of the primary metric.
+def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[ComparisonRow]) -> list[str]:
+    """Say what share of the first hits nobody judged, and what that can do to the verdict.
 
     Where nothing was judged irrelevant, what was judged is what was found relevant, and a difference is the finding.
     """
-    if not any(query.judged_irrelevant for query in shared.queries):
+    if unjudged is None:
         return []
-    metric = replace(Judged, depth=primary.depth)
-    found = {name: mean_of(metric, shared.columns(name, _judged(one, metric))) for name, one in systems.items()}
-    least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if not found[most] - found[least] > _UNEQUALLY:
-        return []
-    return [
-        (
-            f"{mean_title(metric)} is {found[most]:.3f} in {most} and {found[least]:.3f} in {least}: hits that nobody "
-            f"judged count as irrelevant, so {least} may be better than its figures; judge its first hits too"
-        )
-    ]
-
-
-def _judged(evaluation: EvaluationRecord, metric: Metric) -> NDArray[np.float64]:
-    """Return how many of the hits were judged, for each query; NaN for one without labels."""
-    if metric in evaluation.scores.metrics:
-        return evaluation.scores.of(evaluation.after, metric)
-    values = compute(match_tables_of(evaluation)[-1], metric)
-    return np.where([query.is_labelled for query in evaluation.dataset], values, np.nan)
+    others = sorted((row for row in deciding if row.system != baseline and row.n), key=lambda row: -row.mean)
+    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *unjudged.turned])
+    return [unjudged_text(unjudged, list(shown))]
 
 
 def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> dict[str, int]:

@@ -28,6 +28,7 @@ from raglift.report.format import (
     p_text,
     place_text,
     signed,
+    table_metrics,
     verdict_emphasis,
 )
 from raglift.report.sentences import EXPLORATORY, ON_THE_FRONT, detectable_effect_sentence
@@ -283,7 +284,7 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
     )
     rows: list[tuple[str | Cell, ...]] = []
     family = None
-    for metric in comparison.metrics[1:]:
+    for metric in table_metrics(comparison.metrics)[1:]:
         if family is not None and metric.name != family:
             rows.append(())
         family = metric.name

@@ -24,6 +24,7 @@ from raglift.report.format import (
     lifted,
     marks,
     p_text,
+    table_metrics,
 )
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
@@ -138,7 +139,7 @@ def evaluation_table(evaluation: EvaluationRecord) -> Table:
     lifts = _lifts_over(evaluation)
     rows: list[tuple[str | Cell, ...]] = []
     family = None
-    for metric in scores.metrics:
+    for metric in table_metrics(scores.metrics):
         if family is not None and metric.name != family:
             rows.append(())
         family = metric.name
@@ -255,7 +256,10 @@ def _lift_table(lift: LiftRecord, found: Sequence[LiftRow], before: str) -> Tabl
     columns = ("metric", before, "after", f"lift [{level(lift.method)}]", "p", "win/tie/loss")
     rows: list[tuple[str | Cell, ...]] = [_row(found[0], lift.method.alpha)]
     family = None
+    shown = table_metrics([row.metric for row in found])
     for row in found[1:]:
+        if row.metric not in shown:
+            continue
         if row.metric.name != family:
             rows.append(())
         family = row.metric.name
