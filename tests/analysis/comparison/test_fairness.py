@@ -273,7 +273,9 @@ def test_the_verdict_says_where_k_hits_are_more_than_a_tenth_of_an_index(compari
     assert fairness_sentences(comparison)[-1] == "10 hits are 42 % of the index of 6000 (24 chunks)."
 
 
-@pytest.mark.parametrize(("chunks", "share"), [(5, "2 hits are 40 % of the index (5 chunks)"), (20, None), (19, "11 %")])
+@pytest.mark.parametrize(
+    ("chunks", "share"), [(5, "2 hits are 40 % of the index (5 chunks)"), (20, None), (19, "11 %")]
+)
 def test_an_evaluation_notes_that_k_hits_are_more_than_a_tenth_of_the_index(chunks, share):
     one = asked(LAMP, FOG, chunks=[LAMP, FOG, *(f"Barrel number {number}." for number in range(chunks - 2))])
     found = [note for note in one.notes if "of the index" in note]
