@@ -95,23 +95,17 @@ def test_at_a_budget_the_hits_that_fit_are_looked_at():
 # In a comparison: whether the verdict could turn.
 
 
-def pair(queries=40):
-    """The first has the answer at rank 2 behind what nobody judged, the second at rank 1 before judged hits."""
-    common = {"relevant": "ad", "irrelevant": "bce"}
-    first = system([["x", "a", "y", "z"]] * queries, **common)
-    return {"a first": system([["a", "b", "c", "e"]] * queries, **common), "x first": first}
-
-
 def test_a_comparison_says_what_the_verdict_would_be():
-    found = compare(pair(), primary="ndcg@4")
-    assert found.row("x first").verdict == "worse"
+    common = {"relevant": "ad", "irrelevant": "bce"}
+    early, late = (system([hits] * 40, **common) for hits in (["a", "b", "c", "e"], ["b", "c", "a", "x"]))
+    found = compare({"early": early, "late": late}, primary="ndcg@4")
+    assert found.row("late").verdict == "worse"
     assert found.unjudged.turned == {}
-    (warning,) = found.warnings
-    assert warning == (
-        "of the first 4 hits of each query nobody judged 0.0% in a first and 75.0% in x first: they count as "
-        "irrelevant; if as many of them were relevant as of the judged (40 of 160), NDCG@4 would be "
-        f"{found.unjudged.supposed['a first']:.3f}, not 0.613, in a first and "
-        f"{found.unjudged.supposed['x first']:.3f}, not 0.387, in x first, and the verdict stays"
+    first, second = (found.unjudged.supposed[name] for name in ("early", "late"))
+    assert found.warnings == (
+        "of the first 4 hits of each query nobody judged 0.0% in early and 25.0% in late: they count as irrelevant; if "
+        f"as many of them were relevant as of the judged (40 of 160), NDCG@4 would be {first:.3f}, not 0.613, in early "
+        f"and {second:.3f}, not 0.307, in late, and the verdict stays",
     )
 
 
