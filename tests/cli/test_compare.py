@@ -41,10 +41,33 @@ def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
     code, out, _ = run("compare", tmp_path / "small", tmp_path / "large", "--by-tag")
     assert code == 0
     assert f"lighthouse: {len(data)} queries" in out
-    assert "NDCG@10 by tag, and the difference to small" in out
+    assert re.search(r"NDCG@tokens\(\d+\) by tag, and the difference to small", out)
     small, large = (rl.load_evaluation(tmp_path / name) for name in ("small", "large"))
     metric = rl.compare([small, large]).primary
+    assert f"NDCG@{metric.budget} decides" in " ".join(out.split())
     assert re.search(rf"^large +{large.scores.mean('retrieve', metric):.3f} \[", out, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_match_rule_that_is_asked_for_is_kept(run, tmp_path: Path) -> None:
+    data = rl.load_dataset("lighthouse")
+    from raglift.running.systems import LocalSystem, build_retriever
+
+    for size in (300, 1000):
+        system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0), "minilm", "float32"))
+        rl.evaluate(system, data).save(tmp_path / str(size))
+    code, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--match", "containment", "--json")
+    assert code == 0
+    assert json.loads(out)["match"]["mode"] == "containment"
+    code, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--json")
+    found = json.loads(out)
+    assert found["match"]["mode"] == "coverage"
+    assert found["fairness"]["rescored"] == ["300", "1000"]
+    assert found["primary"] == found["fairness"]["budgeted"]
+    code, _, err = run("compare", tmp_path / "300", "--match", "coverage")
+    assert (code, "found --match with one run" in err) == (2, True)
+    code, _, err = run("compare", tmp_path / "300", tmp_path / "1000", "--match", "near")
+    assert (code, "match: found 'near'" in err) == (2, True)
 
 
 @pytest.mark.slow

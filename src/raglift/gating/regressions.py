@@ -13,7 +13,6 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
 from raglift.metrics.computing import mean_title
-from raglift.report.fairness import index_sentences
 from raglift.report.format import difference_text, p_text
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
@@ -81,9 +80,8 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
     The metrics of a gate are named, so they decide as they are; the figures at an equal budget stand beside them.
     """
     found = comparison.fairness
-    systems = {name: comparison.evaluation(name)}
     if found is None:
-        return index_sentences(systems, comparison.primary.k)
+        return []
     told = []
     if found.containment is not None and found.unbudgeted is not None:
         before, after = found.containment[first], found.containment[name]
@@ -98,7 +96,7 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
             f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {row.baseline_mean:.3f} → "
             f"{row.mean:.3f} ({change}, p {p_text(row.p)}, uncorrected); it decides nothing, since it was not named"
         )
-    return [*told, *index_sentences(systems, comparison.primary.k)]
+    return told
 
 
 def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
