@@ -202,7 +202,7 @@ def unjudged_note(found: Unjudged) -> str:
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
     (supposed,) = found.supposed.values()
-    return f"{first}; {_if(found)}, {mean_title(found.metric)} would be {supposed:.3f}, not {counted:.3f}"
+    return f"{first}; {_if(found)}, {mean_title(found.metric)} would be {supposed:.3f} instead of {counted:.3f}"
 
 
 _NOT_KNOWN = "no hit was judged irrelevant, so how many of them are relevant is not known"
@@ -224,7 +224,7 @@ def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
     first = f"of the {_which(found.metric)} of each query nobody judged {shares}: they count as irrelevant"
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
-    figures = _listed([f"{found.supposed[name]:.3f}, not {found.counted[name]:.3f}, in {name}" for name in shown])
+    figures = _listed([f"{found.supposed[name]:.3f} instead of {found.counted[name]:.3f} in {name}" for name in shown])
     turned = [f"{name} would be {verdict}" for name, verdict in found.turned.items()]
     verdict = f"the verdict could turn: {named(turned)}" if turned else "the verdict stays"
     return f"{first}; {_if(found)}, {title} would be {figures}, and {verdict}"

@@ -140,8 +140,9 @@ def _lengths(
         return [f"{told}; look at equal budgets too, as {name}@tokens({budget:.0f})"]
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
     by_k, by_budget = best[metric].system, best[fairness.budgeted].system
-    highest = f"is highest of {by_budget}, too" if by_k == by_budget else f"is highest of {by_budget}, not of {by_k}"
-    return [f"{told}; at an equal budget of context tokens, {mean_title(fairness.budgeted)} {highest}"]
+    whose = f"{by_budget} too" if by_k == by_budget else f"{by_budget}, not of {by_k}"
+    title = mean_title(fairness.budgeted)
+    return [f"{told}; at an equal budget of context tokens the highest {title} is that of {whose}"]
 
 
 def lengths_text(lengths: Mapping[str, float]) -> str:

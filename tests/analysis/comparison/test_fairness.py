@@ -91,7 +91,7 @@ def test_a_primary_metric_that_was_named_decides_with_a_warning_and_the_budgeted
     assert named.row("6000").verdict == "better"
     title = f"NDCG@{comparison.primary.budget}"
     (warning,) = [one for one in named.warnings if one.startswith("the same k is not the same prompt")]
-    assert warning.endswith(f"{title} is highest of 150, not of 6000")
+    assert warning.endswith(f"the highest {title} is that of 150, not of 6000")
     assert named.row("6000", comparison.primary).mean == comparison.row("6000").mean
     assert f"| {title} | NDCG@10 by containment |" in named.to_markdown()
     assert not any("decides" in sentence for sentence in fairness_sentences(named))

@@ -105,8 +105,8 @@ def test_a_comparison_says_what_the_verdict_would_be():
     (warning,) = found.warnings
     assert warning == (
         "of the first 4 hits of each query nobody judged 0.0% in early and 25.0% in late: they count as irrelevant; if "
-        f"as many of them were relevant as of the judged (40 of 160), NDCG@4 would be {first:.3f}, not 0.613, in early "
-        f"and {second:.3f}, not 0.307, in late, and the verdict stays"
+        f"as many of them were relevant as of the judged (40 of 160), NDCG@4 would be {first:.3f} instead of 0.613 in "
+        f"early and {second:.3f} instead of 0.307 in late, and the verdict stays"
     )
 
 
