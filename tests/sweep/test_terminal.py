@@ -36,6 +36,11 @@ def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sweep
     return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "my runs", progress=False)
 
 
+def header(text: str) -> int:
+    """Return the place of the line that names the columns."""
+    return next(place for place, line in enumerate(text.splitlines()) if line.startswith("chunker  "))
+
+
 def row(text: str, name: str) -> list[str]:
     line = next(line for line in text.splitlines() if line.startswith(name))
     return line.removeprefix(name).split()
@@ -113,13 +118,19 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
         text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3, match by coverage (threshold 0.5); "
         "all with bm25, all without a reranker"
     )
-    assert text.splitlines()[1].split() == ["chunker", "retrieved", "n", "tokens"]
+    first = header(text)
+    assert measured.fairness is not None
+    beside = f"NDCG@{measured.fairness.budgeted.budget}"
+    titles = ["chunker", "retrieved", "n", "tokens", beside, "by", "containment"]
+    assert text.splitlines()[first].split() == titles
     chunkers = [entry.cell.chunker for entry in measured.ranked]
-    assert [line.split()[0] for line in text.splitlines()[3:7]] == chunkers
+    assert [line.split()[0] for line in text.splitlines()[first + 2 : first + 6]] == chunkers
     for entry in measured.ranked:
         assert entry.evaluation is not None
         tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
-        assert row(text, str(entry.cell.chunker)) == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
+        told = row(text, str(entry.cell.chunker))
+        assert told[:3] == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
+        assert len(told) == len(titles) - 2
     assert f"best: {measured.ranked[0].cell.name}" in text
 
 
@@ -130,8 +141,8 @@ def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) 
     run = replace(first.evaluation.run, cost=Cost(latencies=(latency,), whole=latency))
     timed = replace(first, evaluation=replace(first.evaluation, run=run))
     text = result_text(replace(measured, results=(timed, *others)))
-    assert row(text, str(first.cell.chunker))[-2:] == ["12.3", "ms"]
-    assert row(text, str(others[0].cell.chunker))[-1] == "–"
+    assert row(text, str(first.cell.chunker))[3:5] == ["12.3", "ms"]
+    assert row(text, str(others[0].cell.chunker))[3] == "–"
 
 
 def test_each_part_in_which_cells_differ_has_a_column(measured: SweepResult) -> None:
@@ -142,7 +153,7 @@ def test_each_part_in_which_cells_differ_has_a_column(measured: SweepResult) -> 
     )
     given = zip(measured.results, kinds, strict=False)
     text = result_text(replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given)))
-    assert text.splitlines()[1].split()[:5] == ["chunker", "embedding", "retriever", "reranker", "system"]
+    assert text.splitlines()[header(text)].split()[:5] == ["chunker", "embedding", "retriever", "reranker", "system"]
     assert row(text, "recursive:60/0  minilm")[:3] == ["dense", "none", "–"]
     assert row(text, "recursive:60/0  –")[:3] == ["bm25", "late-interaction", "–"]
     assert row(text, "–")[:4] == ["–", "–", "none", "mine"]

@@ -68,9 +68,10 @@ def means_beside(result: SweepResultRecord) -> dict[str, Mapping[str, str]]:
     other = found.unbudgeted if found.decides else found.budgeted
     columns: dict[str, Mapping[str, str]] = {}
     if other is not None:
-        means = {one.cell.name: one.value(other) for one in result.finished}
         columns[mean_title(other)] = {
-            name: interval_text(mean, None, decimals_of(other)) for name, mean in means.items()
+            one.cell.name: interval_text(one.value(other), None, decimals_of(other))
+            for one in result.finished
+            if one.evaluation is not None and other in one.evaluation.scores.metrics
         }
     if found.containment is not None and found.unbudgeted is not None:
         metric = found.unbudgeted
