@@ -77,7 +77,7 @@ def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = (
     run, dataset, match_tables = evaluation.run, evaluation.dataset, evaluation.match_table
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
     notes += [*_without_text(run, dataset), *_repeated(run), *changed_hits_notes(run, evaluation.beyond_candidates)]
-    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_of_the_primary_metric(evaluation)]
+    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *primary_notes(evaluation)]
     for stage, limit in evaluation.truncated.items():
         why = "no fair lift at a deeper k"
         if stage == run.stages[0].name:
@@ -129,7 +129,7 @@ def _mixed_labels(dataset: Dataset) -> list[str]:
     return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
 
 
-def _of_the_primary_metric(evaluation: EvaluationRecord) -> list[str]:
+def primary_notes(evaluation: EvaluationRecord) -> list[str]:
     """Say what unjudged hits can do to the metric that decides, and whether as many hits are much of the index."""
     try:
         primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)

@@ -202,10 +202,15 @@ def unjudged_note(found: Unjudged) -> str:
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
     (supposed,) = found.supposed.values()
-    return f"{first}; {_if(found)}, {mean_title(found.metric)} would be {supposed:.3f} instead of {counted:.3f}"
+    return f"{first}; {_if(found)}, {mean_title(found.metric)} would {_change(counted, supposed)}"
 
 
 _NOT_KNOWN = "no hit was judged irrelevant, so how many of them are relevant is not known"
+
+
+def _change(counted: float, supposed: float) -> str:
+    before, after = f"{counted:.3f}", f"{supposed:.3f}"
+    return f"stay {before}" if before == after else f"be {after} instead of {before}"
 
 
 def _if(found: Unjudged) -> str:
@@ -224,10 +229,10 @@ def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
     first = f"of the {_which(found.metric)} of each query nobody judged {shares}: they count as irrelevant"
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
-    figures = _listed([f"{found.supposed[name]:.3f} instead of {found.counted[name]:.3f} in {name}" for name in shown])
+    figures = _listed([f"{_change(found.counted[name], found.supposed[name])} in {name}" for name in shown])
     turned = [f"{name} would be {verdict}" for name, verdict in found.turned.items()]
     verdict = f"the verdict could turn: {named(turned)}" if turned else "the verdict stays"
-    return f"{first}; {_if(found)}, {title} would be {figures}, and {verdict}"
+    return f"{first}; {_if(found)}, {title} would {figures}, and {verdict}"
 
 
 def _listed(parts: Sequence[str]) -> str:

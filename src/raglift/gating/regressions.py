@@ -40,6 +40,8 @@ class Regressions:
     method: Method
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    says_unjudged: bool = False
+    """Whether a warning says what share of the hits nobody judged."""
 
 
 def regressions_of(
@@ -71,7 +73,8 @@ def regressions_of(
         for metric, p in zip(metrics, corrected, strict=True)
     )
     notes = (*_of_other_chunks(comparison, first, name), *comparison.notes)
-    return Regressions(found, method, (*_powerless(found, method), *comparison.warnings), notes)
+    warnings = (*_powerless(found, method), *comparison.warnings)
+    return Regressions(found, method, warnings, notes, says_unjudged=comparison.unjudged is not None)
 
 
 def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:

@@ -106,7 +106,7 @@ def test_a_comparison_says_what_the_verdict_would_be():
     assert warning == (
         "of the first 4 hits of each query nobody judged 0.0% in early and 25.0% in late: they count as irrelevant; if "
         f"as many of them were relevant as of the judged (40 of 160), NDCG@4 would be {first:.3f} instead of 0.613 in "
-        f"early and {second:.3f} instead of 0.307 in late, and the verdict stays"
+        f"early and be {second:.3f} instead of 0.307 in late, and the verdict stays"
     )
 
 
