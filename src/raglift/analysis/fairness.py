@@ -281,8 +281,8 @@ def _fits(
     for name, evaluation in systems.items():
         last = match_tables_of(evaluation)[-1]
         labelled = np.array([query.is_labelled for query in evaluation.dataset.queries], dtype=np.bool_)
-        came_back = shared.columns(name, labelled & (last.hits > 0))
-        nothing[name] = int(np.count_nonzero(came_back & (shared.columns(name, prefix_lengths(last, budget)) == 0)))
-        short = shared.columns(name, context_totals(last)) < budget.most
-        unfilled[name] = int(np.count_nonzero(came_back & short))
+        places = shared.places[name]
+        came_back = (labelled & (last.hits > 0))[places]
+        nothing[name] = int(np.count_nonzero(came_back & (prefix_lengths(last, budget)[places] == 0)))
+        unfilled[name] = int(np.count_nonzero(came_back & (context_totals(last)[places] < budget.most)))
     return nothing, unfilled

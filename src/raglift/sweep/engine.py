@@ -102,7 +102,7 @@ def _is_named(head: Mapping[str, Any]) -> bool:
         return bool(head[NAMED])
     try:
         metrics = choose_metrics(head["sweep"]["metrics"], head["sweep"]["ks"])
-        return head["primary"] != str(primary_of(None, metrics))
+        return bool(head["primary"] != str(primary_of(None, metrics)))
     except (KeyError, TypeError, ConfigurationError):
         return True
 
