@@ -74,13 +74,13 @@ def test_the_unit_changes_neither_the_p_value_nor_the_effect_size() -> None:
 def test_without_queries_nothing_is_said(differences: list[float]) -> None:
     found = paired_difference(differences, seed=0)
     assert (found.n, found.wins, found.ties, found.losses, found.p) == (0, 0, 0, 0, 1.0)
-    assert unknown(found) == {"mean", "low", "high", "effect_size", "minimum_detectable_effect"}
+    assert unknown(found) == {"mean", "low", "high", "effect_size", "minimum_detectable_effect", "skewness"}
 
 
 def test_one_query_has_a_mean_and_no_more() -> None:
     found = paired_difference([0.5], seed=0)
     assert (found.n, found.mean, found.p, found.wins) == (1, 0.5, 1.0, 1)
-    assert unknown(found) == {"low", "high", "effect_size", "minimum_detectable_effect"}
+    assert unknown(found) == {"low", "high", "effect_size", "minimum_detectable_effect", "skewness"}
 
 
 def test_two_queries_can_show_nothing_at_all() -> None:
@@ -93,13 +93,13 @@ def test_two_queries_can_show_nothing_at_all() -> None:
 def test_if_all_tie_there_is_no_effect_and_no_interval() -> None:
     found = paired_difference([0.0] * 60, seed=0)
     assert (found.mean, found.p, found.effect_size, found.ties) == (0.0, 1.0, 0.0, 60)
-    assert unknown(found) == {"low", "high", "minimum_detectable_effect"}
+    assert unknown(found) == {"low", "high", "minimum_detectable_effect", "skewness"}
 
 
 def test_if_all_differ_alike_there_is_no_scale_for_the_effect() -> None:
     found = paired_difference([0.1 + 0.2, 0.3] * 15, seed=0)
     assert (found.wins, found.p) == (30, 1 / 10_001)
-    assert unknown(found) == {"low", "high", "effect_size", "minimum_detectable_effect"}
+    assert unknown(found) == {"low", "high", "effect_size", "minimum_detectable_effect", "skewness"}
 
 
 def unknown(found: PairedDifference) -> set[str]:

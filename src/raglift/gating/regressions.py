@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.paired_statistics import method_text, minimum_detectable_effect
+from raglift.analysis.paired_statistics import (
+    TOO_SKEWED,
+    method_text,
+    minimum_detectable_effect,
+    outweighed_text,
+    verdict,
+)
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
+from raglift.metrics.computing import mean_title
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
 
@@ -67,7 +74,8 @@ def regressions_of(
     found = tuple(
         _regression(comparison, metric, p, margin, sides) for metric, p in zip(metrics, corrected, strict=True)
     )
-    return Regressions(found, method, (*_powerless(found, method), *comparison.warnings), comparison.notes)
+    warnings = (*_powerless(found, method), *_undecided(found), *comparison.warnings)
+    return Regressions(found, method, warnings, comparison.notes)
 
 
 def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
@@ -78,6 +86,16 @@ def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
         return []
     queries = counted(min(counts), "query")
     return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]
+
+
+def _undecided(found: Sequence[Regression]) -> list[str]:
+    """Say of each drop that is too skewed to decide why it does not fail the gate."""
+    return [
+        f"{mean_title(one.metric)} dropped, and whether by more than noise is {TOO_SKEWED}, so it fails no gate: "
+        f"{outweighed_text(one.difference)}"
+        for one in found
+        if one.too_skewed and one.difference is not None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +147,14 @@ def _regression(
         )
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
-    worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING
+    said, beyond = "", False
+    if difference is not None:
+        said, beyond = verdict(difference, p, comparison.method), -difference.mean > margin + ROUNDING
     return Regression(
         metric,
         difference if not note else None,
         margin,
-        passed=not worse and not note,
+        passed=not (said == "worse" and beyond) and not note,
         regressed=_regressed(comparison.query_ids, metric, (before, after), sides),
         before=row.baseline_mean,
         after=row.mean,
@@ -143,6 +163,7 @@ def _regression(
         if note
         else minimum_detectable_effect(change, comparison.method, len(comparison.metrics)),
         note=note,
+        too_skewed=said == TOO_SKEWED and beyond,
     )
 
 

@@ -84,6 +84,11 @@ def t_quantile(freedom: float, share: float) -> float:
     return float(_special().stdtrit(freedom, share))
 
 
+def t_beyond(freedom: float, limit: float) -> float:
+    """Return how often Student's t with so many degrees of freedom is farther from 0 than a limit."""
+    return 2.0 * float(_special().stdtr(freedom, -limit))
+
+
 def normal_below(limits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities that a standard normal variable is below each limit."""
     return np.asarray(_special().ndtr(limits))

@@ -1,4 +1,4 @@
-"""Paired sign-flip tests, and Holm's correction."""
+"""Paired tests of a mean difference, and Holm's correction."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import DIFFERENCE_METHOD, checked_fraction, checked_integer, difference_interval, numbers
 from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.skewness import HALL_TEST, hall_p, may_be_outweighed, skewness_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -193,7 +194,8 @@ class PairedDifference:
     high: float
     """The upper bound."""
     p: float
-    """Two-sided p-value of no difference, above 0; 1 where there is nothing to test."""
+    """Two-sided p-value of no difference, above 0; 1 where there is nothing to test. That of the sign-flip test or,
+    where differences are strongly skewed against their mean, of Hall's transformed t if it is larger."""
     wins: int
     """Queries with a difference above 1e-9."""
     ties: int
@@ -212,10 +214,15 @@ class PairedDifference:
     """The name of the method behind low and high."""
     seed: int
     """What drew the random signs."""
+    skewness: float = math.nan
+    """Of the differences: below 0 where few losses are larger than the wins; NaN if all differ alike."""
+    too_skewed: bool = False
+    """Whether p is at most 1 − confidence and still decides nothing: at most one query differs the other way, and large
+    differences that way, too rare to be among so many queries, could outweigh what was seen."""
 
 
 def paired_difference(
-    differences: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000
+    differences: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000, bound: float | None = None
 ) -> PairedDifference:
     """Describe the differences between two systems on the same queries.
 
@@ -224,16 +231,23 @@ def paired_difference(
         seed: draws the signs of the permutation test: an integer of at least 0.
         confidence: how often such intervals hold the true mean.
         resamples: how many assignments of signs are drawn where there are too many to try all.
+        bound: how large a difference can be, as 1 for metrics between 0 and 1. Without one, whether differences are too
+            skewed to decide is not looked at.
 
     Raises:
         ConfigurationError: an argument outside its range, or differences that are not finite numbers.
     """
     column = numbers("differences", differences, dimensions=1)[:, np.newaxis]
-    return paired_differences(column, seed=seed, confidence=confidence, resamples=resamples)[0]
+    return paired_differences(column, seed=seed, confidence=confidence, resamples=resamples, bounds=[bound])[0]
 
 
 def paired_differences(
-    matrix: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000
+    matrix: ArrayLike,
+    *,
+    seed: int,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    bounds: Sequence[float | None] | None = None,
 ) -> list[PairedDifference]:
     """Describe each column of differences, as `paired_difference` does it for that column alone.
 
@@ -242,38 +256,63 @@ def paired_differences(
         seed: draws the signs of the permutation tests, the same for all columns: an integer of at least 0.
         confidence: how often such intervals hold the true mean.
         resamples: how many assignments of signs are drawn where there are too many to try all.
+        bounds: how large the differences of each column can be; None for one that has no bound, or for all.
 
     Raises:
         ConfigurationError: an argument outside its range, or differences that are not finite numbers.
     """
     confidence = checked_fraction("confidence", confidence)
     values = numbers("matrix", matrix, dimensions=2)
+    limits = _checked_bounds(bounds, values.shape[1])
     tests = sign_flip_test(values, seed=seed, resamples=resamples)
-    return [_described(values[:, column], test, confidence, int(seed)) for column, test in enumerate(tests)]
+    return [
+        _described(values[:, column], test, limits[column], confidence, int(seed)) for column, test in enumerate(tests)
+    ]
 
 
-def _described(column: NDArray[np.float64], test: SignFlipTest, confidence: float, seed: int) -> PairedDifference:
+def _checked_bounds(bounds: Sequence[float | None] | None, columns: int) -> Sequence[float | None]:
+    if bounds is None:
+        return [None] * columns
+    if len(bounds) != columns:
+        raise ConfigurationError(f"bounds: found {len(bounds)} for {columns} columns; expected one for each")
+    wrong = [bound for bound in bounds if bound is not None and not 0.0 < bound < math.inf]
+    if wrong:
+        raise ConfigurationError(
+            f"bounds: found {wrong[0]:g}; expected numbers above 0, or None where there is no bound"
+        )
+    return bounds
+
+
+def _described(
+    column: NDArray[np.float64], test: SignFlipTest, bound: float | None, confidence: float, seed: int
+) -> PairedDifference:
     found = column[~np.isnan(column)]
     found[np.abs(found) <= TIED] = 0.0  # a copy: masks never give a view
     n, wins, losses = len(found), int((found > 0.0).sum()), int((found < 0.0).sum())
     mean = float(found.mean()) if n else math.nan
     deviation = _standard_deviation(found)
     low, high = difference_interval(found, confidence=confidence)
+    p, name = test.p, test.name
+    if (against_skew := hall_p(found)) is not None and against_skew > p:
+        p, name = against_skew, HALL_TEST
+    alpha = 1.0 - confidence
     return PairedDifference(
         n=n,
         mean=mean,
         low=low,
         high=high,
-        p=test.p,
+        p=p,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
         effect_size=_effect_size(mean, deviation),
         minimum_detectable_effect=minimum_detectable_effect_of(deviation, n),
         confidence=confidence,
-        test=test.name,
+        test=name,
         interval=DIFFERENCE_METHOD,
         seed=seed,
+        skewness=skewness_of(found),
+        too_skewed=bound is not None and p <= alpha and may_be_outweighed(found, bound, alpha),
     )
 
 
