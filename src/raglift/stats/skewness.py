@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 HALL_TEST = "t test of the mean with Hall's transformation for skewness, two-sided"
 """The name of the test of `hall_p`, as a report states it."""
 
-_STRONG = 3.0
+_STRONG = 2.5
 """From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
+_LARGER = 4.0
+"""How many times as large as those seen, on average, opposite ones must be able to be. Against wins of a quarter of the
+bound or more, losses that outweigh them are a fifth of what differs or more, and a sample holds some."""
 
 
 def skewness_of(differences: NDArray[np.float64]) -> float:
@@ -46,7 +49,7 @@ def skewness_of(differences: NDArray[np.float64]) -> float:
 
 
 def is_strongly_skewed(skewness: float, n: int) -> bool:
-    """Whether a skewness is larger than chance makes it: beyond 3 √(6 / n), three standard errors where it is 0."""
+    """Whether a skewness is larger than chance makes it: beyond 2.5 √(6 / n), 2.5 standard errors where it is 0."""
     return abs(skewness) > _STRONG * math.sqrt(6.0 / n)
 
 
@@ -91,11 +94,12 @@ def transformed_back(h: float, skewness: float, n: int) -> float:
 def may_be_outweighed(differences: NDArray[np.float64], bound: float, alpha: float) -> bool:
     """Whether opposite differences that are too rare to be in the sample could outweigh those that are in it.
 
-    Only where at most one difference is opposite to the mean: otherwise the sample itself shows how large they are.
-    Let all of a capital of 1 be bet, query by query, on a mean above 0: a difference d multiplies it by 1 + d / bound,
-    so that a loss as large as the bound takes it all. If the mean is 0 or below, it passes 1 / alpha with a
-    probability of at most alpha (Ville's inequality), whatever losses there are and however rare. Where the wins of the
-    sample (or its losses, for a mean below 0) do not take it so far, they prove nothing about the mean.
+    Only where at most one difference is opposite to the mean, as otherwise the sample itself shows how large they are,
+    and where they can be more than four times as large as the others are on average. Let all of a capital of 1 be bet,
+    query by query, on a mean above 0: a difference d multiplies it by 1 + d / bound, so that a loss as large as the
+    bound takes it all. If the mean is 0 or below, it passes 1 / alpha with a probability of at most alpha (Ville's
+    inequality), whatever losses there are and however rare. Where the wins of the sample (or its losses, for a mean
+    below 0) do not take it so far, they prove nothing about the mean.
 
     Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024, section 4.
 
@@ -105,6 +109,7 @@ def may_be_outweighed(differences: NDArray[np.float64], bound: float, alpha: flo
         alpha: the level of the test.
     """
     along = differences if math.fsum(differences) >= 0.0 else -differences
-    if int((along < 0.0).sum()) > _OPPOSITE:
+    seen = along[along > 0.0] / bound
+    if not len(seen) or int((along < 0.0).sum()) > _OPPOSITE or math.fsum(seen) * _LARGER >= len(seen):
         return False
-    return math.fsum(np.log1p(along[along > 0.0] / bound)) < math.log(1.0 / alpha)
+    return math.fsum(np.log1p(seen)) < math.log(1.0 / alpha)
