@@ -34,7 +34,7 @@ def test_everything_about_a_difference() -> None:
     assert found.minimum_detectable_effect == minimum_detectable_effect_of(float(differences.std(ddof=1)), 80)
     assert found.p == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue, abs=0.02)
     assert found.test == "paired sign-flip permutation test of the mean, two-sided, 2,000 random assignments of signs"
-    assert found.interval == "t interval with Johnson's skewness correction, widened for few differences"
+    assert found.interval == "t interval with the skewness corrections of Johnson and Hall, widened for few differences"
 
 
 def test_a_column_is_described_as_it_is_alone() -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from raglift.errors import ConfigurationError
+from raglift.stats.intervals import transformed, transformed_back
 from raglift.stats.paired_tests import paired_difference, paired_differences, sign_flip_test
-from raglift.stats.skewness import hall_p, skewness_of, transformed, transformed_back
+from raglift.stats.skewness import hall_p, skewness_of
 
 SMALL_WINS = np.array([0.05] * 36 + [-0.5, -0.3] + [0.0] * 22)
 """Many small wins and two large losses: mean +0.017."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.stats.intervals import t_beyond
+from raglift.stats.intervals import t_beyond, transformed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,20 +75,6 @@ def hall_p(differences: NDArray[np.float64]) -> float | None:
     away = differences - mean
     deviation = math.sqrt(math.fsum(away * away) / (n - 1))
     return t_beyond(n - 1, abs(transformed(mean / deviation * math.sqrt(n), skewness, n)))
-
-
-def transformed(t: float, skewness: float, n: int) -> float:
-    """Return Hall's transformation of a t statistic."""
-    step = skewness / math.sqrt(n)
-    return t + step * t**2 / 3.0 + step**2 * t**3 / 27.0 + step / 6.0
-
-
-def transformed_back(h: float, skewness: float, n: int) -> float:
-    """Return the t statistic that Hall's transformation makes h of."""
-    step = skewness / math.sqrt(n)
-    if abs(step) < 1e-6:
-        return h
-    return 3.0 / step * (math.cbrt(1.0 + step * (h - step / 6.0)) - 1.0)
 
 
 def may_be_outweighed(differences: NDArray[np.float64], bound: float, alpha: float) -> bool:
