@@ -72,8 +72,8 @@ def test_intervals_of_hits_that_come_and_go_hold_the_mean_as_often_as_they_say(n
 @pytest.mark.parametrize("n", [60, 120])
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_intervals_of_sparse_and_tied_differences_hold_the_mean_as_often_as_they_say(population: str, n: int) -> None:
-    # With 10,000 samples each these were 0.943 to 0.98, where few large losses are among many small wins. The seed fixes
-    # the 4,000 here, whose standard error is 0.0034: three of them remain below.
+    # With 10,000 samples each these were 0.943 to 0.98, the most with few large losses among many small wins. The seed
+    # fixes the 4,000 here, whose standard error is 0.0034: three of them remain below.
     assert 0.93 <= coverage(*POPULATIONS[population], n) <= 0.99
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import difference_interval
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, paired_difference, paired_differences
-from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.power import minimum_detectable_effects
 
 STEPS = [-1.0, -0.5, 0.0, 0.0, 0.5, 1.0]
 
@@ -31,7 +31,7 @@ def test_everything_about_a_difference() -> None:
     )
     assert (found.low, found.high) == difference_interval(differences, confidence=0.9)
     assert found.effect_size == pytest.approx(stats.ttest_1samp(differences, 0.0).statistic / math.sqrt(80))
-    assert found.minimum_detectable_effect == minimum_detectable_effect_of(float(differences.std(ddof=1)), 80)
+    assert found.minimum_detectable_effect == minimum_detectable_effects(differences[:, np.newaxis], seed=4)[0]
     assert found.p == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue, abs=0.02)
     assert found.test == "paired sign-flip permutation test of the mean, two-sided, 2,000 random assignments of signs"
     assert found.interval == "t interval with the skewness corrections of Johnson and Hall, widened for few differences"

@@ -18,7 +18,7 @@ from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
-from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.power import minimum_detectable_effects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,13 +177,12 @@ def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests
 
     Args:
         values: the differences.
-        method: holds the level of the tests.
+        method: holds the level of the tests, and the seed.
         tests: over how many the level is shared, as Holm does for the first of them.
     """
-    counted = values[~np.isnan(values)]
-    if len(counted) < 2 or np.ptp(counted) == 0.0:
-        return None
-    return minimum_detectable_effect_of(float(counted.std(ddof=1)), len(counted), alpha=method.alpha / max(tests, 1))
+    alpha = method.alpha / max(tests, 1)
+    found = float(minimum_detectable_effects(values[:, np.newaxis], seed=method.seed, alpha=alpha)[0])
+    return None if math.isnan(found) else found
 
 
 NOT_SIGNIFICANT = "not significant"

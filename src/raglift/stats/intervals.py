@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Validation of the inputs of statistics, shared so that all functions raise the same errors.
 
 
+TIED = 1e-9
+"""Differences up to this far from 0 are ties: what summing in another order leaves is not a difference."""
+
 CONFIDENCE = 0.95
 """How often an interval holds the true value, where nothing else is asked for."""
 

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.stats.intervals import DIFFERENCE_METHOD, checked_fraction, checked_integer, difference_interval, numbers
-from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.intervals import (
+    DIFFERENCE_METHOD,
+    TIED,
+    checked_fraction,
+    checked_integer,
+    difference_interval,
+    numbers,
+)
+from raglift.stats.power import minimum_detectable_effects
 from raglift.stats.skewness import HALL_TEST, hall_p, may_be_outweighed, skewness_of
 
 if TYPE_CHECKING:
@@ -24,9 +31,6 @@ if TYPE_CHECKING:
 # of them, the observed one included, that are at least as far from 0. (Fisher, The Design of Experiments, 1935;
 # Phipson and Smyth, 2010, on why the observed one is included.)
 
-
-TIED = 1e-9
-"""Differences up to this far from 0 are ties: what summing in another order leaves is not a difference."""
 
 _STEPS = 36
 """Differences are rounded to this many binary digits of the largest one, fewer if their sums would not be exact."""
@@ -205,7 +209,8 @@ class PairedDifference:
     effect_size: float
     """Paired Cohen's d: mean / standard deviation (n − 1). If all are equal: 0 if they are 0, else NaN (no scale)."""
     minimum_detectable_effect: float
-    """The smallest true mean difference that n such queries would show at p < 0.05 with a power of 0.8."""
+    """The smallest true mean difference, in the direction of the mean, that n such queries would show at p < 0.05 with
+    a power of 0.8."""
     confidence: float
     """How often such intervals hold the true mean, as 0.95."""
     test: str
@@ -265,8 +270,10 @@ def paired_differences(
     values = numbers("matrix", matrix, dimensions=2)
     limits = _checked_bounds(bounds, values.shape[1])
     tests = sign_flip_test(values, seed=seed, resamples=resamples)
+    effects = [math.nan if math.isnan(one) else one for one in minimum_detectable_effects(values, seed=seed).tolist()]
     return [
-        _described(values[:, column], test, limits[column], confidence, int(seed)) for column, test in enumerate(tests)
+        _described(column, test, effect, bound, confidence, int(seed))
+        for column, test, effect, bound in zip(values.T, tests, effects, limits, strict=True)
     ]
 
 
@@ -284,7 +291,7 @@ def _checked_bounds(bounds: Sequence[float | None] | None, columns: int) -> Sequ
 
 
 def _described(
-    column: NDArray[np.float64], test: SignFlipTest, bound: float | None, confidence: float, seed: int
+    column: NDArray[np.float64], test: SignFlipTest, effect: float, bound: float | None, confidence: float, seed: int
 ) -> PairedDifference:
     found = column[~np.isnan(column)]
     found[np.abs(found) <= TIED] = 0.0  # a copy: masks never give a view
@@ -306,7 +313,7 @@ def _described(
         ties=n - wins - losses,
         losses=losses,
         effect_size=_effect_size(mean, deviation),
-        minimum_detectable_effect=minimum_detectable_effect_of(deviation, n),
+        minimum_detectable_effect=effect,
         confidence=confidence,
         test=name,
         interval=DIFFERENCE_METHOD,

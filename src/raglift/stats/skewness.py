@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HALL_TEST = "t test of the mean with Hall's transformation for skewness, two-sided"
 """The name of the test of `hall_p`, as a report states it."""
 
-_STRONG = 2.5
+STRONG = 2.5
 """From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
@@ -50,7 +50,7 @@ def skewness_of(differences: NDArray[np.float64]) -> float:
 
 def is_strongly_skewed(skewness: float, n: int) -> bool:
     """Whether a skewness is larger than chance makes it: beyond 2.5 √(6 / n), 2.5 standard errors where it is 0."""
-    return abs(skewness) > _STRONG * math.sqrt(6.0 / n)
+    return abs(skewness) > STRONG * math.sqrt(6.0 / n)
 
 
 def hall_p(differences: NDArray[np.float64]) -> float | None:

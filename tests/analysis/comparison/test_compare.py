@@ -45,7 +45,9 @@ def test_the_figures_of_a_hand_computed_example(ranked):
     assert other.verdict == "not significant"
     assert not other.exploratory
     described = paired_difference(DIFFERENCES, seed=3)
-    assert (other.difference.low, other.difference.high) == pytest.approx((described.low, described.high))
+    assert (other.difference.low, other.difference.high) == pytest.approx(
+        (max(described.low, -1.0), min(described.high, 1.0))
+    )
     assert other.interval == pytest.approx(mean_interval([1, 1, 1, 1 / 2, 0, 1 / 3]))
 
 
