@@ -25,8 +25,8 @@ from raglift.analysis.warnings import few_queries, new_evidence, read_in_part, t
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
-from raglift.stats.intervals import checked_integer
-from raglift.stats.paired_tests import TIED, paired_differences
+from raglift.stats.intervals import TIED, checked_integer
+from raglift.stats.paired_tests import paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

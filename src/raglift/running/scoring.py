@@ -18,7 +18,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 from raglift.running.notes import cut_stages, evaluation_notes, fewest_tokens, relabelled
 from raglift.running.options import DEFAULT_KS
-from raglift.stats.paired_tests import TIED
+from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

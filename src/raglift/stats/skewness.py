@@ -45,7 +45,7 @@ def skewness_of(differences: NDArray[np.float64]) -> float:
     scaled = differences / unit
     away = scaled - math.fsum(scaled) / n
     variance, third = math.fsum(away * away) / n, math.fsum(away * away * away) / n
-    return third / variance**1.5
+    return third / (variance * math.sqrt(variance))
 
 
 def is_strongly_skewed(skewness: float, n: int) -> bool:
