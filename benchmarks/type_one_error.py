@@ -71,12 +71,14 @@ class Population:
     def moved(self, by: float) -> Population:
         """Return the population with another mean.
 
-        Ties stay ties: of sparse differences, as many more are wins; dense ones are all larger.
+        Ties stay ties. Of symmetric sparse differences more are wins, and all others are larger.
         """
-        if self.chances is None or not (self.values == 0.0).any():
+        if self.chances is None:
             return replace(self, values=self.values + by)
         up, down = self.values > 0.0, self.values < 0.0
         share = float(self.chances[up | down].sum())
+        if share == 1.0 or not np.isclose(self.chances[up].sum(), self.chances[down].sum()):
+            return replace(self, values=np.where(up | down, self.values + by / share, 0.0))
         size = float(self.chances[up] @ self.values[up]) / float(self.chances[up].sum())
         wins = min(0.5 + by / size / share / 2.0, 1.0)
         chances = np.where(up, 2.0 * wins, np.where(down, 2.0 * (1.0 - wins), 1.0)) * self.chances
