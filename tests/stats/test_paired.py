@@ -87,7 +87,7 @@ def test_two_queries_can_show_nothing_at_all() -> None:
     found = paired_difference([0.5, 1.0], seed=0)
     assert found.p == 0.5
     assert found.low < 0.0 < found.high
-    assert not unknown(found)
+    assert unknown(found) == {"minimum_detectable_effect"}
 
 
 def test_if_all_tie_there_is_no_effect_and_no_interval() -> None:

@@ -58,8 +58,9 @@ def minimum_detectable_effects(
         alpha: the chance of finding a difference where there is none.
 
     Returns:
-        One effect for each column, above 0 and in the unit of the differences. NaN with fewer than 2 queries, or if all
-        differ by the same amount, since they do not say how much others would vary.
+        One effect for each column, above 0 and in the unit of the differences. NaN with so few queries that p cannot be
+        alpha even if all are won (5 or fewer for 0.05), or if all differ by the same amount, since they do not say how
+        much others would vary.
 
     Raises:
         ConfigurationError: a negative seed, a power or alpha that is not between 0 and 1, a power not above alpha, or a
@@ -74,6 +75,7 @@ def minimum_detectable_effects(
     known = ~np.isnan(values)
     steps, unit = _whole_steps(values)
     varied = np.where(known, steps, -np.inf).max(axis=0) > np.where(known, steps, np.inf).min(axis=0)
+    varied &= 2.0 ** (1.0 - known.sum(axis=0)) <= alpha
     places = np.flatnonzero(varied)
     for start in range(0, len(places), _COLUMNS):
         some = places[start : start + _COLUMNS]
