@@ -145,6 +145,11 @@ _UNSEEN_SKEWNESS = 2.0
 """Where the skewness of a sample rests on one query, there is so much more of it: it shows less than there is."""
 
 
+_FARTHEST = 1.75
+"""How many half widths of the t interval the end of Hall's transformed t may be from the mean: with few differences it
+would be many times as far."""
+
+
 class Interval(NamedTuple):
     """A confidence interval; both bounds are NaN if the values cannot tell."""
 
@@ -172,6 +177,8 @@ def difference_interval(differences: ArrayLike, *, confidence: float = 0.95) -> 
     that is the largest one's, and where the skewness rests on one query, a sample shows less of it than there is.
 
         x̄ − s / √n · T⁻¹(± t √(1 + 1/m))       T⁻¹ undoes T(t) = t + g t² / 3√n + g² t³ / 27n + g / 6√n
+
+    but no farther than 1.75 of the half width above.
 
     Changing the sign or the unit of all differences does the same to the interval. It always holds x̄, and is not held
     to the metric's bounds.
@@ -206,8 +213,8 @@ def difference_interval(differences: ArrayLike, *, confidence: float = 0.95) -> 
     half = limit * error
     sizes = np.abs(cubes)
     likely = skewness * (1.0 + _UNSEEN_SKEWNESS * float(sizes.max() / sizes.sum()))
-    low = mean - error * transformed_back(limit, likely, n)
-    high = mean - error * transformed_back(-limit, likely, n)
+    low = mean - min(error * transformed_back(limit, likely, n), _FARTHEST * half)
+    high = mean - max(error * transformed_back(-limit, likely, n), -_FARTHEST * half)
     return Interval(unit * min(centre - half, low, mean), unit * max(centre + half, high, mean))
 
 
