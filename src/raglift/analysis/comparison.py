@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.analysis.fairness import made_fair, with_named_budget
 from raglift.analysis.paired_statistics import (
+    bound_of,
     interval_of,
     method_of,
     method_text,
@@ -22,7 +23,7 @@ from raglift.analysis.paired_statistics import (
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
 from raglift.analysis.unjudged import unjudged_of
-from raglift.analysis.warnings import warnings_of, wins_against_means
+from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -222,7 +223,9 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
     selection, held = (np.array(half, dtype=np.intp) for half in places)
     best = max(systems, key=lambda number: float(values[number, selection].mean()))
     differences = values[best] - values[paired.baseline]
-    found = paired_difference(differences[held], seed=method.seed, confidence=method.confidence)
+    found = paired_difference(
+        differences[held], seed=method.seed, confidence=method.confidence, bound=bound_of(paired.metrics[0])
+    )
     found = within_reach(paired.metrics[0], found)
     return HeldOut(
         system=paired.names[best],
@@ -298,6 +301,7 @@ def compare_systems(
             *shared.notes,
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
+            *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),
         ),
         fairness=fairness,
         unjudged=unjudged,
@@ -371,7 +375,12 @@ def _primary(
 
 def _rows(paired: Paired, method: Method) -> list[ComparisonRow]:
     """Return, for each metric, a row per system."""
-    described = paired_differences(paired.fair_differences(), seed=method.seed, confidence=method.confidence)
+    described = paired_differences(
+        paired.fair_differences(),
+        seed=method.seed,
+        confidence=method.confidence,
+        bounds=[bound_of(paired.metrics[metric]) for metric, _ in paired.fair],
+    )
     by_place = dict(zip(paired.fair, described, strict=True))
     adjusted = _adjusted(paired, by_place)
     rows = []

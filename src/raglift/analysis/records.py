@@ -230,7 +230,7 @@ class ComparisonRow:
     minimum_detectable_effect: float | None = None
     """The minimum detectable effect at 80% power, at Holm's strictest level; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse` or `not significant`, by `p_holm`; on the primary metric only."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`, by `p_holm`; on the primary metric only."""
     exploratory: bool = True
     """Whether the p-value is not corrected: a hint to look, and no finding."""
     truncated: bool = False
@@ -262,7 +262,7 @@ class HeldOut:
     difference: PairedDifference
     """Its difference to the baseline on these."""
     verdict: str
-    """`better`, `worse` or `not significant`: one test, so there is nothing to correct for."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`: one test, so there is nothing to correct for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -377,7 +377,7 @@ class LiftRow:
     minimum_detectable_effect: float | None = None
     """The minimum detectable effect at 80% power; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse` or `not significant`; on the primary metric only."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`; on the primary metric only."""
     exploratory: bool = True
     """Whether the metric is not the primary one: a hint to look, and no finding."""
     truncated: bool = False

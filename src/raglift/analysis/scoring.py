@@ -16,7 +16,7 @@ from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.metrics.budgets import context_totals
 from raglift.metrics.computing import counts_tokens, rankings_by_stage, score
 from raglift.metrics.registry import MEASURES
-from raglift.stats.paired_tests import TIED
+from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import differ_in_length, hit_length
+from raglift.analysis.paired_statistics import TOO_SKEWED, outweighed_text
 from raglift.analysis.shared_queries import named
 from raglift.analysis.unjudged import unjudged_text
 from raglift.analysis.upper_bound import rule_of
@@ -212,6 +213,19 @@ def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> l
     mean, often, seldom = ("higher", "loses", "wins") if row.verdict == "better" else ("lower", "wins", "loses")
     told = f"{name} has the {mean} mean {mean_title(row.metric)} than {other}"
     return [f"{told}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
+
+
+def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
+    """Say why a difference is too skewed to decide, and what would decide it.
+
+    Args:
+        row: of the primary metric.
+        name: what the row is of.
+        other: what it is compared with.
+    """
+    if row.difference is None or row.verdict != TOO_SKEWED:
+        return []
+    return [f"{name} against {other} is {TOO_SKEWED}: {outweighed_text(row.difference)}; more queries would show them"]
 
 
 def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:

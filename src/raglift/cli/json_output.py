@@ -133,6 +133,7 @@ def _regression_json(one: Regression) -> dict[str, Any]:
         "p_holm": one.p_holm,
         "margin": one.margin,
         "minimum_detectable_effect": one.minimum_detectable_effect,
+        "too_skewed": one.too_skewed,
         "note": one.note,
         "regressed": [_flip_json(flip) for flip in one.regressed],
     }

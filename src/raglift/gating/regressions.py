@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.paired_statistics import method_text, minimum_detectable_effect
+from raglift.analysis.paired_statistics import (
+    TOO_SKEWED,
+    method_text,
+    minimum_detectable_effect,
+    outweighed_text,
+    verdict,
+)
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
@@ -73,7 +79,7 @@ def regressions_of(
         for metric, p in zip(metrics, corrected, strict=True)
     )
     notes = (*_of_other_chunks(comparison, first, name), *comparison.notes)
-    warnings = (*_powerless(found, method), *comparison.warnings)
+    warnings = (*_powerless(found, method), *_undecided(found), *comparison.warnings)
     return Regressions(found, method, warnings, notes, says_unjudged=comparison.unjudged is not None)
 
 
@@ -110,6 +116,16 @@ def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
         return []
     queries = counted(min(counts), "query")
     return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]
+
+
+def _undecided(found: Sequence[Regression]) -> list[str]:
+    """Say of each drop that is too skewed to decide why it does not fail the gate."""
+    return [
+        f"{mean_title(one.metric)} dropped, and whether by more than noise is {TOO_SKEWED}, so it fails no gate: "
+        f"{outweighed_text(one.difference)}"
+        for one in found
+        if one.too_skewed and one.difference is not None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,18 +177,21 @@ def _regression(
         )
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
-    worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING
+    said, beyond = "", False
+    if difference is not None:
+        said, beyond = verdict(difference, p, comparison.method), -difference.mean > margin + ROUNDING
     return Regression(
         metric,
         difference if not note else None,
         margin,
-        passed=not worse and not note,
+        passed=not (said == "worse" and beyond) and not note,
         regressed=_regressed(comparison.query_ids, metric, (before, after), sides),
         before=row.baseline_mean,
         after=row.mean,
         p_holm=p,
         minimum_detectable_effect=None if note else minimum_detectable_effect(change, comparison.method, tests),
         note=note,
+        too_skewed=said == TOO_SKEWED and beyond,
     )
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failure_analysis, failures_of
-from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, TOO_SKEWED, VERDICTS, interval_of, outweighed_text
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Table
@@ -72,9 +72,11 @@ def lift_sentence(lift: LiftRecord) -> str:
     if not found.wins and not found.losses:
         return f"Reranking changed {name} of no query: it stays at {before} on {counted(found.n, 'query')}."
     told = _difference(found, lift.method, found.p, decimals)
-    if row.verdict == "not significant":
+    if row.verdict == NOT_SIGNIFICANT:
         moved = f"moved {name} from {before} to {after}" if before != after else f"left {name} at {after} on average"
         return f"Reranking {moved} ({told}): not significant on {_seen(found.n, row.minimum_detectable_effect)}."
+    if row.verdict == TOO_SKEWED:
+        return f"Reranking moved {name} from {before} to {after} ({told}): {_undecided(found)}."
     verb = "raised" if row.verdict == "better" else "lowered"
     return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
 
@@ -149,7 +151,7 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         )
     if len(comparison.others) == 1:
         return _pair_sentence(told[0], comparison)
-    counts = [(verdict, sum(row.verdict == verdict for row in told)) for verdict in _VERDICTS]
+    counts = [(verdict, sum(row.verdict == verdict for row in told)) for verdict in VERDICTS]
     parts = [f"{count:,} {'is' if count == 1 else 'are'} {verdict}" for verdict, count in counts if count]
     unfair = len(comparison.others) - len(told)
     parts += [f"{unfair:,} {'has' if unfair == 1 else 'have'} no fair pair"] if unfair else []
@@ -188,13 +190,12 @@ def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
 
 
-_VERDICTS = ("better", "worse", "not significant")
-
-
 def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     name, other = mean_title(comparison.primary), comparison.baseline
-    if row.verdict == "not significant":
+    if row.verdict == NOT_SIGNIFICANT:
         return f"{row.system} does not differ significantly from {other} in {name}: {_against(row, comparison)}."
+    if row.verdict == TOO_SKEWED:
+        return f"{row.system} cannot be told from {other} in {name}: {_against(row, comparison)}."
     word = "higher" if row.verdict == "better" else "lower"
     return f"{row.system} has a {word} {name} than {other}: {_against(row, comparison)}."
 
@@ -209,8 +210,10 @@ def _against(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     if not row.difference.wins and not row.difference.losses:
         return f"both have {_mean(row)} on average, and {_no_other(row.n)}"
     means = f"{_mean(row)} against {row.baseline_mean:.{decimals}f}"
-    if row.verdict == "not significant":
+    if row.verdict == NOT_SIGNIFICANT:
         return f"{means} ({told}), which may be noise on {_seen(row.n, row.minimum_detectable_effect)}"
+    if row.verdict == TOO_SKEWED:
+        return f"{means} ({told}), {_undecided(row.difference)}"
     return f"{means} ({told}), more than noise on {counted(row.n, 'query')}"
 
 
@@ -223,7 +226,11 @@ def _mean(row: ComparisonRow) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return "not significant" if verdict == "not significant" else f"{verdict}, by more than noise"
+    return verdict if verdict in (NOT_SIGNIFICANT, TOO_SKEWED) else f"{verdict}, by more than noise"
+
+
+def _undecided(found: PairedDifference) -> str:
+    return f"{TOO_SKEWED}: {outweighed_text(found)}"
 
 
 def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:

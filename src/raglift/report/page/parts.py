@@ -76,7 +76,7 @@ def p_cell(p: float | None) -> Cell:
 
 
 def verdict_cell(verdict: str | None) -> Cell:
-    """Return `better`, `worse`, `not significant` or `baseline`."""
+    """Return `better`, `worse`, `not significant`, `too skewed to decide` or `baseline`."""
     return Cell(verdict or "", verdict_emphasis(verdict))
 
 
