@@ -30,8 +30,8 @@ class Contrasts:
     """Sums of cells, each with its weight: the mean over contexts of a difference."""
 
     levels: Codes
-    """A row a contrast: the two levels of a pair (first minus second), or the four of an interaction (first minus second
-    of the first factor, at the third level minus at the fourth of the second factor)."""
+    """A row a contrast: the two levels of a pair (first minus second), or the four of an interaction (first minus
+    second of the first factor, at the third level minus at the fourth of the second factor)."""
     weights: NDArray[np.float64]
     """Contrasts × cells."""
     contexts: Codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.stats.contrasts import Contrasts, interactions, level_pairs
 from raglift.stats.intervals import checked_fraction, checked_integer, numbers
+from raglift.stats.paired_tests import TIED
 from raglift.stats.simultaneous import (
-    NO_SPREAD,
     Contrasted,
     adjusted_p,
     contrasted,
@@ -55,6 +56,8 @@ class PairEffects:
     """Levels × 2: simultaneous bounds of each level minus the best of the others."""
     may_be_best: NDArray[np.bool_]
     """Which levels cannot be told from the best: the true best is among them in `confidence` of repetitions."""
+    unseen: float
+    """What queries so rare that none of them was drawn could change: a mean difference up to this decides nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +69,11 @@ class InteractionEffects:
     levels: Codes
     """Contrasts × 4: the first level minus the second of the first factor, at the third minus at the fourth of the
     second factor."""
-    effects: Numbers
-    """Contrasts × 2: the difference of the first two levels at the third level and at the fourth."""
+    corners: Numbers
+    """Contrasts × 4: the means at the first level with the third, the second with the third, the first with the fourth,
+    and the second with the fourth."""
     mean: Numbers
-    """The first of these minus the second."""
+    """The first minus the second of these, minus the third, plus the fourth."""
     low: Numbers
     """The lower bounds of simultaneous intervals."""
     high: Numbers
@@ -78,6 +82,8 @@ class InteractionEffects:
     """Adjusted for all contrasts here."""
     contexts: Codes
     """How many contexts each is the mean over."""
+    unseen: float
+    """As of pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +99,13 @@ class FactorEffects:
 
 
 def factor_effects(
-    values: ArrayLike, codes: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000
+    values: ArrayLike,
+    codes: ArrayLike,
+    *,
+    seed: int,
+    confidence: float = 0.95,
+    span: float = 1.0,
+    resamples: int = 10_000,
 ) -> FactorEffects:
     """Compare the levels of each factor of a grid over matched cells, query by query.
 
@@ -105,11 +117,15 @@ def factor_effects(
     Intervals and p-values are simultaneous over the pairs of levels of one factor, and those of interactions over all
     interaction contrasts of all pairs of factors. The order of cells does not matter.
 
+    Neither holds where rare queries lose much and none of them was drawn: a difference decides only if it is also
+    larger than `unseen`, which see.
+
     Args:
         values: cells × queries; NaN where a query does not count, which leaves it out of all cells.
         codes: cells × factors: the number of each cell's level, from 0; −1 where a factor does not apply to a cell.
         seed: an integer of at least 0.
         confidence: how often all intervals of a family hold their true values together.
+        span: the most by which two cells can differ on one query, as 1 for a metric from 0 to 1.
         resamples: how many repetitions are drawn.
 
     Raises:
@@ -132,9 +148,26 @@ def factor_effects(
     drawn = resample(counted, seed=seed, resamples=resamples)
     return FactorEffects(
         n,
-        tuple(_pair_effects(factor, found, counted, drawn, confidence) for factor, found in pairs if len(found)),
-        _interaction_effects(table, crossed, counted, drawn, confidence),
+        tuple(_pair_effects(factor, found, counted, drawn, confidence, span) for factor, found in pairs if len(found)),
+        _interaction_effects(table, crossed, counted, drawn, confidence, span),
     )
+
+
+def unseen(n: int, count: int, confidence: float, span: float) -> float:
+    """Return what queries so rare that none of them was drawn could change a mean difference by.
+
+    Queries of which a share q lose `span` are all absent from n draws with probability (1 − q)ⁿ. Where those that were
+    drawn gain x̄, the true mean is 0 if q = x̄ / (span + x̄). So a mean of x̄ comes about with probability
+    (1 + x̄ / span)⁻ⁿ where there is no difference, and no test that holds for every distribution can give a smaller
+    p-value. What is returned is the x̄ at which this is (1 − confidence) / count; about span · 3 / n for one test.
+
+    Args:
+        n: how many queries.
+        count: how many such events there may be.
+        confidence: that none of them is overlooked.
+        span: the most that a contrast can be on one query.
+    """
+    return span * math.expm1(math.log(count / (1.0 - confidence)) / n)
 
 
 def _checked_codes(codes: ArrayLike) -> Codes:
@@ -146,7 +179,9 @@ def _checked_codes(codes: ArrayLike) -> Codes:
     return table.astype(np.intp)
 
 
-def _pair_effects(factor: int, pairs: Contrasts, values: Numbers, drawn: Numbers, confidence: float) -> PairEffects:
+def _pair_effects(
+    factor: int, pairs: Contrasts, values: Numbers, drawn: Numbers, confidence: float, span: float
+) -> PairEffects:
     found = contrasted(values, pairs.weights)
     top, ahead = np.zeros(len(drawn)), np.full((int(pairs.levels.max()) + 1, len(drawn)), -np.inf)
     for some, z in studentized(found, drawn):
@@ -155,9 +190,9 @@ def _pair_effects(factor: int, pairs: Contrasts, values: Numbers, drawn: Numbers
             np.maximum(ahead[first], z[:, column], out=ahead[first])
             np.maximum(ahead[second], -z[:, column], out=ahead[second])
     low, high = found.bounds(critical_value(found, top, confidence))
-    against_best, may_be_best = _against_best(
-        pairs.levels, found, np.quantile(ahead, confidence, axis=1, method="higher")
-    )
+    least = unseen(found.n, len(ahead) - 1, confidence, span)  # a rare event at each level but one
+    allowance = np.quantile(ahead, confidence, axis=1, method="higher")
+    against_best, may_be_best = _against_best(pairs.levels, found, allowance, least)
     return PairEffects(
         factor=factor,
         levels=pairs.levels,
@@ -169,10 +204,13 @@ def _pair_effects(factor: int, pairs: Contrasts, values: Numbers, drawn: Numbers
         unmatched=pairs.unmatched,
         against_best=against_best,
         may_be_best=may_be_best,
+        unseen=least,
     )
 
 
-def _against_best(levels: Codes, found: Contrasted, allowance: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+def _against_best(
+    levels: Codes, found: Contrasted, allowance: Numbers, least: float
+) -> tuple[Numbers, NDArray[np.bool_]]:
     """Return the bounds of each level minus the best of the others, and which levels may be the best.
 
     Each level takes its turn as the control: with the wanted probability no other is ahead of the true best by more
@@ -184,16 +222,17 @@ def _against_best(levels: Codes, found: Contrasted, allowance: Numbers) -> tuple
         levels: of each pair, the first and the second.
         found: the first minus the second.
         allowance: for each level, what the largest z of it minus any other stays below.
+        least: no bound is nearer than this to the mean.
     """
     first, second = levels.T
     count = len(allowance)
     allowance = np.where(np.isfinite(allowance), allowance, 0.0)
     # A pair that is the same for all queries has no standard error: its difference is taken as it is.
-    high_first = np.where(found.known, found.bounds(allowance[first])[1], found.mean)
-    low_second = np.where(found.known, found.bounds(allowance[second])[0], found.mean)
+    high_first = np.where(found.known, np.maximum(found.bounds(allowance[first])[1], found.mean + least), found.mean)
+    low_second = np.where(found.known, np.minimum(found.bounds(allowance[second])[0], found.mean - least), found.mean)
     own, other = np.concatenate([first, second]), np.concatenate([second, first])
     above, below = np.concatenate([high_first, -low_second]), np.concatenate([low_second, -high_first])
-    tied = np.tile(~found.known & (np.abs(found.mean) <= NO_SPREAD), 2)
+    tied = np.tile(~found.known & (np.abs(found.mean) <= TIED), 2)
     nearest = np.full(count, np.inf)
     np.minimum.at(nearest, own, np.where(tied, np.inf, above))  # a level is not beaten by one that is its equal
     may_be_best = nearest > 0.0
@@ -210,24 +249,43 @@ def _interaction_effects(
     values: Numbers,
     drawn: Numbers,
     confidence: float,
+    span: float,
 ) -> InteractionEffects:
     cells = len(codes)
     factors = np.array([pair for pair, one in crossed for _ in range(len(one))], dtype=np.intp).reshape(-1, 2)
     levels = np.concatenate([np.zeros((0, 4), dtype=np.intp), *(one.levels for _, one in crossed)])
     weights = np.concatenate([np.zeros((0, cells)), *(one.weights for _, one in crossed)])
     contexts = np.concatenate([np.zeros(0, dtype=np.intp), *(one.contexts for _, one in crossed)])
-    means = values.mean(axis=0)
-    at_first = levels[:, 2:3] == codes[:, factors[:, 1]].T
     found = contrasted(values, weights)
     top = largest(found, drawn)
     low, high = found.bounds(critical_value(found, top, confidence)) if len(levels) else (found.mean, found.mean)
     return InteractionEffects(
         factors=factors,
         levels=levels,
-        effects=np.stack([(weights * at_first) @ means, -((weights * ~at_first) @ means)], axis=1),
+        corners=_corner_means(codes, factors, levels, weights, values.mean(axis=0)),
         mean=found.mean,
         low=low,
         high=high,
         p=adjusted_p(found, top),
         contexts=contexts,
+        unseen=unseen(found.n, max(_freedom(crossed), 1), confidence, 2.0 * span),
     )
+
+
+def _corner_means(codes: Codes, factors: Codes, levels: Codes, weights: Numbers, means: Numbers) -> Numbers:
+    """Return the means of the four kinds of cells of each interaction contrast."""
+    mine, other = codes[:, factors[:, 0]].T, codes[:, factors[:, 1]].T
+    return np.stack(
+        [
+            (np.abs(weights) * (mine == levels[:, [first]]) * (other == levels[:, [second]])) @ means
+            for second in (2, 3)
+            for first in (0, 1)
+        ],
+        axis=1,
+    )
+
+
+def _freedom(crossed: list[tuple[tuple[int, int], Contrasts]]) -> int:
+    """Return how many interaction contrasts are not made up of others, in grids without gaps."""
+    levels = [(len(np.unique(one.levels[:, :2])), len(np.unique(one.levels[:, 2:]))) for _, one in crossed]
+    return sum((first - 1) * (second - 1) for first, second in levels if first and second)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.stats.intervals import SKEWNESS_OF, t_below, t_quantile
+from raglift.stats.paired_tests import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 # where z has the multivariate t distribution with n − 1 degrees of freedom and the correlations found (Hothorn, Bretz
 # and Westfall, "Simultaneous inference in general parametric models", 2008). It is drawn by multiplying the residuals
 # of all cells by one normal number a query, so the contrasts keep their dependence, whatever it is (Chernozhukov,
-# Chetverikov and Kato, "Gaussian approximations and multiplier bootstrap for maxima", 2013). The same quantile gives the
-# intervals, so an interval is beyond 0 exactly where its p-value is below 1 − confidence.
+# Chetverikov and Kato, "Gaussian approximations and multiplier bootstrap for maxima", 2013). The same quantile gives
+# the intervals, so an interval is beyond 0 exactly where its p-value is below 1 − confidence.
 
 METHOD = (
     "studentized means with Hall's skewness correction against the largest of the family (multivariate t, drawn with "
@@ -37,8 +38,6 @@ METHOD = (
 )
 """How intervals and p-values are computed, as a report states it."""
 
-NO_SPREAD = 1e-12
-"""Differences up to this far apart, of values near 1, are equal but for rounding."""
 _BLOCK = 4_000_000
 """How many numbers are held at a time: 32 MB."""
 
@@ -113,9 +112,10 @@ def contrasted(values: Numbers, weights: Numbers) -> Contrasted:
     mean, deviation, skewness, effective = (np.zeros(count) for _ in range(4))
     for block in _blocks(count, n):
         found = values @ weights[block].T
+        found[np.abs(found) <= TIED] = 0.0
         mean[block] = found.mean(axis=0)
         apart = found - mean[block]
-        spread = np.ptp(found, axis=0) > NO_SPREAD * np.maximum(np.abs(found).max(axis=0), NO_SPREAD)
+        spread = np.ptp(found, axis=0) > TIED * np.maximum(np.abs(found).max(axis=0), 1.0)
         deviation[block] = np.where(spread, np.sqrt((apart**2).sum(axis=0) / max(n - 1, 1)), 0.0)
         some = np.where(spread, deviation[block], 1.0)
         skewness[block] = np.where(spread, ((apart / some) ** 3).mean(axis=0), 0.0)
@@ -161,7 +161,7 @@ def adjusted_p(found: Contrasted, top: Numbers) -> Numbers:
     """
     known, count = found.known, len(found.mean)
     constant = np.minimum(1.0, count * 2.0 ** (1.0 - found.n))
-    p = np.where(np.abs(found.mean) > NO_SPREAD, constant, 1.0)
+    p = np.where(np.abs(found.mean) > TIED, constant, 1.0)
     far = np.abs(found.statistic[known])
     if known.sum() == 1:
         p[known] = 2.0 * t_below(found.n - 1, -far)

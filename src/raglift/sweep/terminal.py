@@ -16,6 +16,7 @@ from raglift.rendering.document import Cell, table_of
 from raglift.report.format import labels_line, lifted, seconds_text
 from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
+from raglift.sweep.effects import effects_lines
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def result_parts(result: SweepResultRecord, *, include_truncated: bool = False) 
     yield from labels_line(result.label_sources)
     if result.finished:
         yield result_table(result)
+        yield from effects_lines(result)
     yield from result_foot(result, include_truncated=include_truncated)
 
 
