@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-TOO_FEW_QUERIES = "too few queries"
-"""The verdict on a difference so small that rare queries, of which none was asked, could outweigh it."""
+TOO_SKEWED = "too skewed to decide"
+"""The verdict where differences the other way, too rare to be among the queries, could outweigh what was seen."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LevelDifference:
     unmatched: int
     """How many cells with one of the levels have no counterpart, and are left out."""
     verdict: str
-    """`better`, `worse`, `not significant` or `too few queries`."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`."""
 
     @property
     def turned(self) -> LevelDifference:

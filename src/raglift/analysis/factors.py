@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.analysis.comparison import pair_up
 from raglift.analysis.factor_records import (
-    TOO_FEW_QUERIES,
+    TOO_SKEWED,
     FactorEffect,
     FactorEffectsRecord,
     InteractionEffect,
@@ -137,7 +137,9 @@ def _factor(
                 p=float(pairs.p[place]),
                 contexts=int(pairs.contexts[place]),
                 unmatched=int(pairs.unmatched[place]),
-                verdict=_verdict(float(pairs.mean[place]), float(pairs.p[place]), pairs.unseen, method),
+                verdict=_verdict(
+                    float(pairs.mean[place]), float(pairs.p[place]), method, too_skewed=bool(pairs.too_skewed[place])
+                ),
             ),
             primary,
         )
@@ -166,11 +168,11 @@ def _best(pairs: PairEffects, compared: Sequence[int]) -> int:
     return max(compared, key=lambda level: worst[level])
 
 
-def _verdict(mean: float, p: float, unseen: float, method: Method) -> str:
+def _verdict(mean: float, p: float, method: Method, *, too_skewed: bool) -> str:
     if p > method.alpha:
         return "not significant"
-    if abs(mean) <= unseen:
-        return TOO_FEW_QUERIES
+    if too_skewed:
+        return TOO_SKEWED
     return "better" if mean > 0.0 else "worse"
 
 
@@ -188,7 +190,7 @@ def _interactions(
     method: Method,
 ) -> Iterator[InteractionEffect]:
     """Yield the contrasts larger than noise, the clearest first."""
-    real = np.flatnonzero((found.p <= method.alpha) & (np.abs(found.mean) > found.unseen))
+    real = np.flatnonzero((found.p <= method.alpha) & ~found.too_skewed)
     clearness = np.abs(found.mean[real]) / (found.high[real] - found.low[real])
     for place in real[np.lexsort((-clearness, found.p[real]))].tolist():
         (first, second), (a, b, c, d) = found.factors[place].tolist(), found.levels[place].tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.factor_records import TOO_FEW_QUERIES
+from raglift.analysis.factor_records import TOO_SKEWED
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, Table, row_of
@@ -154,17 +154,17 @@ def _row(one: LevelDifference, *, is_first: bool, decimals: int) -> tuple[Cell, 
 
 
 def _open(effects: FactorEffectsRecord) -> Iterator[str]:
-    """Yield which levels cannot be told from the best, and why a small difference decides nothing."""
+    """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     if effects.tested and not effects.interactions:
         yield (f"no part's effect depends on another by more than noise ({counted(effects.tested, 'contrast')} tested)")
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
         yield f"cannot be told from the best of their part: {told}"
-    if any(one.verdict == TOO_FEW_QUERIES for factor in effects.factors for one in factor.shown):
+    if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
-            f"{TOO_FEW_QUERIES}: the difference is so small that rare queries with a large loss, of which none is "
-            f"among these {effects.n:,}, could outweigh it"
+            f"{TOO_SKEWED}: nearly all differences are small and go one way; large ones the other way, too rare to be "
+            f"among these {counted(effects.n, 'query')}, could outweigh them"
         )
 
 

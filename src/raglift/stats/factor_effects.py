@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -12,15 +11,12 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.stats.contrasts import Contrasts, interactions, level_pairs
 from raglift.stats.intervals import checked_fraction, checked_integer, numbers
-from raglift.stats.paired_tests import TIED
 from raglift.stats.simultaneous import (
-    Contrasted,
     adjusted_p,
     contrasted,
     critical_value,
     largest,
     resample,
-    studentized,
 )
 
 if TYPE_CHECKING:
@@ -53,11 +49,12 @@ class PairEffects:
     unmatched: Codes
     """How many cells with one of the two levels have no counterpart."""
     against_best: Numbers
-    """Levels × 2: simultaneous bounds of each level minus the best of the others."""
+    """Levels × 2: simultaneous bounds of each level minus the best of the others (Hsu)."""
     may_be_best: NDArray[np.bool_]
     """Which levels cannot be told from the best: the true best is among them in `confidence` of repetitions."""
-    unseen: float
-    """What queries so rare that none of them was drawn could change: a mean difference up to this decides nothing."""
+    too_skewed: NDArray[np.bool_]
+    """Which differences decide nothing whatever their p-value, because differences the other way, too rare to be among
+    so many queries, could outweigh what was seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +79,7 @@ class InteractionEffects:
     """Adjusted for all contrasts here."""
     contexts: Codes
     """How many contexts each is the mean over."""
-    unseen: float
+    too_skewed: NDArray[np.bool_]
     """As of pairs."""
 
 
@@ -117,8 +114,8 @@ def factor_effects(
     Intervals and p-values are simultaneous over the pairs of levels of one factor, and those of interactions over all
     interaction contrasts of all pairs of factors. The order of cells does not matter.
 
-    Neither holds where rare queries lose much and none of them was drawn: a difference decides only if it is also
-    larger than `unseen`, which see.
+    Neither holds where rare queries lose much and none of them was drawn. Where that may be, a difference is marked as
+    too skewed to decide.
 
     Args:
         values: cells × queries; NaN where a query does not count, which leaves it out of all cells.
@@ -153,23 +150,6 @@ def factor_effects(
     )
 
 
-def unseen(n: int, count: int, confidence: float, span: float) -> float:
-    """Return what queries so rare that none of them was drawn could change a mean difference by.
-
-    Queries of which a share q lose `span` are all absent from n draws with probability (1 − q)ⁿ. Where those that were
-    drawn gain x̄, the true mean is 0 if q = x̄ / (span + x̄). So a mean of x̄ comes about with probability
-    (1 + x̄ / span)⁻ⁿ where there is no difference, and no test that holds for every distribution can give a smaller
-    p-value. What is returned is the x̄ at which this is (1 − confidence) / count; about span · 3 / n for one test.
-
-    Args:
-        n: how many queries.
-        count: how many such events there may be.
-        confidence: that none of them is overlooked.
-        span: the most that a contrast can be on one query.
-    """
-    return span * math.expm1(math.log(count / (1.0 - confidence)) / n)
-
-
 def _checked_codes(codes: ArrayLike) -> Codes:
     table = np.asarray(codes)
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer) or (table < -1).any():
@@ -182,17 +162,12 @@ def _checked_codes(codes: ArrayLike) -> Codes:
 def _pair_effects(
     factor: int, pairs: Contrasts, values: Numbers, drawn: Numbers, confidence: float, span: float
 ) -> PairEffects:
-    found = contrasted(values, pairs.weights)
-    top, ahead = np.zeros(len(drawn)), np.full((int(pairs.levels.max()) + 1, len(drawn)), -np.inf)
-    for some, z in studentized(found, drawn):
-        np.maximum(top, np.abs(z).max(axis=1), out=top)
-        for column, (first, second) in enumerate(pairs.levels[some]):
-            np.maximum(ahead[first], z[:, column], out=ahead[first])
-            np.maximum(ahead[second], -z[:, column], out=ahead[second])
+    found = contrasted(values, pairs.weights, span)
+    top = largest(found, drawn)
     low, high = found.bounds(critical_value(found, top, confidence))
-    least = unseen(found.n, len(ahead) - 1, confidence, span)  # a rare event at each level but one
-    allowance = np.quantile(ahead, confidence, axis=1, method="higher")
-    against_best, may_be_best = _against_best(pairs.levels, found, allowance, least)
+    count = int(pairs.levels.max()) + 1
+    too_skewed = found.too_skewed(confidence, count - 1)  # each level but one may have its rare losses
+    against_best, may_be_best = _against_best(pairs.levels, found.mean, low, high, too_skewed)
     return PairEffects(
         factor=factor,
         levels=pairs.levels,
@@ -204,38 +179,36 @@ def _pair_effects(
         unmatched=pairs.unmatched,
         against_best=against_best,
         may_be_best=may_be_best,
-        unseen=least,
+        too_skewed=too_skewed,
     )
 
 
 def _against_best(
-    levels: Codes, found: Contrasted, allowance: Numbers, least: float
+    levels: Codes, mean: Numbers, low: Numbers, high: Numbers, too_skewed: NDArray[np.bool_]
 ) -> tuple[Numbers, NDArray[np.bool_]]:
     """Return the bounds of each level minus the best of the others, and which levels may be the best.
 
-    Each level takes its turn as the control: with the wanted probability no other is ahead of the true best by more
-    than the allowance of the best. So the best is among the levels whose upper bound is above 0, and no level is
-    further behind it than behind the furthest of these. Hsu, "Constrained simultaneous confidence intervals for
-    multiple comparisons with the best", 1984; Multiple Comparisons, 1996, chapter 4.
+    If the intervals of all pairs hold, then no other level is above the best by a whole interval: the best is among the
+    levels that none is so far above. No level is ahead of the best of the others by more than the least of its upper
+    bounds, or behind by more than the least of its lower bounds to one of these levels. Both ends are held to 0, since
+    a level that is not the best is behind it. Hsu, "Constrained simultaneous confidence intervals for multiple
+    comparisons with the best", 1984. His allowances are those of one-sided comparisons with each level; here they are
+    those of all pairs, so that a level is left out exactly where a pair says that another is better.
 
     Args:
         levels: of each pair, the first and the second.
-        found: the first minus the second.
-        allowance: for each level, what the largest z of it minus any other stays below.
-        least: no bound is nearer than this to the mean.
+        mean: the first minus the second.
+        low: the lower bounds; NaN where the difference is the same for all queries, and taken as it is.
+        high: the upper bounds.
+        too_skewed: which differences decide nothing.
     """
-    first, second = levels.T
-    count = len(allowance)
-    allowance = np.where(np.isfinite(allowance), allowance, 0.0)
-    # A pair that is the same for all queries has no standard error: its difference is taken as it is.
-    high_first = np.where(found.known, np.maximum(found.bounds(allowance[first])[1], found.mean + least), found.mean)
-    low_second = np.where(found.known, np.minimum(found.bounds(allowance[second])[0], found.mean - least), found.mean)
-    own, other = np.concatenate([first, second]), np.concatenate([second, first])
-    above, below = np.concatenate([high_first, -low_second]), np.concatenate([low_second, -high_first])
-    tied = np.tile(~found.known & (np.abs(found.mean) <= TIED), 2)
-    nearest = np.full(count, np.inf)
-    np.minimum.at(nearest, own, np.where(tied, np.inf, above))  # a level is not beaten by one that is its equal
-    may_be_best = nearest > 0.0
+    count, known = int(levels.max()) + 1, ~np.isnan(low)
+    low, high = np.where(known, low, mean), np.where(known, high, mean)
+    low, high = np.where(too_skewed, np.minimum(low, 0.0), low), np.where(too_skewed, np.maximum(high, 0.0), high)
+    own, other = levels.T.ravel(), levels[:, ::-1].T.ravel()
+    below, above = np.concatenate([low, -high]), np.concatenate([high, -low])
+    may_be_best = np.ones(count, dtype=np.bool_)
+    may_be_best[own[above < 0.0]] = False
     upper, lower = np.full(count, np.inf), np.zeros(count)
     np.minimum.at(upper, own, above)
     rivals = may_be_best[other]
@@ -256,7 +229,7 @@ def _interaction_effects(
     levels = np.concatenate([np.zeros((0, 4), dtype=np.intp), *(one.levels for _, one in crossed)])
     weights = np.concatenate([np.zeros((0, cells)), *(one.weights for _, one in crossed)])
     contexts = np.concatenate([np.zeros(0, dtype=np.intp), *(one.contexts for _, one in crossed)])
-    found = contrasted(values, weights)
+    found = contrasted(values, weights, 2.0 * span)
     top = largest(found, drawn)
     low, high = found.bounds(critical_value(found, top, confidence)) if len(levels) else (found.mean, found.mean)
     return InteractionEffects(
@@ -268,7 +241,7 @@ def _interaction_effects(
         high=high,
         p=adjusted_p(found, top),
         contexts=contexts,
-        unseen=unseen(found.n, max(_freedom(crossed), 1), confidence, 2.0 * span),
+        too_skewed=found.too_skewed(confidence, max(_freedom(crossed), 1)),
     )
 
 

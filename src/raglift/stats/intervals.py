@@ -84,11 +84,6 @@ def t_quantile(freedom: float, share: float) -> float:
     return float(_special().stdtrit(freedom, share))
 
 
-def t_below(freedom: float, limits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities that Student's t with so many degrees of freedom is below each limit."""
-    return np.asarray(_special().stdtr(freedom, limits))
-
-
 def normal_below(limits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities that a standard normal variable is below each limit."""
     return np.asarray(_special().ndtr(limits))
@@ -116,7 +111,7 @@ def _special() -> Any:
 DIFFERENCE_METHOD = "t interval with Johnson's skewness correction, widened for few differences"
 """The name of the method of `difference_interval`, as a report states it."""
 
-SKEWNESS_OF = 10
+_SKEWNESS_OF = 10
 """With this many differences half of the skewness found is believed: what a handful shows is mostly chance."""
 
 
@@ -168,7 +163,7 @@ def difference_interval(differences: ArrayLike, *, confidence: float = 0.95) -> 
     skewness = float(((found - mean) ** 3).mean()) / deviation**3
     effective = float((found**2).sum()) ** 2 / float((found**4).sum())
     t = t_quantile(n - 1, 0.5 + confidence / 2.0)
-    believed = effective / (effective + SKEWNESS_OF)
+    believed = effective / (effective + _SKEWNESS_OF)
     centre = mean + believed * skewness * deviation * (1.0 + 2.0 * t**2) / (6.0 * n)
     half = t * deviation / math.sqrt(n) * math.sqrt(1.0 + 1.0 / effective)
     return Interval(unit * min(centre - half, mean), unit * max(centre + half, mean))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.stats.intervals import SKEWNESS_OF, t_below, t_quantile
+from raglift.stats.intervals import t_quantile
 from raglift.stats.paired_tests import TIED
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ METHOD = (
 )
 """How intervals and p-values are computed, as a report states it."""
 
+_SKEWNESS_OF = 10
+"""With this many differences half of the skewness found is believed, as in `difference_interval`."""
+_OPPOSITE = 1
+"""With so many differences against the mean or fewer, a sample does not show how large they can be."""
 _BLOCK = 4_000_000
 """How many numbers are held at a time: 32 MB."""
 
@@ -83,6 +88,10 @@ class Contrasted:
     """The standard error of the mean, widened for few differences; NaN where the deviation is 0."""
     skew: Numbers
     """h: the part of the skewness that is believed, divided by √n."""
+    opposite: NDArray[np.intp]
+    """How many queries differ the other way than the mean."""
+    earned: Numbers
+    """What the others earn in bets that a difference as large as the bound would lose, as a logarithm."""
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -94,6 +103,21 @@ class Contrasted:
         """The studentized means, made symmetric; NaN where a contrast is the same for all queries."""
         return _symmetric(self.mean / self.error, self.skew)
 
+    def too_skewed(self, confidence: float, events: int) -> NDArray[np.bool_]:
+        """Return which means decide nothing: differences the other way, too rare to be here, could outweigh them.
+
+        So it is where at most one query differs the other way, and the others prove nothing about the mean of a
+        bounded variable: a capital of 1, all of it bet on each query, stays below events / (1 − confidence), which it
+        passes with a probability of (1 − confidence) / events if the mean is 0 (Waudby-Smith and Ramdas, "Estimating
+        means of bounded random variables by betting", 2024).
+
+        Args:
+            confidence: that no such thing is overlooked, …
+            events: … among so many.
+        """
+        found: NDArray[np.bool_] = (self.opposite <= _OPPOSITE) & (self.earned < math.log(events / (1.0 - confidence)))
+        return found
+
     def bounds(self, critical: float | Numbers) -> tuple[Numbers, Numbers]:
         """Return the means at which the statistic would be the critical value, above and below 0."""
         lower = self.mean - self.error * _skewed(np.broadcast_to(critical, self.mean.shape), self.skew)
@@ -101,15 +125,17 @@ class Contrasted:
         return np.minimum(lower, self.mean), np.maximum(upper, self.mean)
 
 
-def contrasted(values: Numbers, weights: Numbers) -> Contrasted:
+def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
     """Return the contrasts of the cells, query by query, described.
 
     Args:
         values: queries × cells, without gaps.
         weights: contrasts × cells.
+        bound: the largest that a contrast can be on one query.
     """
     n, count = len(values), len(weights)
-    mean, deviation, skewness, effective = (np.zeros(count) for _ in range(4))
+    mean, deviation, skewness, effective, earned = (np.zeros(count) for _ in range(5))
+    opposite = np.zeros(count, dtype=np.intp)
     for block in _blocks(count, n):
         found = values @ weights[block].T
         found[np.abs(found) <= TIED] = 0.0
@@ -121,29 +147,26 @@ def contrasted(values: Numbers, weights: Numbers) -> Contrasted:
         skewness[block] = np.where(spread, ((apart / some) ** 3).mean(axis=0), 0.0)
         unit = np.maximum(np.abs(found).max(axis=0), np.finfo(np.float64).tiny)
         squares = (found / unit) ** 2
+        along = found * np.where(mean[block] < 0.0, -1.0, 1.0)
+        opposite[block] = (along < 0.0).sum(axis=0)
+        earned[block] = np.log1p(np.maximum(along, 0.0) / bound).sum(axis=0)
         effective[block] = squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), 1e-300)
     effective = np.maximum(effective, 1.0)
     wider = np.sqrt(1.0 + 1.0 / effective)
     error = np.where(deviation > 0.0, deviation * wider / math.sqrt(n), np.nan)
-    believed = effective / (effective + SKEWNESS_OF)
-    return Contrasted(weights, n, mean, deviation, error, believed * skewness / wider / math.sqrt(n))
+    believed = effective / (effective + _SKEWNESS_OF)
+    return Contrasted(weights, n, mean, deviation, error, believed * skewness / wider / math.sqrt(n), opposite, earned)
 
 
 def largest(found: Contrasted, drawn: Numbers) -> Numbers:
     """Return, for each repetition, the largest |z| of the contrasts; 0 if none differs between queries."""
     top = np.zeros(len(drawn))
-    for _, z in studentized(found, drawn):
-        np.maximum(top, np.abs(z).max(axis=1, initial=0.0), out=top)
+    norms = found.deviation[found.known] * math.sqrt(max(found.n - 1, 1))
+    weights = found.weights[found.known] / norms[:, np.newaxis]
+    for block in _blocks(len(weights), len(drawn)):
+        z = drawn @ weights[block].T
+        np.maximum(top, np.maximum(z.max(axis=1), -z.min(axis=1)), out=top)
     return top
-
-
-def studentized(found: Contrasted, drawn: Numbers) -> Iterator[tuple[NDArray[np.intp], Numbers]]:
-    """Yield the contrasts that differ between queries, some at a time, with their z: repetitions × contrasts."""
-    places = np.flatnonzero(found.known)
-    for block in _blocks(len(places), len(drawn)):
-        some = places[block]
-        norms = found.deviation[some] * math.sqrt(max(found.n - 1, 1))
-        yield some, drawn @ (found.weights[some] / norms[:, np.newaxis]).T
 
 
 def critical_value(found: Contrasted, top: Numbers, confidence: float) -> float:
@@ -164,7 +187,7 @@ def adjusted_p(found: Contrasted, top: Numbers) -> Numbers:
     p = np.where(np.abs(found.mean) > TIED, constant, 1.0)
     far = np.abs(found.statistic[known])
     if known.sum() == 1:
-        p[known] = 2.0 * t_below(found.n - 1, -far)
+        p[known] = 2.0 * importlib.import_module("scipy.special").stdtr(found.n - 1, -far)
     else:
         beyond = len(top) - np.searchsorted(np.sort(top), far, side="left")
         p[known] = (beyond + 1) / (len(top) + 1)
