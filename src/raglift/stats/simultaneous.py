@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 # Each contrast is a weighted sum of cells, taken query by query: n differences of mean x̄, standard deviation s and
-# skewness g. As in `difference_interval`, s is widened by √(1 + 1/m) and only the part m / (m + 10) of the skewness is
-# believed, where m = (Σ d²)² / Σ d⁴ is the effective number of differences. t = x̄ √n / s is made symmetric by Hall's
-# monotone cubic (Hall, "On the removal of skewness by transformation", 1992),
+# skewness g. As in `difference_interval`, s is widened by √(1 + 1/m), and of the skewness the part m / (m + 10) is
+# believed, where m = (Σ d²)² / Σ d⁴ is the effective number of differences; but all of it where it is strong and
+# against the mean, as of many small wins beside a few large losses. t = x̄ √n / s is made symmetric by Hall's monotone
+# cubic (Hall, "On the removal of skewness by transformation", 1992),
 #
 #     u(t) = t + h t² / 3 + h² t³ / 27 + h / 6        with h = g / √n
 #
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 # and Westfall, "Simultaneous inference in general parametric models", 2008). It is drawn by multiplying the residuals
 # of all cells by one normal number a query, so the contrasts keep their dependence, whatever it is (Chernozhukov,
 # Chetverikov and Kato, "Gaussian approximations and multiplier bootstrap for maxima", 2013). The same quantile gives
-# the intervals, so an interval is beyond 0 exactly where its p-value is below 1 − confidence.
+# the intervals, so an interval is beyond 0 where its p-value is below 1 − confidence.
 
 METHOD = (
     "studentized means with Hall's skewness correction against the largest of the family (multivariate t, drawn with "
@@ -41,6 +42,8 @@ METHOD = (
 
 _SKEWNESS_OF = 10
 """With this many differences half of the skewness found is believed, as in `difference_interval`."""
+_STRONG = 3.0
+"""From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
 _BLOCK = 4_000_000
@@ -86,8 +89,10 @@ class Contrasted:
     """The standard deviation between queries; 0 where the contrast is the same for all."""
     error: Numbers
     """The standard error of the mean, widened for few differences; NaN where the deviation is 0."""
-    skew: Numbers
-    """h: the part of the skewness that is believed, divided by √n."""
+    above: Numbers
+    """h for means above 0: the part of the skewness that is believed, divided by √n."""
+    below: Numbers
+    """h for means below 0."""
     opposite: NDArray[np.intp]
     """How many queries differ the other way than the mean."""
     earned: Numbers
@@ -101,7 +106,7 @@ class Contrasted:
     @property
     def statistic(self) -> Numbers:
         """The studentized means, made symmetric; NaN where a contrast is the same for all queries."""
-        return _symmetric(self.mean / self.error, self.skew)
+        return _symmetric(self.mean / self.error, np.where(self.mean > 0.0, self.above, self.below))
 
     def too_skewed(self, confidence: float, events: int) -> NDArray[np.bool_]:
         """Return which means decide nothing: differences the other way, too rare to be here, could outweigh them.
@@ -118,10 +123,10 @@ class Contrasted:
         found: NDArray[np.bool_] = (self.opposite <= _OPPOSITE) & (self.earned < math.log(events / (1.0 - confidence)))
         return found
 
-    def bounds(self, critical: float | Numbers) -> tuple[Numbers, Numbers]:
+    def bounds(self, critical: float) -> tuple[Numbers, Numbers]:
         """Return the means at which the statistic would be the critical value, above and below 0."""
-        lower = self.mean - self.error * _skewed(np.broadcast_to(critical, self.mean.shape), self.skew)
-        upper = self.mean - self.error * _skewed(-np.broadcast_to(critical, self.mean.shape), self.skew)
+        lower = self.mean - self.error * _skewed(critical, self.above)
+        upper = self.mean - self.error * _skewed(-critical, self.below)
         return np.minimum(lower, self.mean), np.maximum(upper, self.mean)
 
 
@@ -154,8 +159,11 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
     effective = np.maximum(effective, 1.0)
     wider = np.sqrt(1.0 + 1.0 / effective)
     error = np.where(deviation > 0.0, deviation * wider / math.sqrt(n), np.nan)
-    believed = effective / (effective + _SKEWNESS_OF)
-    return Contrasted(weights, n, mean, deviation, error, believed * skewness / wider / math.sqrt(n), opposite, earned)
+    part, scale = effective / (effective + _SKEWNESS_OF), 1.0 / (wider * math.sqrt(n))
+    strong = np.abs(skewness) > _STRONG * math.sqrt(6.0 / n)
+    above = np.where(strong & (skewness < 0.0), 1.0, part) * skewness * scale
+    below = np.where(strong & (skewness > 0.0), 1.0, part) * skewness * scale
+    return Contrasted(weights, n, mean, deviation, error, above, below, opposite, earned)
 
 
 def largest(found: Contrasted, drawn: Numbers) -> Numbers:
@@ -199,7 +207,7 @@ def _symmetric(t: Numbers, h: Numbers) -> Numbers:
     return t + h * t**2 / 3.0 + h**2 * t**3 / 27.0 + h / 6.0
 
 
-def _skewed(u: Numbers, h: Numbers) -> Numbers:
+def _skewed(u: float, h: Numbers) -> Numbers:
     """Return the t of which u is Hall's transform."""
     shifted = u - h / 6.0
     some = np.where(np.abs(h) > 1e-6, h, 1.0)
