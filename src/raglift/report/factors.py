@@ -194,7 +194,7 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
     if len(found.candidates) == 1:
         the_next = ", the next" if len(others) > 1 and ahead else ""
         return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
-    return f"of {len(found.levels):,} levels of {found.factor}, {_named(found.candidates)} cannot be told from the best"
+    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} cannot be told from the best"
 
 
 def _depending(one: InteractionEffect, decimals: int) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # skewness g. As in `difference_interval`, s is widened by √(1 + 1/m), and of the skewness the part m / (m + 10) is
 # believed, where m = (Σ d²)² / Σ d⁴ is the effective number of differences; but all of it where it is strong and
 # against the mean, as of many small wins beside a few large losses. t = x̄ √n / s is made symmetric by Hall's monotone
-# cubic (Hall, "On the removal of skewness by transformation", 1992),
+# cubic, of Hall, "On the removal of skewness by transformation", 1992:
 #
 #     u(t) = t + h t² / 3 + h² t³ / 27 + h / 6        with h = g / √n
 #
