@@ -152,4 +152,4 @@ def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., 
     assert effects.sentence("chunker") == (
         "of 3 chunkers, recursive:400/0, recursive:500/0 cannot be told from the best"
     )
-    assert "cannot be told from the best of their part: chunker: recursive:400/0, recursive:500/0" in str(effects)
+    assert "which is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)

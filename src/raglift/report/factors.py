@@ -160,7 +160,7 @@ def _open(effects: FactorEffectsRecord) -> Iterator[str]:
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
-        yield f"cannot be told from the best of their part: {told}"
+        yield f"which is best remains open: {told}"
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
             f"{TOO_SKEWED}: nearly all differences are small and go one way; large ones the other way, too rare to be "

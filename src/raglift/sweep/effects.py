@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError
 from raglift.report.factors import effects_parts, effects_section
@@ -34,3 +35,24 @@ def effects_lines(result: SweepResultRecord) -> Iterator[Part]:
     found = effects_of(result)
     if found is not None:
         yield from effects_parts(found)
+
+
+def effects_json(result: SweepResultRecord) -> dict[str, Any] | None:
+    """Return what each part does as plain data; None where that cannot be said."""
+    found = effects_of(result)
+    if found is None:
+        return None
+    return {
+        "n": found.n,
+        "cells": found.cells,
+        "factors": [
+            asdict(one)
+            | {"reference": one.reference, "candidates": one.candidates, "sentence": found.sentence(one.factor)}
+            for one in found.factors
+        ],
+        "interactions": [asdict(one) for one in found.interactions],
+        "interactions_tested": found.tested,
+        "method": found.method.text,
+        "warnings": found.warnings,
+        "notes": found.notes,
+    }
