@@ -73,7 +73,7 @@ def test_an_interaction_is_told_as_an_effect_that_depends(result: SweepResult) -
     assert found.p < 0.01
     sentence = effects.sentence("reranker")
     assert sentence.startswith("the reranker late-interaction adds +0.217 [+0.1")
-    assert sentence.endswith(f"; more at {SMALL} (+0.400) than at {LARGE} (+0.033)")
+    assert sentence.endswith(f"; more with {SMALL} (+0.400) than with {LARGE} (+0.033)")
 
 
 def test_truncated_cells_count_like_all_others(result: SweepResult) -> None:
@@ -114,7 +114,7 @@ def test_cells_that_return_too_few_hits_are_left_out(result: SweepResult, ranked
 
 def test_terminal_page_and_markdown_say_the_same(result: SweepResult) -> None:
     effects = result.effects()
-    line = "reranker × chunker: late-interaction − none is +0.400 at recursive:200/0 and +0.033 at recursive:1000/0; p "
+    line = "reranker × chunker: late-interaction − none is +0.400 with recursive:200/0 and +0.033 with recursive:1000/0"
     (section,) = [one for one in sweep_document(result).sections if one.heading == "What each part does"]
     assert any(line in paragraph for paragraph in section.paragraphs)
     row = next(row for row in section.tables[0].rows if row[0].text == "reranker")

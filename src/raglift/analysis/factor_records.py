@@ -46,8 +46,8 @@ class LevelDifference:
     def turned(self) -> LevelDifference:
         """The same difference seen from the other level."""
         verdict = {"better": "worse", "worse": "better"}.get(self.verdict, self.verdict)
-        ends = {"mean": -self.mean, "low": -self.high, "high": -self.low}
-        return replace(self, level=self.other, other=self.level, verdict=verdict, **ends)
+        names = replace(self, level=self.other, other=self.level, verdict=verdict)
+        return replace(names, mean=-self.mean, low=-self.high, high=-self.low)
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,12 @@ def _factor(
     return FactorEffect(
         factor=factor,
         levels=tuple(
-            LevelAgainstBest(names[level], *pairs.against_best[level].tolist(), bool(pairs.may_be_best[level]))
+            LevelAgainstBest(
+                names[level],
+                low=float(pairs.against_best[level, 0]),
+                high=float(pairs.against_best[level, 1]),
+                may_be_best=bool(pairs.may_be_best[level]),
+            )
             for level in compared
         ),
         best=names[best],

@@ -72,7 +72,7 @@ def effects_summary(effects: FactorEffectsRecord) -> Document:
 def effect_sentence(effects: FactorEffectsRecord, factor: str) -> str:
     """Return what one part does, in a sentence without its full stop.
 
-    As `the reranker late-interaction adds +0.131 [+0.102, +0.160]; more at recursive:200/0 (+0.160) than at
+    As `the reranker late-interaction adds +0.131 [+0.102, +0.160]; more with recursive:200/0 (+0.160) than with
     recursive:1000/0 (+0.050)`.
 
     Args:
@@ -99,8 +99,8 @@ def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
         first = found[0]
         more = f" ({counted(len(found) - 1, 'more contrast')} of these two)" if len(found) > 1 else ""
         told.append(
-            f"{factor} × {by}: {first.level} − {first.other} is {signed(first.effect, decimals)} at {first.at} and "
-            f"{signed(first.effect_other, decimals)} at {first.at_other}; p {p_text(first.p)}{more}"
+            f"{factor} × {by}: {first.level} − {first.other} is {signed(first.effect, decimals)} with {first.at} and "
+            f"{signed(first.effect_other, decimals)} with {first.at_other}; p {p_text(first.p)}{more}"
         )
     return told
 
@@ -199,7 +199,7 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
 
 def _depending(one: InteractionEffect, decimals: int) -> str:
     return (
-        f"more at {one.at} ({signed(one.effect, decimals)}) than at {one.at_other} "
+        f"more with {one.at} ({signed(one.effect, decimals)}) than with {one.at_other} "
         f"({signed(one.effect_other, decimals)})"
     )
 

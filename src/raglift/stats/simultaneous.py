@@ -44,6 +44,7 @@ _SKEWNESS_OF = 10
 """With this many differences half of the skewness found is believed, as in `difference_interval`."""
 _STRONG = 3.0
 """From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
+_NO_SKEW = 1e-6
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
 _BLOCK = 4_000_000
@@ -72,7 +73,8 @@ def resample(values: Numbers, *, seed: int, resamples: int) -> Numbers:
     for start in range(0, resamples, at_a_time):
         drawn = generator.standard_normal((min(at_a_time, resamples - start), n))
         sums[start : start + len(drawn)] = drawn @ centred
-    return sums / scale[:, np.newaxis]
+    found: Numbers = sums / scale[:, np.newaxis]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +212,9 @@ def _symmetric(t: Numbers, h: Numbers) -> Numbers:
 def _skewed(u: float, h: Numbers) -> Numbers:
     """Return the t of which u is Hall's transform."""
     shifted = u - h / 6.0
-    some = np.where(np.abs(h) > 1e-6, h, 1.0)
-    exact = 3.0 * (np.cbrt(1.0 + some * shifted) - 1.0) / some
-    return np.where(np.abs(h) > 1e-6, exact, shifted)
+    some = np.where(np.abs(h) > _NO_SKEW, h, 1.0)
+    found: Numbers = np.where(np.abs(h) > _NO_SKEW, 3.0 * (np.cbrt(1.0 + some * shifted) - 1.0) / some, shifted)
+    return found
 
 
 def _blocks(count: int, each: int) -> Iterator[slice]:
