@@ -42,11 +42,14 @@ METHOD = (
 
 _SKEWNESS_OF = 10
 """With this many differences half of the skewness found is believed, as in `difference_interval`."""
-_STRONG = 3.0
+_STRONG = 2.5
 """From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
 _NO_SKEW = 1e-6
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
+_LARGER = 4.0
+"""How many times as large as those seen, on average, opposite ones must be able to be. Otherwise losses that outweigh
+the wins are a fifth of what differs or more, and a sample holds some."""
 _BLOCK = 4_000_000
 """How many numbers are held at a time: 32 MB."""
 
@@ -95,8 +98,9 @@ class Contrasted:
     """h for means above 0: the part of the skewness that is believed, divided by √n."""
     below: Numbers
     """h for means below 0."""
-    opposite: NDArray[np.intp]
-    """How many queries differ the other way than the mean."""
+    hidden: NDArray[np.bool_]
+    """Whether large differences against the mean may be too rare to be seen: at most one query differs that way, and
+    the bound is more than four times what the others differ by."""
     earned: Numbers
     """What the others earn in bets that a difference as large as the bound would lose, as a logarithm."""
 
@@ -113,16 +117,16 @@ class Contrasted:
     def too_skewed(self, confidence: float, events: int) -> NDArray[np.bool_]:
         """Return which means decide nothing: differences the other way, too rare to be here, could outweigh them.
 
-        So it is where at most one query differs the other way, and the others prove nothing about the mean of a
-        bounded variable: a capital of 1, all of it bet on each query, stays below events / (1 − confidence), which it
-        passes with a probability of (1 − confidence) / events if the mean is 0 (Waudby-Smith and Ramdas, "Estimating
-        means of bounded random variables by betting", 2024).
+        So it is where large differences may be hidden and those that are seen prove nothing about the mean of a bounded
+        variable: a capital of 1, all of it bet on each query, stays below events / (1 − confidence), which it passes
+        with a probability of (1 − confidence) / events if the mean is 0 (Waudby-Smith and Ramdas, "Estimating means of
+        bounded random variables by betting", 2024).
 
         Args:
             confidence: that no such thing is overlooked, …
             events: … among so many.
         """
-        found: NDArray[np.bool_] = (self.opposite <= _OPPOSITE) & (self.earned < math.log(events / (1.0 - confidence)))
+        found: NDArray[np.bool_] = self.hidden & (self.earned < math.log(events / (1.0 - confidence)))
         return found
 
     def bounds(self, critical: float) -> tuple[Numbers, Numbers]:
@@ -142,7 +146,7 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
     """
     n, count = len(values), len(weights)
     mean, deviation, skewness, effective, earned = (np.zeros(count) for _ in range(5))
-    opposite = np.zeros(count, dtype=np.intp)
+    hidden = np.zeros(count, dtype=np.bool_)
     for block in _blocks(count, n):
         found = values @ weights[block].T
         found[np.abs(found) <= TIED] = 0.0
@@ -155,8 +159,10 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
         unit = np.maximum(np.abs(found).max(axis=0), np.finfo(np.float64).tiny)
         squares = (found / unit) ** 2
         along = found * np.where(mean[block] < 0.0, -1.0, 1.0)
-        opposite[block] = (along < 0.0).sum(axis=0)
-        earned[block] = np.log1p(np.maximum(along, 0.0) / bound).sum(axis=0)
+        seen = np.maximum(along, 0.0) / bound
+        few = (along < 0.0).sum(axis=0) <= _OPPOSITE
+        hidden[block] = few & (seen.sum(axis=0) * _LARGER < (along > 0.0).sum(axis=0))
+        earned[block] = np.log1p(seen).sum(axis=0)
         effective[block] = squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), 1e-300)
     effective = np.maximum(effective, 1.0)
     wider = np.sqrt(1.0 + 1.0 / effective)
@@ -165,7 +171,7 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
     strong = np.abs(skewness) > _STRONG * math.sqrt(6.0 / n)
     above = np.where(strong & (skewness < 0.0), 1.0, part) * skewness * scale
     below = np.where(strong & (skewness > 0.0), 1.0, part) * skewness * scale
-    return Contrasted(weights, n, mean, deviation, error, above, below, opposite, earned)
+    return Contrasted(weights, n, mean, deviation, error, above, below, hidden, earned)
 
 
 def largest(found: Contrasted, drawn: Numbers) -> Numbers:
