@@ -61,18 +61,18 @@ def effects_of_factors(
         ConfigurationError: fewer than two systems have a value of the metric, or no two of them differ in one part.
     """
     method = method_of(seed, confidence, f"{METHOD}; corrected over the pairs of each part, and over all interactions")
-    first = next(iter(systems), "")
-    check_same_rule(systems) if systems else None
-    paired = pair_up(systems, first, [primary], shared_queries(systems, first)) if systems else None
-    shallow = [] if paired is None else [name for name, cut in zip(systems, paired.truncated[0], strict=True) if cut]
-    names = [name for name in systems if name not in shallow]
-    if paired is None or len(names) < _FEWEST:
-        raise ConfigurationError(f"effects: found {len(names)} cells with a value of {primary}; expected two or more")
-    values = paired.values[0][[name not in shallow for name in systems]]
+    names, shallow, values = _values(systems, primary)
+    if len(names) < _FEWEST:
+        found_cells = counted(len(names), "cell")
+        raise ConfigurationError(f"effects: found {found_cells} with a value of {primary}; expected two or more")
     factors = _factors([levels[name] for name in names])
-    codes = np.array([[_place(known, levels[name].get(factor)) for factor, known in factors.items()] for name in names])
+    codes = [[_place(known, levels[name].get(factor)) for factor, known in factors.items()] for name in names]
     found = factor_effects(
-        values, codes.reshape(len(names), -1), seed=seed, confidence=confidence, span=_span(primary, values)
+        values,
+        np.array(codes, dtype=np.intp).reshape(len(names), len(factors)),
+        seed=seed,
+        confidence=confidence,
+        span=_span(primary, values),
     )
     if not found.pairs:
         raise ConfigurationError(
@@ -89,10 +89,24 @@ def effects_of_factors(
         interactions=tuple(_interactions(found.interactions, told, references, method)),
         tested=len(found.interactions.p),
         method=method,
-        label_sources=systems[first].dataset.label_sources,
+        label_sources=systems[names[0]].dataset.label_sources,
         warnings=tuple(few_queries(found.n)),
         notes=tuple(_notes(found, values, shallow, primary)),
     )
+
+
+def _values(
+    systems: Mapping[str, EvaluationRecord], primary: Metric
+) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """Return the systems that can be compared, those that return too few hits, and the values of the former."""
+    if not systems:
+        return [], [], np.zeros((0, 0))
+    first = next(iter(systems))
+    check_same_rule(systems)
+    paired = pair_up(systems, first, [primary], shared_queries(systems, first))
+    cut = paired.truncated[0]
+    names = [name for name, is_cut in zip(systems, cut, strict=True) if not is_cut]
+    return names, [name for name in systems if name not in names], paired.values[0][~cut]
 
 
 def _factors(parts: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:

@@ -180,7 +180,9 @@ def _effect_of(one: LevelDifference, decimals: int) -> str:
         return f"adds {text}"
     if one.verdict == "worse":
         return f"costs {text}"
-    return f"changes nothing that could be shown ({text})"
+    if one.verdict == TOO_SKEWED:
+        return f"has {text}, {TOO_SKEWED}"
+    return f"has no effect beyond noise ({text})"
 
 
 def _among_levels(found: FactorEffect, decimals: int) -> str:

@@ -137,11 +137,9 @@ def factor_effects(
     factors = range(table.shape[1])
     pairs = [(factor, level_pairs(table, factor)) for factor in factors]
     crossed = [((first, second), interactions(table, first, second)) for first, second in combinations(factors, 2)]
-    if len(counted) < _FEWEST:
+    n = len(counted)
+    if n < _FEWEST:  # nothing can be said of any pair
         pairs, crossed, counted = [], [], np.zeros((_FEWEST, len(table)))
-        n = int((~np.isnan(known).any(axis=0)).sum())
-    else:
-        n = len(counted)
     drawn = resample(counted, seed=seed, resamples=resamples)
     return FactorEffects(
         n,
