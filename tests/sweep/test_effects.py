@@ -153,3 +153,15 @@ def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., 
         "of 3 chunkers, recursive:400/0, recursive:500/0 cannot be told from the best"
     )
     assert "which is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
+
+
+def test_small_wins_that_a_rare_loss_could_outweigh_decide_nothing(
+    ranked: Callable[..., Evaluation], tmp_path: Path
+) -> None:
+    cells = {Cell("recursive:400/0", None, BM25): ranked([3] * QUERIES)}
+    cells[Cell("recursive:500/0", None, BM25)] = ranked([2] * 16 + [3] * (QUERIES - 16))
+    effects = swept(cells, tmp_path).effects()
+    (difference,) = effects.factor("chunker").shown
+    assert (difference.p < 0.001, difference.verdict) == (True, "too skewed to decide")
+    assert effects.sentence("chunker") == "none of the 2 chunkers can be told from the best"
+    assert "too skewed to decide: nearly all differences are small and go one way" in str(effects)

@@ -83,9 +83,11 @@ def effect_sentence(effects: FactorEffectsRecord, factor: str) -> str:
         ConfigurationError: it is none of which levels can be compared.
     """
     found, decimals = effects.factor(factor), decimals_of(effects.primary)
-    told = _among_levels(found, decimals) if found.without is None else _added(found, decimals)
-    depends = next((one for one in effects.interactions if one.factor == factor), None)
-    return told if depends is None else f"{told}; {_depending(depends, decimals)}"
+    depends = [one for one in effects.interactions if one.factor == factor]
+    if found.without is None:
+        return "; ".join([_among_levels(found, decimals), *(_interaction(one, decimals) for one in depends[:1])])
+    added = [one for one in depends if one.other == found.without]
+    return "; ".join([_added(found, decimals), *(_more_with(one, found, decimals) for one in added[:1])])
 
 
 def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
@@ -98,10 +100,7 @@ def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
     for (factor, by), found in by_parts.items():
         first = found[0]
         more = f" ({counted(len(found) - 1, 'more contrast')} of these two)" if len(found) > 1 else ""
-        told.append(
-            f"{factor} × {by}: {first.level} − {first.other} is {signed(first.effect, decimals)} with {first.at} and "
-            f"{signed(first.effect_other, decimals)} with {first.at_other}; p {p_text(first.p)}{more}"
-        )
+        told.append(f"{factor} × {by}: {_interaction(first, decimals)}; p {p_text(first.p)}{more}")
     return told
 
 
@@ -199,9 +198,19 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
     return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} cannot be told from the best"
 
 
-def _depending(one: InteractionEffect, decimals: int) -> str:
+def _interaction(one: InteractionEffect, decimals: int) -> str:
+    """Return a difference at both levels of what it depends on."""
     return (
-        f"more with {one.at} ({signed(one.effect, decimals)}) than with {one.at_other} "
+        f"{one.level} − {one.other} is {signed(one.effect, decimals)} with {one.at} and "
+        f"{signed(one.effect_other, decimals)} with {one.at_other}"
+    )
+
+
+def _more_with(one: InteractionEffect, found: FactorEffect, decimals: int) -> str:
+    """Return where a part that can be left out adds more."""
+    which = f"{one.level} " if len(found.shown) > 1 else ""
+    return (
+        f"{which}more with {one.at} ({signed(one.effect, decimals)}) than with {one.at_other} "
         f"({signed(one.effect_other, decimals)})"
     )
 

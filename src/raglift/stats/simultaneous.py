@@ -47,9 +47,9 @@ _STRONG = 2.5
 _NO_SKEW = 1e-6
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
-_LARGER = 4.0
+_LARGER = 2.0
 """How many times as large as those seen, on average, opposite ones must be able to be. Otherwise losses that outweigh
-the wins are a fifth of what differs or more, and a sample holds some."""
+the wins are a third of what differs or more, and a sample holds some."""
 _BLOCK = 4_000_000
 """How many numbers are held at a time: 32 MB."""
 
@@ -100,7 +100,7 @@ class Contrasted:
     """h for means below 0."""
     hidden: NDArray[np.bool_]
     """Whether large differences against the mean may be too rare to be seen: at most one query differs that way, and
-    the bound is more than four times what the others differ by."""
+    the bound is more than twice what the others differ by."""
     earned: Numbers
     """What the others earn in bets that a difference as large as the bound would lose, as a logarithm."""
 
