@@ -14,7 +14,7 @@ from scipy import stats
 
 from raglift.errors import ConfigurationError
 from raglift.stats.contrasts import interactions, level_pairs
-from raglift.stats.factor_effects import FactorEffects, PairEffects, factor_effects
+from raglift.stats.factor_effects import GridEffects, PairEffects, factor_effects
 from raglift.stats.intervals import difference_interval
 
 GRID = np.array(list(product(range(3), range(2), range(2))))
@@ -28,7 +28,7 @@ def measured(codes: np.ndarray, queries: int = 80, seed: int = 1) -> np.ndarray:
     return values + 0.1 * (codes[:, [-1]] == 1) * np.where(codes[:, [0]] == 2, 3.0, 1.0)
 
 
-def pair(found: FactorEffects, factor: int, level: int, other: int) -> tuple[PairEffects, int]:
+def pair(found: GridEffects, factor: int, level: int, other: int) -> tuple[PairEffects, int]:
     of_factor = next(one for one in found.pairs if one.factor == factor)
     return of_factor, of_factor.levels.tolist().index([level, other])
 

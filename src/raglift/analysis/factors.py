@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.records.metric import Metric
-    from raglift.stats.factor_effects import FactorEffects, InteractionEffects, PairEffects
+    from raglift.stats.factor_effects import GridEffects, InteractionEffects, PairEffects
 
 
 _FEWEST = 2
@@ -256,7 +256,7 @@ def _is_shown_as_effect(
     return len(one[1]) <= len(other[1])
 
 
-def _notes(found: FactorEffects, values: NDArray[np.float64], shallow: Sequence[str], primary: Metric) -> Iterator[str]:
+def _notes(found: GridEffects, values: NDArray[np.float64], shallow: Sequence[str], primary: Metric) -> Iterator[str]:
     """Yield what is left out."""
     if shallow:
         yield f"left out, because they return fewer hits than {primary} looks at: {named(shallow)}"

@@ -84,7 +84,7 @@ class InteractionEffects:
 
 
 @dataclass(frozen=True, eq=False)
-class FactorEffects:
+class GridEffects:
     """What each factor of a grid does."""
 
     n: int
@@ -103,7 +103,7 @@ def factor_effects(
     confidence: float = 0.95,
     span: float = 1.0,
     resamples: int = 10_000,
-) -> FactorEffects:
+) -> GridEffects:
     """Compare the levels of each factor of a grid over matched cells, query by query.
 
     Queries are the random factor, cells are fixed: intervals and p-values are about other queries asked of these same
@@ -141,7 +141,7 @@ def factor_effects(
     if n < _FEWEST:  # nothing can be said of any pair
         pairs, crossed, counted = [], [], np.zeros((_FEWEST, len(table)))
     drawn = resample(counted, seed=seed, resamples=resamples)
-    return FactorEffects(
+    return GridEffects(
         n,
         tuple(_pair_effects(factor, found, counted, drawn, confidence, span) for factor, found in pairs if len(found)),
         _interaction_effects(table, crossed, counted, drawn, confidence, span),
