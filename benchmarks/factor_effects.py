@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import norm
 
 from raglift.stats.contrasts import interactions, level_pairs
-from raglift.stats.factor_effects import factor_effects
+from raglift.stats.grid_effects import factor_effects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from raglift.analysis.shared_queries import check_same_rule, named, shared_queri
 from raglift.analysis.warnings import few_queries
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
-from raglift.stats.factor_effects import factor_effects
+from raglift.stats.grid_effects import factor_effects
 from raglift.stats.simultaneous import METHOD
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.records.metric import Metric
-    from raglift.stats.factor_effects import GridEffects, InteractionEffects, PairEffects
+    from raglift.stats.grid_effects import GridEffects, InteractionEffects, PairEffects
 
 
 _FEWEST = 2

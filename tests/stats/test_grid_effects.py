@@ -14,7 +14,7 @@ from scipy import stats
 
 from raglift.errors import ConfigurationError
 from raglift.stats.contrasts import interactions, level_pairs
-from raglift.stats.factor_effects import GridEffects, PairEffects, factor_effects
+from raglift.stats.grid_effects import GridEffects, PairEffects, factor_effects
 from raglift.stats.intervals import difference_interval
 
 GRID = np.array(list(product(range(3), range(2), range(2))))
