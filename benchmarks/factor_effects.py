@@ -141,7 +141,9 @@ def populations() -> Iterator[Population]:
     yield even("NDCG, exclusions", _ndcg(_latent(0.7)), EXCLUDED)
     yield even("HitRate 80 %, exclusions", _hits(_latent(0.7), 0.8), EXCLUDED)
     for losses in (0.1, 0.05, 0.02):
-        yield Population(f"small wins, {losses:.0%} lose all", _skewed(losses), GRID)
+        yield Population(f"small wins, {losses:.0%} lose all", _skewed(_changes(losses, 0.4)), GRID)
+    yield Population("wins of a half, 6% lose all", _skewed(_changes(0.06, 0.12)), GRID)
+    yield Population("uneven wins, 6% lose some", _skewed(_uneven(0.06)), GRID)
     moved = _latent(0.7) + np.where(GRID[:, 2] == 1, 0.3, 0.0) + np.array([0.0, 0.0, 0.15, 0.3])[GRID[:, 0]]
     more = moved + np.where((GRID[:, 2] == 1) & (GRID[:, 0] == 0), 0.5, 0.0)
     yield even("NDCG, some parts matter", _ndcg(moved), factors=(1,))
@@ -186,16 +188,27 @@ def _hits(latent: Numbers, rate: float) -> Numbers:
     return np.greater(latent.T, norm.ppf(1.0 - rate)).astype(np.float64)
 
 
-def _skewed(losses: float) -> Numbers:
-    """Return cells in which each level but the first wins a little on many queries and loses all on a few."""
-    generator, wins = np.random.default_rng(0), 0.4
+def _skewed(changes: Numbers) -> Numbers:
+    """Return cells in which each level but the first changes some queries, with a mean of 0."""
+    generator = np.random.default_rng(0)
     found = np.zeros((len(GRID), _SIZE))
-    lost, won = round(losses * _SIZE), round(wins * _SIZE)
-    changes = np.concatenate([np.full(lost, -1.0), np.full(won, lost / won), np.zeros(_SIZE - lost - won)])
     for place, count in enumerate(LEVELS):
         for level in range(1, count):
             found[GRID[:, place] == level] += generator.permutation(changes)
     return found
+
+
+def _changes(losses: float, wins: float) -> Numbers:
+    """Return losses of 1, and equal wins that make up for them."""
+    lost, won = round(losses * _SIZE), round(wins * _SIZE)
+    return np.concatenate([np.full(lost, -1.0), np.full(won, lost / won), np.zeros(_SIZE - lost - won)])
+
+
+def _uneven(losses: float) -> Numbers:
+    """Return losses of 0 to 1, and wins of very different sizes on all other queries that make up for them."""
+    generator, lost = np.random.default_rng(0), round(losses * _SIZE)
+    worse, better = -generator.random(lost), generator.gamma(2.0, 1.0, _SIZE - lost)
+    return np.concatenate([worse, better * (-worse.sum() / better.sum())])
 
 
 def say(line: str) -> None:
