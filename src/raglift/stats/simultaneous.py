@@ -47,9 +47,6 @@ _STRONG = 2.5
 _NO_SKEW = 1e-6
 _OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
-_LARGER = 2.0
-"""How many times as large as those seen, on average, opposite ones must be able to be. Otherwise losses that outweigh
-the wins are a third of what differs or more, and a sample holds some."""
 _BLOCK = 4_000_000
 """How many numbers are held at a time: 32 MB."""
 
@@ -99,8 +96,7 @@ class Contrasted:
     below: Numbers
     """h for means below 0."""
     hidden: NDArray[np.bool_]
-    """Whether large differences against the mean may be too rare to be seen: at most one query differs that way, and
-    the bound is more than twice what the others differ by."""
+    """Whether large differences against the mean may be too rare to be seen: at most one query differs that way."""
     earned: Numbers
     """What the others earn in bets that a difference as large as the bound would lose, as a logarithm."""
 
@@ -160,8 +156,7 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
         squares = (found / unit) ** 2
         along = found * np.where(mean[block] < 0.0, -1.0, 1.0)
         seen = np.maximum(along, 0.0) / bound
-        few = (along < 0.0).sum(axis=0) <= _OPPOSITE
-        hidden[block] = few & (seen.sum(axis=0) * _LARGER < (along > 0.0).sum(axis=0))
+        hidden[block] = (along < 0.0).sum(axis=0) <= _OPPOSITE
         earned[block] = np.log1p(seen).sum(axis=0)
         effective[block] = squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), 1e-300)
     effective = np.maximum(effective, 1.0)
