@@ -104,6 +104,10 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     assert isinstance(row["k"], int)
     assert (row["n"], row["after"], row["lift"]) == (40, None, None)
     assert 0.5 < row["before"] < 1
+    (chunker,) = found["effects"]["factors"]
+    assert (chunker["factor"], found["effects"]["n"]) == ("chunker", 40)
+    assert set(chunker["candidates"]) <= {"recursive:1000/100", "recursive:400/0"}
+    assert chunker["differences"][0]["low"] < chunker["differences"][0]["mean"] < chunker["differences"][0]["high"]
     assert run("here", "--json")[:2] == (0, out)
 
 

@@ -3,6 +3,12 @@ from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain
 from .explanation import over_k as over_k
+from .factor_records import FactorEffect as FactorEffect
+from .factor_records import FactorEffectsRecord as FactorEffectsRecord
+from .factor_records import InteractionEffect as InteractionEffect
+from .factor_records import LevelAgainstBest as LevelAgainstBest
+from .factor_records import LevelDifference as LevelDifference
+from .factors import effects_of_factors as effects_of_factors
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
 from .lift import reranker_lift as reranker_lift

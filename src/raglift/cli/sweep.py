@@ -11,6 +11,7 @@ from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.errors import ConfigurationError, QueryFailed
+from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
@@ -133,6 +134,7 @@ def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
         **labels_json(result.label_sources),
         "billed": dict(result.billed),
         "best": None if best is None else best.cell.name,
+        "effects": effects_json(result),
         "cells": [
             {
                 "cell": entry.cell.name,

@@ -1,4 +1,5 @@
 from .analyses import Explanation as Explanation
+from .analyses import FactorEffects as FactorEffects
 from .analyses import FailureAnalysis as FailureAnalysis
 from .analyses import Headroom as Headroom
 from .analyses import MetricsExplanation as MetricsExplanation

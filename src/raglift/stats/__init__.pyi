@@ -1,3 +1,7 @@
+from .grid_effects import GridEffects as GridEffects
+from .grid_effects import InteractionEffects as InteractionEffects
+from .grid_effects import PairEffects as PairEffects
+from .grid_effects import factor_effects as factor_effects
 from .intervals import CONFIDENCE as CONFIDENCE
 from .intervals import Interval as Interval
 from .intervals import difference_interval as difference_interval

@@ -22,6 +22,7 @@ from raglift.report.sentences import BEYOND_CANDIDATES, best_of, comparison_sent
 from raglift.report.summaries.results import failure_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.fairness import sweep_sentences
+from raglift.sweep.effects import effects_sections
 from raglift.sweep.records import compare_cells
 from raglift.sweep.terminal import (
     alike_text,
@@ -98,6 +99,7 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
         warnings=(*_warnings(result, comparison), *comparison.warnings),
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=(
+            *effects_sections(result),
             _cells_section(result, comparison),
             *_map_sections(result, include_truncated=include_truncated),
             *comparison_sections(comparison, shown),
@@ -296,6 +298,7 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
         labels=str(result.label_sources),
         notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
         sections=(
+            *effects_sections(result),
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
             *_best_section(result, include_truncated=include_truncated),
             *(regressions_sections(comparison) if comparison is not None else []),

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from raglift.analysis.factors import effects_of_factors
 from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.results.analyses import FactorEffects
 from raglift.results.comparison import compare
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
@@ -157,6 +159,29 @@ class SweepResultRecord:
             ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
         """
         return compare_cells(self, {}, baseline=baseline, hold_out=hold_out, include_truncated=include_truncated)
+
+    def effects(self, *, confidence: float = 0.95) -> FactorEffects:
+        """Return what each part does to the primary metric: its levels over matched cells, and what depends on what.
+
+        Each level of the chunkers, embedding models, retrievers, rerankers and systems is compared with the others over
+        the cells that differ in it alone, query by query. All measured cells take part.
+
+        Args:
+            confidence: how often all intervals of a part hold together.
+
+        Raises:
+            ConfigurationError: no two measured cells differ in one part alone.
+        """
+        measured = {entry.cell.name: entry for entry in self.finished}
+        found = effects_of_factors(
+            {name: entry.evaluation for name, entry in measured.items() if entry.evaluation is not None},
+            {name: entry.cell.to_dict() for name, entry in measured.items()},
+            self.primary,
+            references={"reranker": NO_RERANKER},
+            seed=self.seed,
+            confidence=confidence,
+        )
+        return FactorEffects.from_record(found)
 
     def pareto(
         self,

@@ -17,6 +17,7 @@ from raglift.report.format import labels_line, lifted, seconds_text
 from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.fairness import means_beside, sweep_sentences
+from raglift.sweep.effects import effects_lines
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def result_parts(result: SweepResultRecord, *, include_truncated: bool = False) 
     yield from sweep_sentences(result)
     if result.finished:
         yield result_table(result)
+        yield from effects_lines(result)
     yield from result_foot(result, include_truncated=include_truncated)
 
 
