@@ -36,7 +36,6 @@ class Request:
     resume: bool
     engine: str
     address: str | None
-    include_truncated: bool
     tracking: Tracking
     as_json: bool
 
@@ -80,7 +79,7 @@ def run(request: Request) -> None:
         )
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
-    _print(result, include_truncated=request.include_truncated, as_json=request.as_json)
+    _print(result, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
     _track(result, request)
     if not result.finished:
@@ -103,7 +102,7 @@ def show(request: Request) -> None:
             "and the folder with --output"
         )
     result = load_sweep_result(request.file)
-    _print(result, include_truncated=request.include_truncated, as_json=request.as_json)
+    _print(result, as_json=request.as_json)
     _track(result, request)
 
 
@@ -111,21 +110,21 @@ def _track(result: SweepResult, request: Request) -> None:
     request.tracking.tell(result, lambda trackers: request.tracking.command([result.folder], trackers))
 
 
-def _print(result: SweepResult, *, include_truncated: bool, as_json: bool) -> None:
+def _print(result: SweepResult, *, as_json: bool) -> None:
     from rich.console import Console
 
     if as_json:
-        print_json(_as_json(result, include_truncated))
+        print_json(_as_json(result))
         return
     console = Console()
     if console.is_terminal:
-        print_result(result, console, include_truncated=include_truncated)
+        print_result(result, console)
     else:
-        sys.stdout.write(result_text(result, include_truncated=include_truncated) + "\n")
+        sys.stdout.write(result_text(result) + "\n")
 
 
-def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
-    best = result.best(include_truncated=include_truncated)
+def _as_json(result: SweepResult) -> dict[str, Any]:
+    best, whole = result.best(), result.best(without_truncation=True)
     rows = result.to_frame().to_dict(orient="records")
     return {
         "title": result.title,
@@ -133,6 +132,7 @@ def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
         **labels_json(result.label_sources),
         "billed": dict(result.billed),
         "best": None if best is None else best.cell.name,
+        "best_without_truncation": None if whole is None else whole.cell.name,
         "cells": [
             {
                 "cell": entry.cell.name,
@@ -140,6 +140,7 @@ def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
                 **entry.cell.to_dict(),
                 "read_in_part": entry.read_in_part,
                 "candidates_read_in_part": entry.candidates_read_in_part,
+                "truncated_share": entry.truncation.share if entry.is_truncated else 0.0,
                 "not_candidates": entry.not_candidates,
                 "error": entry.error,
                 "metrics": [

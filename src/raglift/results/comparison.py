@@ -141,7 +141,8 @@ def compare(
 
     Args:
         evaluations: two or more, in a list or by name; folders of saved ones are opened.
-        baseline: the system that the others are compared with, by name or number; by default the first.
+        baseline: the system that the others are compared with, by name or number. By default the first of two; of more
+            the only one that is plain BM25, else the one with the highest mean of the primary metric.
         primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
             scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.

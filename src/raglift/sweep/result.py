@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.rendering.markdown import markdown_of
 from raglift.report.frames import per_query_frames
 from raglift.report.presenting import summary_of, text_of
 from raglift.results.analyses import Presentable
@@ -41,15 +40,12 @@ class SweepResult(Presentable, SweepResultRecord):
         measured = {entry.cell.name: entry.evaluation for entry in self.finished if entry.evaluation is not None}
         return per_query_frames(measured, "cell")
 
-    def report(
-        self, path: str | Path, *, baseline: str | None = None, include_truncated: bool = False, overwrite: bool = True
-    ) -> Path:
+    def report(self, path: str | Path, *, baseline: str | None = None, overwrite: bool = True) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with the queries of the cells that matter.
 
         Args:
             path: the file.
-            baseline: the name or key of the cell that the others are compared with; by default the first measured.
-            include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
+            baseline: the name or key of the cell that the others are compared with; by default as in `compare`.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -62,14 +58,4 @@ class SweepResult(Presentable, SweepResultRecord):
         """
         from raglift.report.page.rendering import write_page
 
-        return write_page(
-            sweep_document(self, baseline=baseline, include_truncated=include_truncated), path, overwrite=overwrite
-        )
-
-    def to_markdown(self, *, include_truncated: bool = False) -> str:
-        """Return a summary of the sweep as GitHub's Markdown, for a pull request.
-
-        Args:
-            include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
-        """
-        return markdown_of(sweep_summary(self, include_truncated=include_truncated))
+        return write_page(sweep_document(self, baseline=baseline), path, overwrite=overwrite)

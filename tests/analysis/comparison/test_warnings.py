@@ -94,7 +94,7 @@ def test_chunks_that_were_truncated_are_passed_on_in_the_words_of_the_evaluation
     stage = RetrieveStage(Dense(), "dense")
     (note,) = run_notes([stage], Provenance(Dataset(())))
     cut = dataclasses.replace(ranked([1] * 30), notes=(note, "another note"))
-    assert warnings(ranked([1] * 30), cut, cut, hold_out=True, names=["a", "b", "c"]) == (f"b, c: {note}",)
+    assert warnings(ranked([1] * 30), cut, cut, hold_out=True, baseline="a", names=["a", "b", "c"]) == (f"b, c: {note}",)
 
 
 def test_latency_of_different_machines(ranked):
