@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from raglift.analysis.recommendation import RecommendationRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
@@ -200,6 +201,24 @@ def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
         | {cost: one.costs.get(cost, math.nan) for cost in tradeoff.costs}
         | {"on_front": one.on_front, "beaten_by": one.beaten_by, "left_out": one.left_out}
         for one in tradeoff.systems
+    ]
+    return pd.DataFrame(rows)
+
+
+def recommendation_frame(found: RecommendationRecord) -> pd.DataFrame:
+    """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs."""
+    import pandas as pd
+
+    rows = [
+        {"system": one.system, "mean": one.mean, "may_be_best": one.may_be_best, "p": one.p}
+        | {
+            "difference": 0.0 if one.difference is None else one.difference.mean,
+            "low": math.nan if one.difference is None else one.difference.low,
+            "high": math.nan if one.difference is None else one.difference.high,
+        }
+        | {"truncated_share": one.truncated_share, "recommended": one.system == found.recommended}
+        | dict(one.costs)
+        for one in (*found.equals, *found.beaten)
     ]
     return pd.DataFrame(rows)
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
+from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
-from raglift.report.frames import slices_frame, tradeoff_frame
+from raglift.report.frames import recommendation_frame, slices_frame, tradeoff_frame
 from raglift.report.presenting import summary_of, text_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,18 @@ class Tradeoff(Presentable, FromRecord, TradeoffRecord):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per system: quality, each cost, whether it is on the front, and what beats it."""
         return tradeoff_frame(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation(Presentable, FromRecord, RecommendationRecord):
+    """Which system to use: the cheapest of those that cannot be told from the best."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per system, those that may be the best first: mean, difference to the best, p, costs."""
+        return recommendation_frame(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.recommended!r}, {len(self.equals)} of {self.systems} may be the best)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

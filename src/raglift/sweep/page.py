@@ -14,11 +14,12 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
 from raglift.report.format import interval_text, level, marks
-from raglift.report.page.comparison import comparison_headline, comparison_sections, lead, notes_of, other_of
+from raglift.report.page.comparison import comparison_headline, comparison_sections, notes_of, other_of
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
 from raglift.report.page.rendering import Page
+from raglift.report.recommendation import recommendation_section, recommendation_sentence
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
     baseline_sentence,
@@ -77,6 +78,7 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None) ->
     if len(result.finished) == 1:
         return _one_cell(result)
     comparison = compared(result, baseline)
+    advised = result.recommend()
     shown = _shown(comparison)
     matched = {
         name: replace(one, match_table=match_tables_of(one)) for name in shown if (one := comparison.evaluation(name))
@@ -94,12 +96,13 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None) ->
     )
     return Page(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
-        lead=lead(comparison),
+        lead=" ".join([recommendation_sentence(advised), *_best_sentences(result)]),
         headline=_headline(comparison),
         measured=(("Swept over", _swept(result)), *measured_together(comparison, match=queries.match)),
         warnings=(*_unmeasured(result), *comparison.warnings),
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=(
+            recommendation_section(advised),
             _cells_section(result, comparison),
             *_map_sections(result),
             *comparison_sections(comparison, shown),
@@ -133,6 +136,10 @@ def compared(result: SweepResultRecord, baseline: str | None) -> Comparison:
         except ConfigurationError:  # too few queries for two halves, or what the next line says again
             pass
     return compare_cells(result, called, baseline=baseline, hold_out=False)
+
+
+def _best_sentences(result: SweepResultRecord) -> list[str]:
+    return [f"{line[0].upper()}{line[1:]}." for line in best_lines_of(result)]
 
 
 def _shown(comparison: Comparison) -> list[str]:
@@ -193,7 +200,8 @@ def _cells_section(result: SweepResultRecord, comparison: Comparison) -> Section
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
     if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
         told.append(f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.")
-    return Section("Every cell", (baseline_sentence(comparison), *told), (table,))
+    said = filter(None, [comparison_sentence(comparison), held_out_sentence(comparison)])
+    return Section("Every cell", (*said, baseline_sentence(comparison), *told), (table,))
 
 
 def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell | str]:
@@ -253,7 +261,6 @@ def failed_sections(result: SweepResultRecord) -> list[Section]:
 
 _SHOWN = 10
 """As many cells are shown before the others are folded."""
-_FEW_CELLS = 2
 _WARNING = "! "
 
 
@@ -270,14 +277,16 @@ def sweep_summary(result: SweepResultRecord) -> Document:
     Args:
         result: what a sweep found.
     """
-    comparison = _compared(result)
+    comparison = result.compared
+    advised = None if comparison is None else result.recommend()
     table = _without_emphasis(result_table(result))
     first = replace(table, rows=table.rows[:_SHOWN])
     # The comparison has its own warning of a best of many
     foot = list(result_foot(result, held_out=comparison is not None))
     warnings = dict.fromkeys(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING))
     warnings |= dict.fromkeys(comparison.warnings if comparison is not None else ())
-    said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
+    said = [] if advised is None else [recommendation_sentence(advised)]
+    compared_cells = () if comparison is None else (comparison_sentence(comparison), held_out_sentence(comparison))
     return Document(
         title=result_head(result),
         lead=" ".join(filter(None, said)),
@@ -285,24 +294,18 @@ def sweep_summary(result: SweepResultRecord) -> Document:
         measured=(),
         warnings=tuple(warnings),
         labels=str(result.label_sources),
-        notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
+        notes=(
+            *(line for line in foot if not line.startswith((_WARNING, " "))),
+            *filter(None, compared_cells),
+        ),
         sections=(
+            *([recommendation_section(advised)] if advised is not None else []),
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
             *_best_section(result),
             *(regressions_sections(comparison) if comparison is not None else []),
             *failed_sections(result),
         ),
     )
-
-
-def _compared(result: SweepResultRecord) -> Comparison | None:
-    """Return the comparison of the cells; None if too few can be compared."""
-    for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
-        try:
-            return result.compare(hold_out=hold_out)
-        except ConfigurationError:  # fewer than two cells, or too few queries for two halves
-            continue
-    return None
 
 
 def _best_section(result: SweepResultRecord) -> Iterator[Section]:

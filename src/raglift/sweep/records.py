@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raglift.analysis.comparison import looks_too_deep
+from raglift.analysis.recommendation import MARGIN
 from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records.metric import Metric
-    from raglift.results.analyses import Tradeoff
+    from raglift.results.analyses import Recommendation, Tradeoff
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
+
+
+_FEWEST = 2
+"""As many cells as it takes to compare; the better of two is what a comparison says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +174,32 @@ class SweepResultRecord:
         """
         return compare_cells(self, {}, baseline=baseline, hold_out=hold_out)
 
+    @cached_property
+    def compared(self) -> Comparison | None:
+        """All measured cells compared, the best on held-out queries where that can be done; None if fewer than two."""
+        if len(self.finished) < _FEWEST:
+            return None
+        if len(self.finished) > _FEWEST:
+            try:
+                return self.compare(hold_out=True)
+            except ConfigurationError:  # too few queries for two halves
+                pass
+        return self.compare()
+
+    def recommend(
+        self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
+    ) -> Recommendation:
+        """Return which cell to use: the cheapest of those that cannot be told from the best.
+
+        Args:
+            known: costs that you know, by name, then by the cell's name.
+            margin: a cell whose mean is lower than the best's by more than this is not recommended for its cost.
+
+        Raises:
+            ConfigurationError: fewer than two cells were measured; a margin below 0, or costs of no cell.
+        """
+        return (self.compared or self.compare()).recommend(known=known, margin=margin)
+
     def pareto(
         self,
         quality: Metric | str | None = None,
@@ -187,7 +218,7 @@ class SweepResultRecord:
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
         """
-        return self.compare().pareto(quality, costs, known=known)
+        return (self.compared or self.compare()).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cell, metric and depth.

@@ -15,6 +15,7 @@ from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, table_of
 from raglift.report.format import decimals_of, labels_line, lifted, seconds_text
+from raglift.report.recommendation import recommendation_parts
 from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
@@ -62,7 +63,10 @@ def print_result(result: SweepResultRecord, console: Console) -> None:
 
 
 def result_parts(result: SweepResultRecord) -> Iterator[Part]:
-    """Yield the lines and the table of the cells of a sweep."""
+    """Yield what is recommended and why, then the lines and the table of the cells of a sweep."""
+    if result.compared is not None:
+        yield from recommendation_parts(result.recommend())
+        yield ""
     yield result_head(result)
     yield from labels_line(result.label_sources)
     if result.finished:
