@@ -412,6 +412,14 @@ def sweep(
     resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
     engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
+    export_best: Annotated[
+        Path | None,
+        typer.Option(help="Write the recommended pipeline here, as scripts for LangChain and LlamaIndex."),
+    ] = None,
+    export_cell: Annotated[
+        str | None, typer.Option(help="With --export-best: the name or key of another cell than the recommended.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace scripts that are there.")] = False,
     track: Track = None,
     track_project: TrackProject = None,
     track_files: TrackFiles = True,
@@ -422,4 +430,18 @@ def sweep(
     from raglift.cli.tracking import Tracking
 
     tracking = Tracking.asked(track, track_project, track_files)
-    command.run(command.Request(file, out, plan, resume, engine, address, tracking, as_json))
+    command.run(
+        command.Request(
+            file,
+            out,
+            plan,
+            resume,
+            engine,
+            address,
+            tracking,
+            as_json,
+            export_best=export_best,
+            export_cell=export_cell,
+            overwrite=overwrite,
+        )
+    )

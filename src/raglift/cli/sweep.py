@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
-from raglift.cli.json_output import labels_json, print_json
+from raglift.cli.json_output import labels_json, print_json, recommendation_json
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
@@ -38,6 +38,9 @@ class Request:
     address: str | None
     tracking: Tracking
     as_json: bool
+    export_best: Path | None = None
+    export_cell: str | None = None
+    overwrite: bool = False
 
     @property
     def folder(self) -> Path:
@@ -55,6 +58,11 @@ def run(request: Request) -> None:
 
     if request.plan and request.tracking.trackers:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
+    if request.export_best is None and (request.export_cell is not None or request.overwrite):
+        given = "--overwrite" if request.export_cell is None else "--export-cell"
+        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
+    if request.plan and request.export_best is not None:
+        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
     request.tracking.check()
     if is_folder(request.file):
         show(request)
@@ -81,6 +89,7 @@ def run(request: Request) -> None:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
     _print(result, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
+    _export(result, request)
     _track(result, request)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
@@ -103,7 +112,14 @@ def show(request: Request) -> None:
         )
     result = load_sweep_result(request.file)
     _print(result, as_json=request.as_json)
+    _export(result, request)
     _track(result, request)
+
+
+def _export(result: SweepResult, request: Request) -> None:
+    if request.export_best is not None:
+        files = result.export_best(request.export_best, cell=request.export_cell, overwrite=request.overwrite)
+        sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
 def _track(result: SweepResult, request: Request) -> None:
@@ -129,6 +145,7 @@ def _as_json(result: SweepResult) -> dict[str, Any]:
     return {
         "title": result.title,
         "primary": str(result.primary),
+        "recommendation": None if result.compared is None else recommendation_json(result.recommend()),
         **labels_json(result.label_sources),
         "billed": dict(result.billed),
         "best": None if best is None else best.cell.name,
