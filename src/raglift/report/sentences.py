@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Sentences about results: whether a difference is significant, and where recall is lost.
 
 
+_PAIR = 2
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
 BEYOND_CANDIDATES = "hits that were not among the candidates raise it: there is no fair pair"
 ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
@@ -185,9 +186,14 @@ def best_of(comparison: ComparisonRecord) -> str:
 
 
 def best_lines(comparison: ComparisonRecord) -> list[str]:
-    """Return which system is the best and, where that is another one, which is the best without truncation."""
+    """Return which system is the best and, where that is another one, which is the best without truncation.
+
+    Of two systems nothing where it is the same: which is better is what the comparison says.
+    """
     name, decimals = mean_title(comparison.primary), decimals_of(comparison.primary)
     best, whole = comparison.best, comparison.best_without_truncation
+    if len(comparison.names) <= _PAIR and whole in (best, None):
+        return []
     lines = []
     for what, system in (("best", best), ("best without truncation", whole)):
         if system is not None and (what == "best" or system != best):
