@@ -57,9 +57,7 @@ def recommendation_sentence(found: RecommendationRecord) -> str:
     if equals == 1:
         return f"Use {name}: {metric} {mean}, the best of {found.systems} by more than noise."
     if equals == len(found.too_low) + 1:
-        return (
-            f"Use {name}: {metric} {mean}, the best of {found.systems}; cheaper ones lose more than {found.margin:g}."
-        )
+        return f"Use {name}: {metric} {mean}, the best of {found.systems}; no cheaper one is within {found.margin:g}."
     return f"Use {name}: {metric} {mean}, the best of {found.systems} and the cheapest as good."
 
 
