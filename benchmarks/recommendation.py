@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.recommendation import MARGIN
 from raglift.stats.best_of_many import best_of_many
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 RESAMPLES = 999
-MARGIN = 0.05
 GRID = tuple(itertools.product(range(3), range(2), range(3), range(2)))
 """Chunk size, embedding model, retriever, reranker."""
 COST = np.array([10.0 * reranker + retriever + 0.5 * model + 0.1 * size for size, model, retriever, reranker in GRID])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-MARGIN = 0.05
+MARGIN = 0.03
 """How much lower than the best's the mean of a system may be that is recommended because it costs less."""
 _HALVES = 2
 
