@@ -176,15 +176,13 @@ class SweepResultRecord:
 
     @cached_property
     def compared(self) -> Comparison | None:
-        """All measured cells compared, the best on held-out queries where that can be done; None if fewer than two."""
-        if len(self.finished) < _FEWEST:
-            return None
-        if len(self.finished) > _FEWEST:
+        """All measured cells compared, the best on held-out queries where that can be done; None if they cannot be."""
+        for hold_out in (True, False) if len(self.finished) > _FEWEST else (False,):
             try:
-                return self.compare(hold_out=True)
-            except ConfigurationError:  # too few queries for two halves
-                pass
-        return self.compare()
+                return self.compare(hold_out=hold_out)
+            except ConfigurationError:  # fewer than two cells, or too few queries for two halves
+                continue
+        return None
 
     def recommend(
         self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
