@@ -152,7 +152,7 @@ def test_two_systems_are_a_pair(ranked):
 
 def test_several_systems_are_counted_and_the_best_is_named(ranked):
     systems = {"old": ranked(UP), "new": ranked(DOWN), "same": ranked(UP), "cut": ranked(UP, top_n=2)}
-    comparison = rl.compare(systems, primary="rr@3", hold_out=True)
+    comparison = rl.compare(systems, primary="rr@3", baseline="old", hold_out=True)
     text = comparison_sentence(comparison)
     assert text.startswith(
         "Of 3 systems beside old, 1 is better, 1 is not significant and 1 has no fair pair in MRR@3. "

@@ -209,7 +209,9 @@ def assert_holds(benchmark: ModuleType, names: tuple[str, ...], queries: int, dr
         where = (name, queries, rates)
         assert not rates.pairs > 0.06 + error, where
         assert not rates.interactions > 0.06 + error, where
-        if not name.startswith(("small wins", "wins", "uneven")) or queries >= 300:  # with fewer, often none of the losses is drawn
+        if (
+            not name.startswith(("small wins", "wins", "uneven")) or queries >= 300
+        ):  # with fewer, often none of the losses is drawn
             assert min(*rates.coverage, rates.of_interactions) > 0.94 - error, where
         assert rates.best > 0.94 - error, where
 

@@ -13,6 +13,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
+from raglift.report.recommendation import recommendation_sentence
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
@@ -64,8 +65,9 @@ def test_the_first_screen_has_the_baseline_and_the_best(measured: SweepResult) -
     document = sweep_document(measured)
     assert len(document.headline.rows) == 6
     assert document.headline.rows[0][0].text == "40/0 · bm25"
-    assert "The best of the others on one half of the queries, " in document.lead
-    assert document.lead.startswith("Of 7 systems beside 40/0 · bm25, ")
+    assert document.lead.startswith(recommendation_sentence(measured.recommend()))
+    assert document.sections[0].heading == "Recommendation"
+    assert any("The best on one half of the queries, " in told for told in section(document, "Every cell").paragraphs)
     assert any(warning.startswith("only 5 queries count") for warning in document.warnings)
 
 
@@ -90,17 +92,15 @@ def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
 
 
 @pytest.mark.slow
-def test_cut_cells_are_shown_but_compared_only_when_asked(measured: SweepResult) -> None:
-    first, *others = measured.results
-    cut = replace(measured, results=(replace(first, read_in_part=2), *others))
-    document = sweep_document(cut)
-    assert document.warnings[0].startswith("✂ 1 cell left out of the comparison")
+def test_cut_cells_are_compared_with_all_others_and_marked(measured: SweepResult) -> None:
+    best = measured.best()
+    cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)
+    document = sweep_document(replace(measured, results=cut))
+    assert dict(document.measured)["Compared"].startswith("8 systems")
     (table,) = section(document, "Every cell").tables
-    (row,) = [row for row in table.rows if row[-1].text == "not compared"]
-    assert row[0].text.endswith(" ✂")
-    assert not any("left out" in warning for warning in sweep_document(cut, include_truncated=True).warnings)
-    every = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
-    assert dict(sweep_document(every).measured)["Compared"].startswith("8 systems")
+    assert " ✂ " in table.rows[0][0].text
+    assert "Best without truncation: " in document.lead
+    assert "☆ the best without truncation" in section(document, "Heat map").figures[0].caption
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.fairness import made_fair, with_named_budget
 from raglift.analysis.paired_statistics import (
     bound_of,
@@ -130,7 +131,7 @@ def _in_hits(metric: Metric, fairness: Fairness | None) -> Metric:
     return fairness.unbudgeted
 
 
-def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int) -> bool:
+def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int | None = None) -> bool:
     """Whether a metric looks deeper than a system could return.
 
     A stage that cuts is made good by a later one that adds hits, so what counts is the last ranking too.
@@ -138,10 +139,11 @@ def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int) -
     Args:
         evaluation: of the system.
         metric: what is measured.
-        deepest: the most hits that the last stage returned.
+        deepest: the most hits that the last stage returned; None where the caller does not know.
     """
-    cut = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages)
-    return cut and (metric.k is None or deepest < metric.k)
+    if not any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages):
+        return False
+    return metric.k is None or (_deepest(evaluation) if deepest is None else deepest) < metric.k
 
 
 def _deepest(evaluation: EvaluationRecord) -> int:
@@ -193,16 +195,18 @@ def halves(queries: Sequence[Query], seed: int) -> tuple[list[int], list[int]]:
 _FEWEST = 4
 
 
-def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> HeldOut:
+def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method, *, is_chosen: bool = False) -> HeldOut:
     """Choose the system with the highest mean on one half of the queries, and measure it on the other.
 
     The half that measures had no part in the choice, so one test at its own level is enough, however many systems there
-    were. Of equal means the first system is chosen.
+    were. Of equal means the first system is chosen. It is measured against the baseline; where that was itself chosen
+    for its mean on all queries, also on those that measure, against the second best of the half that chooses.
 
     Args:
         paired: the values.
         queries: those that the values are of.
         method: the seed and level.
+        is_chosen: whether the baseline was chosen for its mean.
 
     Raises:
         ConfigurationError: no system has a fair pair on the primary metric, or too few queries have a value.
@@ -221,8 +225,10 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
         )
     places = [[counted[place] for place in half] for half in halves([queries[place] for place in counted], method.seed)]
     selection, held = (np.array(half, dtype=np.intp) for half in places)
-    best = max(systems, key=lambda number: float(values[number, selection].mean()))
-    differences = values[best] - values[paired.baseline]
+    choices = sorted((*systems, paired.baseline) if is_chosen else systems)
+    best, *others = sorted(choices, key=lambda number: -float(values[number, selection].mean()))
+    other = others[0] if is_chosen else paired.baseline
+    differences = values[best] - values[other]
     found = paired_difference(
         differences[held], seed=method.seed, confidence=method.confidence, bound=bound_of(paired.metrics[0])
     )
@@ -233,9 +239,11 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
         selection_difference=mean_of(paired.metrics[0], differences[selection]),
         held_out=tuple(queries[place].id for place in held),
         mean=mean_of(paired.metrics[0], values[best, held]),
-        baseline_mean=mean_of(paired.metrics[0], values[paired.baseline, held]),
+        baseline_mean=mean_of(paired.metrics[0], values[other, held]),
         difference=found,
         verdict=verdict(found, found.p, method),
+        baseline=paired.names[other],
+        of_all=is_chosen,
     )
 
 
@@ -256,7 +264,7 @@ def compare_systems(
 
     Args:
         systems: two or more evaluations, by name.
-        baseline: the system that the others are compared with, by name or number; by default the first.
+        baseline: the system that the others are compared with, by name or number; by default see `choose_baseline`.
         primary: the metric that decides; by default as in `raglift.compare`.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
@@ -268,24 +276,29 @@ def compare_systems(
             labels, another match rule or profile.
     """
     method = method_of(seed, confidence)
-    chosen = baseline_of(list(systems), baseline)
-    shared = shared_queries(systems, chosen)
+    first = baseline_of(list(systems), baseline)
+    shared = shared_queries(systems, first)
     systems = with_named_budget(systems, primary)
-    decides = _primary(primary, _common_metrics(systems, chosen), systems)
+    decides = _primary(primary, _common_metrics(systems, first), systems)
     systems, fairness = made_fair(systems, shared, decides, is_named=primary is not None, match=match)
-    check_same_rule({chosen: systems[chosen], **systems})
-    metrics = _common_metrics(systems, chosen)
+    check_same_rule({first: systems[first], **systems})
+    metrics = _common_metrics(systems, first)
     if fairness is not None and fairness.decides and fairness.budgeted is not None:
         decides = fairness.budgeted
     ordered = (decides, *(metric for metric in metrics if metric != decides))
+    reference = choose_baseline(systems, baseline, pair_up(systems, first, (decides,), shared, fairness))
+    chosen = reference.name
+    if chosen != first:
+        shared = shared_queries(systems, chosen)
     paired = pair_up(systems, chosen, ordered, shared, fairness)
     rows = _rows(paired, method)
     unjudged = _unjudged(systems, shared, paired, rows, method, same_chunks=fairness is None)
-    held = hold_out_best(paired, shared.queries, method) if hold_out else None
+    held = hold_out_best(paired, shared.queries, method, is_chosen=reference.is_chosen) if hold_out else None
     deciding = [row for row in rows if not row.exploratory]
     corrected = "nothing to correct for: one comparison"
     if len(systems) > 2:
         corrected = f"Holm over {len(systems) - 1} systems"
+        corrected += ", not over the choice of the baseline" if reference.is_chosen else ""
     text = method_text([row.difference for row in deciding if row.system != chosen], decides, corrected)
     return ComparisonRecord(
         names=tuple(systems),
@@ -296,7 +309,11 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=tuple(warnings_of(systems, shared, paired, rows, fairness, unjudged, held_out=hold_out)),
+        warnings=tuple(
+            warnings_of(
+                systems, shared, paired, rows, fairness, unjudged, held_out=hold_out, is_chosen=reference.is_chosen
+            )
+        ),
         notes=(
             *shared.notes,
             *_not_in_common(systems, metrics),
@@ -305,6 +322,7 @@ def compare_systems(
         ),
         fairness=fairness,
         unjudged=unjudged,
+        baseline_reason=reference.reason,
     )
 
 

@@ -43,13 +43,25 @@ def warnings_of(
     unjudged: Unjudged | None = None,
     *,
     held_out: bool,
+    is_chosen: bool = False,
 ) -> list[str]:
-    """Return what a reader should be warned of, the gravest first."""
+    """Return what a reader should be warned of, the gravest first.
+
+    Args:
+        systems: the evaluations, by name.
+        shared: the queries that all systems answered.
+        paired: the values.
+        rows: of the comparison, those of the primary metric first.
+        fairness: what was done because systems have different chunks.
+        unjudged: what hits that nobody judged can do to the verdict.
+        held_out: whether the best was measured on queries that had no part in choosing it.
+        is_chosen: whether the baseline was chosen for its mean.
+    """
     deciding = rows[: len(systems)]
     return [
         *few_queries(min(row.n for row in deciding)),
         *_no_fair_pair(paired),
-        *_best_of_many(paired, deciding, held_out=held_out),
+        *_best_of_many(paired, deciding, held_out=held_out, is_chosen=is_chosen),
         *(
             _unjudged(unjudged, paired.names[paired.baseline], deciding)
             if any(query.judged_irrelevant for query in shared.queries)
@@ -265,12 +277,21 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     ]
 
 
-def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out: bool) -> list[str]:
+def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out: bool, is_chosen: bool) -> list[str]:
     """Warn that the best of several was chosen on the queries that measure it."""
     known = [row for row in deciding if row.n and not row.truncated]
-    if held_out or len(paired.names) <= 2 or not known:
+    if len(paired.names) <= 2 or not known or (held_out and not is_chosen):
         return []
     best = max(known, key=lambda row: row.mean)
+    if is_chosen:
+        how = "" if held_out else "; hold_out=True (--hold-out) chooses on one half of them and measures on the other"
+        return [
+            (
+                f"the baseline, {best.system}, is the best of {len(deciding)} on the queries that it was chosen on, so "
+                "differences to it are likely too large and p-values too small; name a baseline to test against "
+                f"it{how}"
+            )
+        ]
     return [
         (
             f"{best.system} is the best of {len(deciding)} on the queries that it was chosen on, so its lead is likely "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.tradeoffs import has_costs
+from raglift.analysis.truncation import truncation_of
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.errors import ConfigurationError
 from raglift.report.fairness import fairness_sentences
@@ -131,12 +132,16 @@ def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "match": comparison.evaluation(comparison.baseline).run.spec["match"],
         "fairness": _fairness_as_json(comparison),
+        "baseline_reason": comparison.baseline_reason,
+        "best": comparison.best,
+        "best_without_truncation": comparison.best_without_truncation,
         "systems": [
             {
                 "name": name,
                 "stage": evaluation.after,
                 "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
                 "candidates": evaluation.run.spec["candidates"],
+                "truncated_share": truncation.share if (truncation := truncation_of(evaluation)) else 0.0,
                 "notes": evaluation.notes,
             }
             for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True)

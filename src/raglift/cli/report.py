@@ -35,7 +35,6 @@ class Request:
     confidence: float | None
     hold_out: bool
     match: str | None
-    include_truncated: bool
     overwrite: bool
 
     @property
@@ -85,9 +84,8 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     if sweeps:
         return _sweep(request)
     if len(request.runs) == 1:
-        _refuse(request, "one run", "baseline", "names", "hold_out", "match", "include_truncated")
+        _refuse(request, "one run", "baseline", "names", "hold_out", "match")
         return load_evaluation(request.runs[0])
-    _refuse(request, "several runs", "include_truncated")
     return compare(
         request.runs,
         baseline=request.baseline,
@@ -123,7 +121,7 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
     if isinstance(found, Evaluation):
         found.report(output, primary=request.primary, seed=request.seed or 0, confidence=_confidence(request))
     elif isinstance(found, SweepResult):
-        found.report(output, baseline=request.baseline, include_truncated=request.include_truncated)
+        found.report(output, baseline=request.baseline)
     else:
         found.report(output)
 
@@ -131,8 +129,6 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
 def _markdown(found: Evaluation | Comparison | SweepResult, request: Request) -> str:
     if isinstance(found, Evaluation):
         return found.to_markdown(request.primary, seed=request.seed or 0, confidence=_confidence(request))
-    if isinstance(found, SweepResult):
-        return found.to_markdown(include_truncated=request.include_truncated)
     return found.to_markdown()
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.factor_records import FactorEffectsRecord
+    from raglift.analysis.recommendation import RecommendationRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
@@ -231,6 +232,24 @@ def effects_frame(effects: FactorEffectsRecord) -> pd.DataFrame:
         for one in effects.interactions
     ]
     return pd.DataFrame([*pairs, *crossed]).astype({"unmatched": "Int64"})
+
+
+def recommendation_frame(found: RecommendationRecord) -> pd.DataFrame:
+    """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs."""
+    import pandas as pd
+
+    rows = [
+        {"system": one.system, "mean": one.mean, "may_be_best": one.may_be_best, "p": one.p}
+        | {
+            "difference": 0.0 if one.difference is None else one.difference.mean,
+            "low": math.nan if one.difference is None else one.difference.low,
+            "high": math.nan if one.difference is None else one.difference.high,
+        }
+        | {"truncated_share": one.truncated_share, "recommended": one.system == found.recommended}
+        | dict(one.costs)
+        for one in (*found.equals, *found.beaten)
+    ]
+    return pd.DataFrame(rows)
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, TOO_SKEWED, VERDICTS, interval_of, outweighed_text
+from raglift.analysis.truncation import marked
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Sentences about results: whether a difference is significant, and where recall is lost.
 
 
+_PAIR = 2
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
 BEYOND_CANDIDATES = "hits that were not among the candidates raise it: there is no fair pair"
 ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
@@ -169,19 +171,43 @@ def held_out_sentence(comparison: ComparisonRecord) -> str:
     if held is None:
         return ""
     told = _difference(held.difference, comparison.method, held.difference.p)
+    others, second = ("", ", the second best there") if held.of_all else (" of the others", "")
     return (
-        f"The best of the others on one half of the queries, {held.system}, was measured on the other "
-        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {comparison.baseline} ({told}), "
-        f"{_verdict(held.verdict)}."
+        f"The best{others} on one half of the queries, {held.system}, was measured on the other "
+        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {held.baseline}{second} "
+        f"({told}), {_verdict(held.verdict)}."
     )
 
 
 def best_of(comparison: ComparisonRecord) -> str:
-    """Return the system with the highest mean of the primary metric, of those that can be compared."""
-    rows = [row for row in comparison.of(comparison.primary) if not row.truncated and row.n]
-    if not rows:
+    """Return the system with the highest mean of the primary metric, of equal ones the baseline."""
+    best = comparison.best
+    if best is None or comparison.row(best).mean == comparison.row(comparison.baseline).mean:
         return comparison.baseline
-    return max(rows, key=lambda row: (row.mean, row.system == comparison.baseline)).system  # of equal ones the baseline
+    return best
+
+
+def best_lines(comparison: ComparisonRecord) -> list[str]:
+    """Return which system is the best and, where that is another one, which is the best without truncation.
+
+    Of two systems nothing where it is the same: which is better is what the comparison says.
+    """
+    name, decimals = mean_title(comparison.primary), decimals_of(comparison.primary)
+    best, whole = comparison.best, comparison.best_without_truncation
+    if len(comparison.names) <= _PAIR and whole in (best, None):
+        return []
+    lines = []
+    for what, system in (("best", best), ("best without truncation", whole)):
+        if system is not None and (what == "best" or system != best):
+            mark = marked(system, comparison.evaluation(system))
+            lines.append(f"{what}: {mark}, {name} {comparison.row(system).mean:.{decimals}f}")
+    return lines
+
+
+def baseline_sentence(comparison: ComparisonRecord) -> str:
+    """Return which system the others are compared with, and why."""
+    reason = f" ({comparison.baseline_reason})" if comparison.baseline_reason else ""
+    return f"Baseline: {comparison.baseline}{reason}."
 
 
 def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int | None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.stats.intervals import t_quantile
-from raglift.stats.paired_tests import TIED
+from raglift.stats.intervals import TIED, t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

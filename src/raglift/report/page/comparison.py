@@ -9,6 +9,7 @@ from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import marked
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title
@@ -35,6 +36,8 @@ from raglift.report.page.rendering import Page
 from raglift.report.sentences import (
     EXPLORATORY,
     ON_THE_FRONT,
+    baseline_sentence,
+    best_lines,
     best_of,
     comparison_sentence,
     failure_analysis_depth,
@@ -125,7 +128,7 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
         rows.append(
             row_of(
                 (
-                    row.system,
+                    marked(row.system, comparison.evaluation(row.system)),
                     mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
                     Cell("") if is_baseline else decided_cell(row),
                     Cell("") if is_baseline else p_cell(row.p_holm),
@@ -203,7 +206,9 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
     if found is not None and found.n:
         pictures.append(figures.pair_lift(comparison, other))
     table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
-    return Section("Differences", (said,) if rows else (), (table,) if rows else (), tuple(pictures))
+    best = tuple(f"{line[0].upper()}{line[1:]}." for line in best_lines(comparison))
+    told = (baseline_sentence(comparison), *best, *([said] if rows else []))
+    return Section("Differences", told, (table,) if rows else (), tuple(pictures))
 
 
 def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import marked
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED
 from raglift.metrics.computing import mean_title
@@ -31,7 +32,13 @@ from raglift.report.format import (
     table_metrics,
     verdict_emphasis,
 )
-from raglift.report.sentences import EXPLORATORY, ON_THE_FRONT, detectable_effect_sentence
+from raglift.report.sentences import (
+    EXPLORATORY,
+    ON_THE_FRONT,
+    baseline_sentence,
+    best_lines,
+    detectable_effect_sentence,
+)
 from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
@@ -201,7 +208,7 @@ def _primary_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> T
         is_baseline = row.system == comparison.baseline
         rows.append(
             (
-                labels[row.system],
+                marked(labels[row.system], comparison.evaluation(row.system)),
                 interval_text(row.mean, row.interval) + mark,
                 Cell("baseline", "muted") if is_baseline else _told(row),
                 "" if is_baseline else p_text(row.p_holm),
@@ -251,8 +258,10 @@ def _detail_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Ta
 
 
 def _sentences(comparison: ComparisonRecord) -> Iterator[str]:
-    """Say what the queries can show, and what was found on the half that had no part in the choice."""
+    """Name the baseline and the best, and say what the queries can show, and what was found on the half held out."""
     title = mean_title(comparison.primary)
+    yield baseline_sentence(comparison)
+    yield from best_lines(comparison)
     sizes = [
         row.minimum_detectable_effect
         for row in comparison.of(comparison.primary)
@@ -264,9 +273,10 @@ def _sentences(comparison: ComparisonRecord) -> Iterator[str]:
         yield detectable_effect_sentence(about, title)
     held = comparison.held_out
     if held is not None:
+        second = f" over {held.baseline}, the second best" if held.of_all else ""
         yield (
             f"Held out: {held.system} was best on {len(held.selection):,} queries ({signed(held.selection_difference)} "
-            f"there). On the {len(held.held_out):,} others it has {held.mean:.3f}, {comparison.baseline} "
+            f"there{second}). On the {len(held.held_out):,} others it has {held.mean:.3f}, {held.baseline} "
             f"{held.baseline_mean:.3f}: {difference_text(held.difference)}, p {p_text(held.difference.p)}: "
             f"{held.verdict}."
         )
