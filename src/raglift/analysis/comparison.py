@@ -114,7 +114,7 @@ def pair_up(
     truncated = np.array(
         [
             [
-                looks_too_deep(evaluation, _in_hits(metric, fairness), deepest[name])
+                looks_too_deep(evaluation, metric if fairness is None else fairness.in_hits(metric), deepest[name])
                 for name, evaluation in systems.items()
             ]
             for metric in metrics
@@ -122,13 +122,6 @@ def pair_up(
         dtype=np.bool_,
     )
     return Paired(tuple(systems), list(systems).index(baseline), tuple(metrics), values, truncated)
-
-
-def _in_hits(metric: Metric, fairness: Fairness | None) -> Metric:
-    """Return the metric at a number of hits that the one at the equal budget stands for; any other as it is."""
-    if fairness is None or fairness.unbudgeted is None or metric != fairness.budgeted or fairness.smallest is None:
-        return metric
-    return fairness.unbudgeted
 
 
 def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int | None = None) -> bool:

@@ -57,6 +57,12 @@ class Fairness:
     containment: Mapping[str, float] | None = None
     """For each system, the mean of the unbudgeted metric by containment, where coverage decides."""
 
+    def in_hits(self, metric: Metric) -> Metric:
+        """Return the metric at a number of hits that the one at the equal budget stands for; any other as it is."""
+        if self.unbudgeted is None or metric != self.budgeted or self.smallest is None:
+            return metric
+        return self.unbudgeted
+
 
 # The comparison made fair.
 
