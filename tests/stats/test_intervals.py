@@ -85,13 +85,13 @@ def test_intervals_of_dense_differences_hold_the_mean_as_often_as_they_say(n: in
     assert found == pytest.approx(0.95, abs=CHANCE)
 
 
-@pytest.mark.parametrize(("wins", "is_capped"), [(3, True), (14, False)])
-def test_the_interval_by_hand(wins: int, is_capped: bool) -> None:
-    # Wins and one loss, of size 1, among 60: m is their number.
-    sample = np.array([1.0] * wins + [-1.0] + [0.0] * (59 - wins))
-    mean, root = (wins - 1) / 60, math.sqrt(60)
+@pytest.mark.parametrize(("wins", "losses", "is_capped"), [(14, 1, False), (5, 0, True)])
+def test_the_interval_by_hand(wins: int, losses: int, is_capped: bool) -> None:
+    # Wins and losses of size 1, among 60: m is their number.
+    sample = np.array([1.0] * wins + [-1.0] * losses + [0.0] * (60 - wins - losses))
+    mean, root = (wins - losses) / 60, math.sqrt(60)
     t, s = stats.t.ppf(0.975, 59), sample.std(ddof=1)
-    skewness, m = stats.moment(sample, 3) / s**3, wins + 1
+    skewness, m = stats.moment(sample, 3) / s**3, wins + losses
     centre = mean + m / (m + 10) * skewness * s * (1 + 2 * t**2) / 360
     limit = t * math.sqrt(1 + 1 / m)
     half = limit * s / root
@@ -103,8 +103,8 @@ def test_the_interval_by_hand(wins: int, is_capped: bool) -> None:
         found = (mean - end) * root / s
         return found + g * found**2 / 3 + g**2 * found**3 / 27 + g / 6
 
-    high = optimize.brentq(lambda end: transformed_of(end) + limit, mean, 2.0)
-    assert (high > mean + 1.75 * half) is is_capped
+    high = optimize.brentq(lambda end: transformed_of(end) + limit, mean, 9.0)
+    assert bool(high > mean + 1.75 * half) is is_capped
     assert high > centre + half
     np.testing.assert_allclose(difference_interval(sample), (centre - half, min(high, mean + 1.75 * half)))
 
