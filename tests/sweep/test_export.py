@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -34,7 +35,7 @@ CELLS = (
 def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     """Four cells of all kinds, on a dataset whose folder has a name that must be escaped."""
     folder = tmp_path_factory.mktemp("data") / """an 'odd" name"""
-    rl.write_dataset(island, folder, "jsonl")
+    rl.write_dataset(island, folder)
     sweep = rl.Sweep(dataset=str(folder), include=list(CELLS), candidates=6, ks=(1, 3), primary="ndcg@3")
     return sweep.run(tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
 
@@ -120,7 +121,8 @@ def test_texts_of_the_user_stand_in_scripts_as_constants_alone(text: str, script
     names: dict[str, object] = {}
     for line in written.splitlines():
         if line.startswith(("DATASET = ", "EMBEDDING = ", "RERANKER = ", "DOCUMENTS = ", "INCLUDE = ")):
-            exec(line, names)
+            name, _, value = line.partition(" = ")
+            names[name] = ast.literal_eval(value)
     assert names["DATASET"] == names["EMBEDDING"] == names["RERANKER"] == names["DOCUMENTS"] == text
     assert names["INCLUDE"] == [text]
     assert "\u202e" not in written

@@ -13,9 +13,9 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
-from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.report.recommendation import recommendation_sentence
 from raglift.sweep.charts import short_names
+from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
