@@ -111,7 +111,8 @@ def _lowered_for_skewness(lags: NDArray[np.float64], observed: NDArray[np.float6
     with np.errstate(divide="ignore"):  # a column without variation has an infinite t
         t = observed * np.sqrt((n - 1) / np.maximum(n - observed**2, 1e-12))
     h = t + step * t**2 / 3.0 + step**2 * t**3 / 27.0 + step / 6.0
-    return np.minimum(observed, h * np.sqrt(n / (n - 1 + h**2)))
+    lowered: NDArray[np.float64] = np.minimum(observed, h * np.sqrt(n / (n - 1 + h**2)))
+    return lowered
 
 
 def _may_be_outweighed(lags: NDArray[np.float64], bound: float, alpha: float) -> NDArray[np.bool_]:
