@@ -1,13 +1,14 @@
 """The event loop of asynchronous calls: what may wait for it, and how it ends with its process."""
 
 import asyncio
+import socket
 import subprocess
 import sys
 import threading
 
 import pytest
 
-from raglift.base.event_loops import AsyncWorkerPool, current_loop, result_of
+from raglift.base.event_loops import AsyncWorkerPool, EventLoop, current_loop, result_of
 from raglift.base.threads import WorkerPool
 from raglift.errors import ConfigurationError
 
@@ -112,3 +113,17 @@ def test_a_loop_that_was_left_ends_when_what_blocked_it_is_over() -> None:
             break
         threading.Event().wait(0.01)
     assert left.loop.is_closed()
+
+
+def test_a_loop_that_ends_closes_the_connections_that_clients_left_open_on_it() -> None:
+    """Where a loop is replaced, the connections in the pool of a client would otherwise stay open."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        loop = EventLoop()
+        opened = asyncio.open_connection(*server.getsockname())
+        kept = asyncio.run_coroutine_threadsafe(opened, loop.loop).result(10)
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(10)
+            loop.end()
+            assert connection.recv(1) == b""
+        assert kept

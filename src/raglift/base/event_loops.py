@@ -111,8 +111,18 @@ class EventLoop:
             # A system may stop its loop, or leave a task behind that exits; the other calls go on
             with suppress(BaseException):
                 self.loop.run_forever()
-        if not is_to_end():
-            self.loop.close()
+        if not is_to_end() and not self.loop.is_closed():
+            self._close()
+
+    def _close(self) -> None:
+        """Close the loop, with the connections that clients left open on it, which nobody can use any more."""
+        # asyncio has no public way to them. Left alone, each stays an open socket until it is garbage collected.
+        connections = list(getattr(self.loop, "_transports", {}).values())
+        for connection in connections:
+            connection.abort()
+        if connections:
+            self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
 
 
 _making = threading.Lock()
