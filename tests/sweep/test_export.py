@@ -145,7 +145,10 @@ def test_scripts_are_formatted_and_without_a_finding(tmp_path: Path) -> None:
                 name = f"{number}_{kind[:4]}_{reranker[:4]}"
                 (tmp_path / f"langchain_{name}.py").write_text(langchain_script(pipeline), encoding="utf-8")
                 (tmp_path / f"llama_index_{name}.py").write_text(llama_index_script(pipeline), encoding="utf-8")
-    for command in (["check", "--isolated", "--select", "E,F,I,B,UP"], ["format", "--isolated", "--check"]):
+    for command in (
+        ["check", "--isolated", "--select", "E,F,I,B,UP", "--ignore", "E501"],
+        ["format", "--isolated", "--check"],
+    ):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "."], cwd=tmp_path, capture_output=True, text=True, check=False
         )
