@@ -91,11 +91,14 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
 
 @pytest.mark.slow
 def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
-    code, out, _ = run("compare", "base", "better", "reranked", "--primary", "rr@3", "--hold-out", "--by-tag", "--json")
+    options = ("--primary", "rr@3", "--baseline", "base", "--hold-out", "--by-tag", "--json")
+    code, out, _ = run("compare", "base", "better", "reranked", *options)
     told = json.loads(out)
-    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", hold_out=True)
+    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", baseline="base", hold_out=True)
     assert code == 0
     assert (told["dataset"], told["primary"], told["baseline"]) == ("stones", "rr@3", "base")
+    assert (told["baseline_reason"], told["best"]) == ("as asked for", comparison.best)
+    assert told["best_without_truncation"] == comparison.best
     assert [system["name"] for system in told["systems"]] == ["base", "better", "reranked"]
     assert [system["stage"] for system in told["systems"]] == ["retrieve", "retrieve", "rerank"]
     assert told["query_ids"] == list(comparison.query_ids)

@@ -118,8 +118,14 @@ an interface of {framework}, so that the pipeline finds what was measured.
 
 {_imports(need for block in blocks for need in block.needs)}
 
-{chr(10).join(f"{name} = {literal(value)}" for name, value in constants.items())}'''
+{chr(10).join(_constant(name, literal(value)) for name, value in constants.items())}'''
     return "\n\n\n".join([head, *(block.code.strip("\n") for block in blocks)]) + "\n"
+
+
+def _constant(name: str, value: str) -> str:
+    """Return an assignment; in brackets where its line is then short enough, as ruff would have it."""
+    line = f"{name} = {value}"
+    return f"{name} = (\n    {value}\n)" if len(line) > _LINE >= len(value) + 4 else line
 
 
 def _imports(needs: Iterable[tuple[str, str]]) -> str:
