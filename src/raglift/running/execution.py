@@ -25,7 +25,7 @@ from raglift.errors import (
     ServiceUnusable,
 )
 from raglift.records.rankings import Ranking, StageTrace, Trace
-from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async
+from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async, is_panic
 from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _is_misuse(error: BaseException | None) -> bool:
 
 def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
     """Return what to raise where the error of one query's call stops the run."""
-    if not isinstance(error, Exception) or _is_misuse(error):
+    if not (isinstance(error, Exception) or is_panic(error)) or _is_misuse(error):
         return error
     kind = QueryTimeout if isinstance(error, QueryTimeout) else QueryFailed
     system = stage.clearing.message(stage.system)
@@ -354,7 +354,9 @@ def _run_batch(
     started = time.perf_counter()
     try:
         rankings = tenacity.Retrying(**policy.retry_policy.for_tenacity())(_call_batch, stage, call, inputs)
-    except Exception as error:
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
             raise  # not one query's fault: a model that does not load, a cache that cannot be written
         if policy.on_error == "raise":
