@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _STOPPED = 1
 """The exit code after a limit."""
+_CODE_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,10 @@ def _measured(request: Request, system: Any, dataset: Dataset, unfinished: Unfin
         if request.system is None:
             raise
         raise Stopped(_what_is_kept(request, unfinished)) from None
+    except SystemExit as end:  # with its exit code, which may be 0, nobody would see that nothing was measured
+        code = short_repr(end.code, _CODE_SHOWN)
+        kept = _what_is_kept(request, unfinished)
+        raise RunError(f"the system ended the process, as sys.exit({code}) does; expected an answer; {kept}") from None
     finally:
         if unfinished is not None and not unfinished.holds_answers:
             unfinished.remove()
