@@ -208,6 +208,12 @@ class _StageKeeper:
         asked = dict(zip(places, found, strict=True))
         return [asked[place] if place in asked else _outcome(known[key]) for place, key in enumerate(keys)]
 
+    def unanswered(self, stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
+        """Return the places of the inputs for which nothing is kept."""
+        keys = [self.key(stage, *given) for given in inputs]
+        known = self.kept.store.find(keys)
+        return [place for place, key in enumerate(keys) if key not in known]
+
     def key(self, stage: Stage, query: str, given: Any) -> bytes:
         """Return the key of an answer: of all that raglift knows to decide it."""
         what = _content(given) if isinstance(given, Ranking) else str(given)

@@ -100,8 +100,12 @@ def run_stages(
     for number, stage in enumerate(stages):
         alive = [place for place, error in enumerate(state.errors) if error is None]
         if calls is not None and not ahead.outcomes and len(alive) > 1 and calls.wants_first(policy.concurrency):
-            given = state.input_of(stage, alive[0])
-            ahead = _Ahead(alive[0], _ask_first(stages[number:], given, policy, provenance, watch, calls))
+            waiting = _unanswered(stage, [state.input_of(stage, place) for place in alive])
+            calls.kept[stage.name] = len(alive) - len(waiting)
+            if waiting:
+                first = alive[waiting[0]]
+                given = state.input_of(stage, first)
+                ahead = _Ahead(first, _ask_first(stages[number:], given, policy, provenance, watch, calls))
         outcomes = ahead.of(stage)
         waiting = [place for place in alive if place not in outcomes]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
@@ -176,6 +180,13 @@ class _Ahead:
     def of(self, stage: Stage) -> dict[int, Outcome[Ranking]]:
         """Return the outcome of a stage by the place of the query; empty if there is none."""
         return {self.place: self.outcomes[stage.name]} if stage.name in self.outcomes else {}
+
+
+def _unanswered(stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
+    """Return the places of the inputs for which no answer of an earlier attempt is kept."""
+    if stage.keeper is None or is_bypassed():
+        return list(range(len(inputs)))
+    return stage.keeper.unanswered(stage, inputs)
 
 
 def _ask_first(
