@@ -78,6 +78,12 @@ async def aexiting(query, k):
     return exiting(query, k)
 
 
+def moving(query, k):
+    os.makedirs("elsewhere", exist_ok=True)
+    os.chdir("elsewhere")
+    return hits(query, k)
+
+
 def leaving(query, k):
     if "drone" in query:
         os._exit(7)
@@ -307,6 +313,15 @@ def test_a_system_that_exits_with_0_is_an_error(
     assert "raglift: error: the system ended the process, as sys.exit(0) does; expected an answer; each" in err
     assert "is kept in runs/one.unfinished" in err
     assert "Traceback" not in err
+
+
+def test_a_system_that_changes_the_working_folder_changes_nothing_of_where_a_run_is_saved(
+    make: Callable[[str], Command],
+) -> None:
+    command = make("moving")
+    code, _, err = command.run(*EVALUATE, "--system", "system:moving")
+    assert code == 0, err
+    assert [path.name for path in (command.folder / "runs").iterdir()] == ["one"]
 
 
 @pytest.mark.parametrize("option", [(), ("--overwrite",), ("--resume",)])
