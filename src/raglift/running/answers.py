@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.stages import RerankStage, asked_of
 from raglift.base.cache import Cache, content_key, default_cache
-from raglift.base.display import describe_error, shorten
+from raglift.base.display import describe_error, printable, shorten
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
 from raglift.base.retrying import has_http_status, is_transient
@@ -26,6 +26,7 @@ from raglift.storage.answers import Answer, AnswerStore, hits_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from pathlib import Path
 
     from raglift.adapters.stages import Policy, Stage
     from raglift.running.model_calls import Way
@@ -76,16 +77,28 @@ def keeping_answers(config: Config, system: Any) -> Iterator[KeptAnswers | None]
             folder = user_path(config.answers)
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise RunError(f"{folder}: cannot be written: {error}; expected a folder for answers") from error
+            except (OSError, ValueError) as error:  # ValueError: of a name that none can have
+                shown = printable(str(folder))
+                raise RunError(f"{shown}: cannot be written: {error}; expected a folder for answers") from error
             stack.enter_context(hold(folder / LOCK, "an evaluation whose answers are kept there"))
-            own = Cache(folder / FILE)
+            own = _opened(folder / FILE)
             stack.callback(own.close)
         shared = None if config.version is None else default_cache()
         # A cache in memory ends with this process
         kept = own if own is not None and (shared is None or shared.path is None) else default_cache()
         identity = (config.version or "", _name_of(system), config.doc_key or "")
         yield KeptAnswers(AnswerStore(kept, own), identity, is_versioned=config.version is not None)
+
+
+def _opened(path: Path) -> Cache:
+    try:
+        return Cache(path)
+    except CacheError as error:  # which says that nothing is lost with the file
+        said = printable(str(error.__cause__ or error))
+        raise CacheError(
+            f"{path}: the answers of the system cannot be kept or read there: {said}; expected a file of raglift's, or "
+            "none: choose another folder, or move the file away, with the answers that it may hold"
+        ) from error
 
 
 def _name_of(system: Any) -> str:
