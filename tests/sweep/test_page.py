@@ -14,7 +14,6 @@ from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
 from raglift.report.recommendation import recommendation_sentence
-from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
