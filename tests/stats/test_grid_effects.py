@@ -94,13 +94,13 @@ def test_an_interaction_is_a_difference_of_differences_over_four_cells() -> None
 # What is said of it.
 
 
-def test_one_pair_has_the_interval_of_a_single_difference() -> None:
+def test_one_pair_has_nearly_the_interval_of_a_single_difference() -> None:
     codes, values = np.array([[0], [1]]), measured(np.array([(0, 0), (0, 1)]))
     found = factor_effects(values, codes, seed=0).pairs[0]
     single = difference_interval(values[1] - values[0])
     assert (found.low[0], found.high[0]) == (
-        pytest.approx(single.low, abs=3e-4),
-        pytest.approx(single.high, abs=3e-4),
+        pytest.approx(single.low, abs=2e-3),
+        pytest.approx(single.high, abs=2e-3),
     )
     values[1] -= 0.07
     weaker = factor_effects(values, codes, seed=0).pairs[0]

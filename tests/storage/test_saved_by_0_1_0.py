@@ -67,7 +67,8 @@ def test_a_run_rescores_to_the_same_figures(name: str) -> None:
     loaded = rl.load_evaluation(FOLDER / name)
     spec = loaded.run.spec
     same = rl.rescore(loaded, ks=spec["ks"], match=rl.MatchRule(**spec["match"]))
-    assert figures(same) == nearly(EXPECTED[name]["figures"])
+    expected = {metric: of for metric, of in EXPECTED[name]["figures"].items() if not metric.startswith("judged@")}
+    assert figures(same) == nearly(expected)  # Judged is scored only where it is named
     other = rl.rescore(loaded, **OTHER_SETTINGS)
     assert figures(other) == nearly(EXPECTED[name]["rescored"])
     assert str(other).split("\n") == EXPECTED[name]["rescored_table"]

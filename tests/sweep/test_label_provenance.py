@@ -52,7 +52,7 @@ def test_cells_and_their_comparison_say_how_much_nobody_judged(folder: Path, isl
 
 def test_the_terminal_and_exports_say_it(folder: Path, tmp_path: Path) -> None:
     result = load_sweep_result(folder)
-    assert str(result).splitlines()[1] == SAID
+    assert SAID in str(result).splitlines()
     for file in export(result, tmp_path / "cells.csv"):
         assert set(pd.read_csv(file)["labels"]) == {SAID}
 

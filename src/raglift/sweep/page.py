@@ -104,8 +104,8 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None) ->
         warnings=(*_unmeasured(result), *comparison.warnings),
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=(
-            *effects_sections(result),
             recommendation_section(advised),
+            *effects_sections(result),
             _cells_section(result, comparison),
             *_map_sections(result),
             *comparison_sections(comparison, shown),
@@ -303,8 +303,8 @@ def sweep_summary(result: SweepResultRecord) -> Document:
             *filter(None, compared_cells),
         ),
         sections=(
-            *effects_sections(result),
             *([recommendation_section(advised)] if advised is not None else []),
+            *effects_sections(result),
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
             *_best_section(result),
             *(regressions_sections(comparison) if comparison is not None else []),

@@ -26,7 +26,7 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
 
 def test_several_systems_are_counted_with_it(ranked):
     systems = {"base": ranked(BASE), "up": ranked(UP), "top": ranked([1] * 40), "same": ranked(BASE)}
-    told = comparison_sentence(compare(systems, primary="rr@3"))
+    told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
     assert "1 is better, 1 is not significant and 1 is too skewed to decide in MRR@3" in told
 
 
