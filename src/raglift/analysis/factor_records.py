@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-TOO_SKEWED = "too skewed to decide"
-"""The verdict where differences the other way, too rare to be among the queries, could outweigh what was seen."""
-
-
 @dataclass(frozen=True)
 class LevelDifference:
     """Two levels of one factor, over all cells that differ in it alone."""

@@ -10,14 +10,13 @@ import numpy as np
 
 from raglift.analysis.comparison import pair_up
 from raglift.analysis.factor_records import (
-    TOO_SKEWED,
     FactorEffect,
     FactorEffectsRecord,
     InteractionEffect,
     LevelAgainstBest,
     LevelDifference,
 )
-from raglift.analysis.paired_statistics import is_bounded, method_of
+from raglift.analysis.paired_statistics import TOO_SKEWED, is_bounded, method_of
 from raglift.analysis.shared_queries import check_same_rule, named, shared_queries
 from raglift.analysis.warnings import few_queries
 from raglift.base.display import counted

@@ -10,7 +10,7 @@ import numpy as np
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import is_bounded, verdict, within_reach
+from raglift.analysis.paired_statistics import bound_of, verdict, within_reach
 from raglift.analysis.truncation import truncation_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
@@ -254,8 +254,7 @@ class _Choice:
     ) -> _Choice:
         metric, method = comparison.primary, comparison.method
         means = {name: mean_of(metric, values[:, number]) for number, name in enumerate(names)}
-        bound = 1.0 if is_bounded(metric) else None
-        found = best_of_many(values, seed=method.seed, confidence=method.confidence, bound=bound)
+        found = best_of_many(values, seed=method.seed, confidence=method.confidence, bound=bound_of(metric))
         return cls(names, values, means, found, {name: costs[name] for name in names}, comparison, margin)
 
     def on(self, queries: Sequence[int]) -> _Choice:
@@ -282,7 +281,8 @@ class _Choice:
     def difference(self, name: str, other: str) -> PairedDifference:
         method, metric = self.comparison.method, self.comparison.primary
         lead = self.values[:, self.names.index(name)] - self.values[:, self.names.index(other)]
-        return within_reach(metric, paired_difference(lead, seed=method.seed, confidence=method.confidence))
+        found = paired_difference(lead, seed=method.seed, confidence=method.confidence, bound=bound_of(metric))
+        return within_reach(metric, found)
 
     def contender(self, name: str) -> Contender:
         truncation = truncation_of(self.comparison.evaluation(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.factor_records import TOO_SKEWED
+from raglift.analysis.paired_statistics import TOO_SKEWED
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, Table, row_of

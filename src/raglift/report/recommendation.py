@@ -191,7 +191,7 @@ def equals_table(found: RecommendationRecord) -> Table:
     columns = (
         "cannot be told from the best",
         mean_title(found.primary),
-        f"difference [{percent}]",
+        f"difference [{percent}, uncorrected]",
         *map(cost_name, costs),
     )
     more = len(found.equals) - len(rows)

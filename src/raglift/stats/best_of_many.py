@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.stats.intervals import TIED, checked_fraction, checked_integer, numbers
+from raglift.stats.intervals import TIED, checked_fraction, checked_integer, numbers, transformed
+from raglift.stats.skewness import OPPOSITE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,8 +20,6 @@ BEST_METHOD = "multiple comparisons with the best (Hsu 1984), by sign flips of w
 _SAME = 1e-12
 """What rounding may do to a standardized sum."""
 _FEWEST = 2
-_OPPOSITE = 1
-"""With so many queries against a system or fewer, a sample does not show how large its losses can be."""
 _BLOCK = 2_000_000
 """How many signs are held as numbers at a time: 16 MB."""
 
@@ -109,7 +108,7 @@ def _lowered_for_skewness(lags: NDArray[np.float64], observed: NDArray[np.float6
     step = np.where(constant, 0.0, ((away / deviation) ** 3).mean(axis=0)) / np.sqrt(n)
     with np.errstate(divide="ignore"):  # a column without variation has an infinite t
         t = observed * np.sqrt((n - 1) / np.maximum(n - observed**2, 1e-12))
-    h = t + step * t**2 / 3.0 + step**2 * t**3 / 27.0 + step / 6.0
+    h = transformed(t, step)
     lowered: NDArray[np.float64] = np.minimum(observed, h * np.sqrt(n / (n - 1 + h**2)))
     return lowered
 
@@ -117,5 +116,5 @@ def _lowered_for_skewness(lags: NDArray[np.float64], observed: NDArray[np.float6
 def _may_be_outweighed(lags: NDArray[np.float64], bound: float, alpha: float) -> NDArray[np.bool_]:
     """Return in which columns losses too rare to be in the sample could outweigh the wins that are in it."""
     earned = np.log1p(np.maximum(lags, 0.0) / bound).sum(axis=0)
-    shown: NDArray[np.bool_] = ((lags < 0.0).sum(axis=0) <= _OPPOSITE) & (earned < np.log(1.0 / alpha))
+    shown: NDArray[np.bool_] = ((lags < 0.0).sum(axis=0) <= OPPOSITE) & (earned < np.log(1.0 / alpha))
     return shown

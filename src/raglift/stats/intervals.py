@@ -109,18 +109,23 @@ def _special() -> Any:
 # Hall's transformation of a t statistic, which makes it nearly Student's where differences are skewed.
 
 
-def transformed(t: float, skewness: float, n: int) -> float:
-    """Return Hall's transformation of a t statistic."""
-    step = skewness / math.sqrt(n)
-    return t + step * t**2 / 3.0 + step**2 * t**3 / 27.0 + step / 6.0
+def transformed(t: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
+    """Return Hall's transformation of t statistics, where `step` is the skewness of the differences / √n."""
+    t, step = np.asarray(t, dtype=np.float64), np.asarray(step, dtype=np.float64)
+    found: NDArray[np.float64] = t + step * t**2 / 3.0 + step**2 * t**3 / 27.0 + step / 6.0
+    return found
 
 
-def transformed_back(h: float, skewness: float, n: int) -> float:
-    """Return the t statistic that Hall's transformation makes h of."""
-    step = skewness / math.sqrt(n)
-    if abs(step) < 1e-6:
-        return h
-    return 3.0 / step * (math.cbrt(1.0 + step * (h - step / 6.0)) - 1.0)
+def transformed_back(h: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
+    """Return the t statistics that Hall's transformation makes h of."""
+    steps = np.asarray(step, dtype=np.float64)
+    shifted = np.asarray(h, dtype=np.float64) - steps / 6.0
+    is_felt = np.abs(steps) >= _LEAST_STEP
+    some = np.where(is_felt, steps, 1.0)
+    return np.where(is_felt, 3.0 / some * (np.cbrt(1.0 + some * shifted) - 1.0), shifted)
+
+
+_LEAST_STEP = 1e-6
 
 
 # Confidence intervals for means: of paired differences, and of one system's values. Both are closed forms: nothing is
@@ -213,8 +218,9 @@ def difference_interval(differences: ArrayLike, *, confidence: float = 0.95) -> 
     half = limit * error
     sizes = np.abs(cubes)
     likely = skewness * (1.0 + _UNSEEN_SKEWNESS * float(sizes.max() / sizes.sum()))
-    low = mean - min(error * transformed_back(limit, likely, n), _FARTHEST * half)
-    high = mean - max(error * transformed_back(-limit, likely, n), -_FARTHEST * half)
+    step = likely / math.sqrt(n)
+    low = mean - min(error * float(transformed_back(limit, step)), _FARTHEST * half)
+    high = mean - max(error * float(transformed_back(-limit, step)), -_FARTHEST * half)
     return Interval(unit * min(centre - half, low, mean), unit * max(centre + half, high, mean))
 
 

@@ -18,6 +18,7 @@ from raglift.stats.intervals import (
     normal_quantile,
     numbers,
     t_quantile,
+    transformed_back,
 )
 from raglift.stats.skewness import STRONG
 
@@ -102,7 +103,7 @@ def _effects(
     critical = border * np.sqrt((n - 1) / (n - border**2))
     student = np.array([t_quantile(int(freedom), 1.0 - alpha / 2.0) for freedom in n - 1])
     skewed = skewness < -STRONG * np.sqrt(6.0 / n)
-    critical = np.where(skewed, np.maximum(critical, _transformed_back(student, skewness, n)), critical)
+    critical = np.where(skewed, np.maximum(critical, transformed_back(student, skewness / np.sqrt(n))), critical)
     ahead = (mean - totals / n) * np.sqrt(many / n)
     needed = np.quantile(critical * deviation / np.sqrt(n) - ahead, power, axis=0)
     effects: NDArray[np.float64] = needed * np.sqrt(n / (n - 1))
@@ -153,15 +154,6 @@ def _half_step(steps: NDArray[np.float64]) -> float:
     commonest = float(known[np.argmax(often)])
     kept = np.abs(np.cos(np.pi / commonest * _OVERTONES * sizes)).prod(axis=1)
     return float((kept * commonest / _OVERTONES[:, 0]).max())
-
-
-def _transformed_back(
-    h: NDArray[np.float64], skewness: NDArray[np.float64], n: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the t statistics that Hall's transformation makes h of, where skewness is not 0."""
-    step = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness) / np.sqrt(n)
-    back: NDArray[np.float64] = 3.0 / step * (np.cbrt(1.0 + step * (h - step / 6.0)) - 1.0)
-    return back
 
 
 # The minimum detectable effect of a number of queries, before anything was measured: that of the paired t test.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.stats.intervals import TIED, t_quantile
+from raglift.stats.intervals import TIED, t_quantile, transformed, transformed_back
+from raglift.stats.skewness import OPPOSITE, STRONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +42,6 @@ METHOD = (
 
 _SKEWNESS_OF = 10
 """With this many differences half of the skewness found is believed, as in `difference_interval`."""
-_STRONG = 2.5
-"""From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
-_NO_SKEW = 1e-6
-_OPPOSITE = 1
-"""With so many differences against the mean or fewer, a sample does not show how large they can be."""
 _BLOCK = 4_000_000
 """How many numbers are held at a time: 32 MB."""
 
@@ -107,7 +103,7 @@ class Contrasted:
     @property
     def statistic(self) -> Numbers:
         """The studentized means, made symmetric; NaN where a contrast is the same for all queries."""
-        return _symmetric(self.mean / self.error, np.where(self.mean > 0.0, self.above, self.below))
+        return transformed(self.mean / self.error, np.where(self.mean > 0.0, self.above, self.below))
 
     def too_skewed(self, confidence: float, events: int) -> NDArray[np.bool_]:
         """Return which means decide nothing: differences the other way, too rare to be here, could outweigh them.
@@ -126,8 +122,8 @@ class Contrasted:
 
     def bounds(self, critical: float) -> tuple[Numbers, Numbers]:
         """Return the means at which the statistic would be the critical value, above and below 0."""
-        lower = self.mean - self.error * _skewed(critical, self.above)
-        upper = self.mean - self.error * _skewed(-critical, self.below)
+        lower = self.mean - self.error * transformed_back(critical, self.above)
+        upper = self.mean - self.error * transformed_back(-critical, self.below)
         return np.minimum(lower, self.mean), np.maximum(upper, self.mean)
 
 
@@ -155,14 +151,14 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
         squares = (found / unit) ** 2
         along = found * np.where(mean[block] < 0.0, -1.0, 1.0)
         seen = np.maximum(along, 0.0) / bound
-        hidden[block] = (along < 0.0).sum(axis=0) <= _OPPOSITE
+        hidden[block] = (along < 0.0).sum(axis=0) <= OPPOSITE
         earned[block] = np.log1p(seen).sum(axis=0)
         effective[block] = squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), 1e-300)
     effective = np.maximum(effective, 1.0)
     wider = np.sqrt(1.0 + 1.0 / effective)
     error = np.where(deviation > 0.0, deviation * wider / math.sqrt(n), np.nan)
     part, scale = effective / (effective + _SKEWNESS_OF), 1.0 / (wider * math.sqrt(n))
-    strong = np.abs(skewness) > _STRONG * math.sqrt(6.0 / n)
+    strong = np.abs(skewness) > STRONG * math.sqrt(6.0 / n)
     above = np.where(strong & (skewness < 0.0), 1.0, part) * skewness * scale
     below = np.where(strong & (skewness > 0.0), 1.0, part) * skewness * scale
     return Contrasted(weights, n, mean, deviation, error, above, below, hidden, earned)
@@ -202,19 +198,6 @@ def adjusted_p(found: Contrasted, top: Numbers) -> Numbers:
         beyond = len(top) - np.searchsorted(np.sort(top), far, side="left")
         p[known] = (beyond + 1) / (len(top) + 1)
     return p
-
-
-def _symmetric(t: Numbers, h: Numbers) -> Numbers:
-    """Return Hall's u(t)."""
-    return t + h * t**2 / 3.0 + h**2 * t**3 / 27.0 + h / 6.0
-
-
-def _skewed(u: float, h: Numbers) -> Numbers:
-    """Return the t of which u is Hall's transform."""
-    shifted = u - h / 6.0
-    some = np.where(np.abs(h) > _NO_SKEW, h, 1.0)
-    found: Numbers = np.where(np.abs(h) > _NO_SKEW, 3.0 * (np.cbrt(1.0 + some * shifted) - 1.0) / some, shifted)
-    return found
 
 
 def _blocks(count: int, each: int) -> Iterator[slice]:

@@ -26,7 +26,7 @@ HALL_TEST = "t test of the mean with Hall's transformation for skewness, two-sid
 
 STRONG = 2.5
 """From how many standard errors on, of what normal differences show by chance, a skewness is strong."""
-_OPPOSITE = 1
+OPPOSITE = 1
 """With so many differences against the mean or fewer, a sample does not show how large they can be."""
 _LARGER = 4.0
 """How many times as large as those seen, on average, opposite ones must be able to be. Against wins of a quarter of the
@@ -74,7 +74,7 @@ def hall_p(differences: NDArray[np.float64]) -> float | None:
     mean = total / n
     away = differences - mean
     deviation = math.sqrt(math.fsum(away * away) / (n - 1))
-    return t_beyond(n - 1, abs(transformed(mean / deviation * math.sqrt(n), skewness, n)))
+    return t_beyond(n - 1, abs(float(transformed(mean / deviation * math.sqrt(n), skewness / math.sqrt(n)))))
 
 
 def may_be_outweighed(differences: NDArray[np.float64], bound: float, alpha: float) -> bool:
@@ -96,6 +96,6 @@ def may_be_outweighed(differences: NDArray[np.float64], bound: float, alpha: flo
     """
     along = differences if math.fsum(differences) >= 0.0 else -differences
     seen = along[along > 0.0] / bound
-    if not len(seen) or int((along < 0.0).sum()) > _OPPOSITE or math.fsum(seen) * _LARGER >= len(seen):
+    if not len(seen) or int((along < 0.0).sum()) > OPPOSITE or math.fsum(seen) * _LARGER >= len(seen):
         return False
     return math.fsum(np.log1p(seen)) < math.log(1.0 / alpha)
