@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -418,3 +419,29 @@ def test_a_long_sweep_says_how_far_it_is_where_there_is_no_terminal(
     )
     _, err = process.communicate(timeout=120)
     assert ("sweep: step 1 of" in err) is told, err
+
+
+def reranker_by(sign: int) -> Any:
+    def scores(query: str, texts: list[str]) -> list[float]:
+        return [sign * float(query[-1] in text) for text in texts]
+
+    return scores
+
+
+def scores_times(sign: int, query: str, texts: list[str]) -> list[float]:
+    return reranker_by(sign)(query, texts)
+
+
+@pytest.mark.parametrize("made", [reranker_by, lambda sign: partial(scores_times, sign)], ids=["closure", "partial"])
+def test_functions_of_one_name_with_other_settings_do_not_share_answers(made: Any, tmp_path: Path) -> None:
+    data = rl.Dataset.from_dict({f"question {number}": [f"the answer {number}"] for number in range(6)})
+
+    def search(query: str) -> list[str]:
+        return [f"the answer {number}" for number in range(6)]
+
+    def recall(sign: int) -> float:
+        options: Any = {"metrics": ["recall"], "progress": False, "answers": tmp_path / "answers"}
+        found = rl.evaluate(search, data, reranker=made(sign), ks=(1,), **options)
+        return found.scores.mean("rerank", rl.metrics.Recall @ 1)
+
+    assert [recall(sign) for sign in (1, -1, 1)] == [1.0, 0.0, 1.0]

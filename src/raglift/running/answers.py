@@ -8,8 +8,10 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.functions import function_of
 from raglift.adapters.stages import RerankStage, asked_of
 from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.display import describe_error, printable, shorten
@@ -112,6 +114,46 @@ def _name_of(system: Any) -> str:
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"
 
 
+_MOST_NESTED = 3
+"""So deep in what a function encloses its settings are looked for."""
+
+
+def _settings_of(asked: Any, depth: int = 0) -> str:
+    """Return the settings of a function that can be read: texts, numbers, truth values and None that it encloses.
+
+    Functions made by one function have the same name, and may answer differently; so may those that `partial` binds.
+    Attributes of objects do not count: they change while objects work, and then nothing would be found again.
+    """
+    if isinstance(asked, partial):
+        named = {**{str(place): value for place, value in enumerate(asked.args)}, **asked.keywords, "func": asked.func}
+    elif isinstance(asked, FunctionType):
+        cells = zip(asked.__code__.co_freevars, asked.__closure__ or (), strict=True)
+        named = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+        named |= {f"default {place}": value for place, value in enumerate(asked.__defaults__ or ())}
+        named |= asked.__kwdefaults__ or {}
+    else:
+        return ""
+    told = {name: _setting(value, depth) for name, value in named.items()}
+    return json.dumps({name: value for name, value in sorted(told.items()) if value is not None})
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _setting(value: Any, depth: int) -> str | None:
+    """Return a setting as a text; None for what cannot be read."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return repr(value)
+    if isinstance(value, (partial, FunctionType)) and depth < _MOST_NESTED:
+        return f"{getattr(value, '__qualname__', '')} {_settings_of(value, depth + 1)}"
+    return None
+
+
 class KeptAnswers:
     """Keeps what the stages of a system answer.
 
@@ -142,7 +184,8 @@ class KeptAnswers:
         needs_origin = any(_wants_origin(stage) for stage in then)
         kept: list[Stage] = []
         for number, stage in reversed(list(enumerate(stages))):
-            keeper = _StageKeeper(self, f"{part} {number}", may_lose_origin=not needs_origin)
+            asked = f"{part} {number} {_settings_of(function_of(asked_of(stage)))}"
+            keeper = _StageKeeper(self, asked, may_lose_origin=not needs_origin)
             kept.append(stage if _is_own(stage) else replace(stage, keeper=keeper))
             needs_origin = needs_origin or _wants_origin(stage)
         return kept[::-1]
