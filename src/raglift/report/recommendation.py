@@ -126,7 +126,8 @@ def _set_sentence(found: RecommendationRecord) -> str:
     """Return which systems cannot be told from the best, how that was found, and in which order they stand."""
     level_of = f"{found.method.alpha * 100:g} %"
     if len(found.equals) == 1:
-        return f"The other {found.systems - 1} are worse ({BEST_METHOD}; level {level_of})." if found.beaten else ""
+        others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
+        return f"{others} worse ({BEST_METHOD}; level {level_of})." if found.beaten else ""
     told = f"{len(found.equals)} of {found.systems} cannot be told from the best, the cheapest first"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
     order = (
