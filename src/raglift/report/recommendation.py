@@ -139,10 +139,13 @@ def _set_sentence(found: RecommendationRecord) -> str:
 def _too_low_sentence(found: RecommendationRecord) -> str:
     if not found.is_decided or not found.too_low:
         return ""
-    count, low = len(found.too_low), f"more than {found.margin:g} lower"
-    who = "1 of them has a mean" if count == 1 else f"{count} of them have means"
+    count, left = len(found.too_low), len(found.equals) - len(found.too_low)
+    who = "1 of these has a mean" if count == 1 else f"{count} of these have means"
     verb = "is" if count == 1 else "are"
-    return f"{who} {low} than the best, and {verb} not recommended for a lower cost: more queries would tell."
+    return (
+        f"{who} more than {found.margin:g} lower than the best, and {verb} not recommended for a lower cost, which "
+        f"leaves {left}; more queries would tell."
+    )
 
 
 def next_sentence(found: RecommendationRecord) -> str:
@@ -155,7 +158,7 @@ def next_sentence(found: RecommendationRecord) -> str:
             f"Next: it finds all {found.facts:,} facts by rank {found.k}; ask harder questions, or look at a lower k."
         )
     most = found.losses[0]
-    told = f"{most.facts:,} of the {lost:,} facts that it does not find by rank {found.k} are"
+    told = f"of {found.facts:,} facts it does not find {lost:,} by rank {found.k}, and {most.facts:,} of these are"
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if found.has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
@@ -187,12 +190,13 @@ def confirmation_sentence(found: RecommendationRecord) -> str:
 
 def equals_table(found: RecommendationRecord) -> Table:
     """Return the systems that cannot be told from the best, with their costs, the cheapest first."""
-    costs, percent = _shown_costs(found), level(found.method)
+    costs = _shown_costs(found)
     rows = [_row(one, found, costs) for one in _first(found)]
     columns = (
         "cannot be told from the best",
         mean_title(found.primary),
-        f"difference [{percent}, uncorrected]",
+        "difference",
+        "p (corrected)",
         *map(cost_name, costs),
     )
     more = len(found.equals) - len(rows)
@@ -211,9 +215,11 @@ def _row(one: Contender, found: RecommendationRecord, costs: list[str]) -> list[
     decimals = decimals_of(found.primary)
     marks = "".join([" ←" * (one.system == found.recommended)])
     mark = "" if one.truncated_share == 0.0 else f" {truncated_text(one.truncated_share)}"
-    difference = Cell("best", "muted") if one.system == found.best else Cell(difference_text(one.difference, decimals))
+    behind = 0.0 if one.difference is None else one.difference.mean
+    difference = Cell("best", "muted") if one.system == found.best else Cell(f"{behind:+.{decimals}f}")
+    p = "" if one.system == found.best else p_text(one.p)
     figures = [cost_figure(cost, one.costs[cost]) if cost in one.costs else "–" for cost in costs]
-    return [f"{one.system}{mark}{marks}", f"{one.mean:.{decimals}f}", difference, *figures]
+    return [f"{one.system}{mark}{marks}", f"{one.mean:.{decimals}f}", difference, p, *figures]
 
 
 def truncated_text(share: float | None) -> str:

@@ -66,8 +66,11 @@ def print_result(result: SweepResultRecord, console: Console) -> None:
 
 def result_parts(result: SweepResultRecord) -> Iterator[Part]:
     """Yield what is recommended and why, then the lines and the table of the cells of a sweep."""
+    held_out = False
     if result.compared is not None:
-        yield from recommendation_parts(result.recommend())
+        advised = result.recommend()
+        held_out = advised.confirmation is not None
+        yield from recommendation_parts(advised)
         yield ""
     yield result_head(result)
     yield from labels_line(result.label_sources)
@@ -75,7 +78,7 @@ def result_parts(result: SweepResultRecord) -> Iterator[Part]:
     if result.finished:
         yield result_table(result)
         yield from effects_lines(result)
-    yield from result_foot(result)
+    yield from result_foot(result, held_out=held_out)
 
 
 def result_head(result: SweepResultRecord) -> str:
@@ -256,10 +259,7 @@ def result_foot(result: SweepResultRecord, *, held_out: bool = False) -> Iterato
             yield from (f"    {line}" for line in failures_lines(entry.evaluation)[1:])
     if len(result.finished) > 1:
         runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
-        yield (
-            f"which differences are real: raglift compare {runs} --primary {primary}, or "
-            "result.compare(hold_out=True) in Python"
-        )
+        yield f"every cell against a baseline: raglift compare {runs} --primary {primary} --hold-out"
 
 
 def _cutters(cut: Sequence[CellResult]) -> str:
