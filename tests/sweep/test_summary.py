@@ -47,7 +47,7 @@ def test_the_best_cells_and_where_the_best_lost_recall(measured: SweepResult) ->
     assert sweep_summary(measured).lead.startswith(sentence)
     assert sweep_summary(measured).sections[0].heading == "Recommendation"
     assert "its lead is likely too large" not in told
-    cells = told.split("What each part does")[0]
+    cells = told.split("Recommendation")[0]
     rows = re.findall(r"^\| .*\| (\d\.\d{4}) \|", cells, re.MULTILINE)
     assert rows == sorted(rows, reverse=True)
 

@@ -308,7 +308,7 @@ def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[Compa
     if unjudged is None:
         return []
     others = sorted((row for row in deciding if row.system != baseline and row.n), key=lambda row: -row.mean)
-    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *unjudged.turned])
+    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *list(unjudged.turned)[:1]])
     return [unjudged_text(unjudged, list(shown))]
 
 
