@@ -152,6 +152,7 @@ def _judged(sides: Mapping[str, _Side], k: int | None) -> tuple[int, int, int]:
             for hit in side.table.rankings[place].hits[:k]
             if (key := (queries[place].id, hit.chunk.id)) not in unjudged
         }
+    judged |= relevant  # an id may stand for two texts, of which one was judged
     return len(relevant), len(judged), max(round(float(np.mean(grades))), 1) if grades else 1
 
 

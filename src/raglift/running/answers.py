@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import json
 import sys
 import time
@@ -122,13 +123,15 @@ def _settings_of(asked: Any, depth: int = 0) -> str:
     """Return the settings of a function that can be read: texts, numbers, truth values and None that it encloses.
 
     Functions made by one function have the same name, and may answer differently; so may those that `partial` binds.
-    Attributes of objects do not count: they change while objects work, and then nothing would be found again.
+    What a function assigns itself, as a counter, does not count, nor do attributes of objects: they change while the
+    system works, and then nothing would be found again.
     """
     if isinstance(asked, partial):
         named = {**{str(place): value for place, value in enumerate(asked.args)}, **asked.keywords, "func": asked.func}
     elif isinstance(asked, FunctionType):
         cells = zip(asked.__code__.co_freevars, asked.__closure__ or (), strict=True)
-        named = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+        changing = {step.argval for step in dis.get_instructions(asked.__code__) if step.opname == "STORE_DEREF"}
+        named = {name: cell.cell_contents for name, cell in cells if name not in changing and _is_filled(cell)}
         named |= {f"default {place}": value for place, value in enumerate(asked.__defaults__ or ())}
         named |= asked.__kwdefaults__ or {}
     else:

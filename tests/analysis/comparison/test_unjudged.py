@@ -13,6 +13,7 @@ from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.results.comparison import compare
 from raglift.running.evaluation import evaluate
+from raglift.testing.fakes import FakeRetriever
 
 
 def system(rankings, relevant, irrelevant=(), **options):
@@ -137,3 +138,11 @@ def test_judged_is_in_no_table_and_in_the_frame_where_it_was_asked_for():
 
 def test_judged_shows_where_nothing_else_was_taken():
     assert "Judged@4" in str(system([["a", "x"]], relevant="a", metrics=["judged"]))
+
+
+def test_an_id_of_two_texts_of_which_one_was_judged_counts_as_judged():
+    passage = Passage("It is in the tower, as they say.")
+    dataset = Dataset((Query("q", "where is it", (Fact((passage,)),), judged_irrelevant=(passage,)),))
+    hits = [Chunk("It is in the tower, as they say.", id="c"), Chunk("Something else altogether.", id="c")]
+    evaluation = evaluate(FakeRetriever({"where is it": hits}), dataset, ks=(1, 2))
+    assert any("nobody judged" in note for note in evaluation.notes)
