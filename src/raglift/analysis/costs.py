@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from raglift.analysis.chunking import last_hits
 from raglift.analysis.tradeoffs import check_known
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ def _embedding(evaluation: EvaluationRecord) -> float | None:
 
 def _characters(evaluation: EvaluationRecord, k: int) -> float | None:
     """Return how many characters the first k hits of a query hold, on average."""
-    last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
-    return sum(len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]) / len(last) if last else None
+    lengths = [sum(len(hit.chunk.text) for hit in hits[:k]) for hits in last_hits(evaluation) if hits]
+    return sum(lengths) / len(lengths) if lengths else None
 
 
 _MEASURED: dict[str, Callable[[EvaluationRecord], float | None]] = {

@@ -44,11 +44,7 @@ class Truncation:
     @property
     def mark(self) -> str:
         """What stands behind the system's name, as `✂ 1.4 %`; empty where nothing was truncated."""
-        if not self:
-            return ""
-        if self.share is None:
-            return CUT
-        return f"{CUT} < 0.1 %" if self.share < _LEAST_SHOWN else f"{CUT} {100 * self.share:.1f} %"
+        return truncation_mark(self.share) if self else ""
 
 
 def truncation_of(evaluation: EvaluationRecord) -> Truncation:
@@ -76,3 +72,10 @@ def _chunks(evaluation: EvaluationRecord) -> int:
         return int(cell.get("read_in_part", 0))
     found = [_NOTE.match(note) for note in evaluation.run.notes]
     return sum(int(match[1].replace(",", "")) for match in found if match is not None)
+
+
+def truncation_mark(share: float | None) -> str:
+    """Return the mark of a system of which this share was truncated; without a figure where it is not known."""
+    if share is None:
+        return CUT
+    return f"{CUT} < 0.1 %" if share < _LEAST_SHOWN else f"{CUT} {100 * share:.1f} %"

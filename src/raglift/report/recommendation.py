@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, MODEL_CALLS, ORDER, RERANKERS
-from raglift.analysis.truncation import CUT
+from raglift.analysis.truncation import truncation_mark
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, table_of
@@ -213,18 +213,13 @@ def _first(found: RecommendationRecord) -> list[Contender]:
 
 def _row(one: Contender, found: RecommendationRecord, costs: list[str]) -> list[str | Cell]:
     decimals = decimals_of(found.primary)
-    marks = "".join([" ←" * (one.system == found.recommended)])
-    mark = "" if one.truncated_share == 0.0 else f" {truncated_text(one.truncated_share)}"
+    arrow = " ←" * (one.system == found.recommended)
+    mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
     behind = 0.0 if one.difference is None else one.difference.mean
     difference = Cell("best", "muted") if one.system == found.best else Cell(f"{behind:+.{decimals}f}")
     p = "" if one.system == found.best else p_text(one.p)
     figures = [cost_figure(cost, one.costs[cost]) if cost in one.costs else "–" for cost in costs]
-    return [f"{one.system}{mark}{marks}", f"{one.mean:.{decimals}f}", difference, p, *figures]
-
-
-def truncated_text(share: float | None) -> str:
-    """Return the mark of a system of which a share of the chunks was truncated."""
-    return CUT if share is None else f"{CUT} {100 * share:.1f} %"
+    return [f"{one.system}{mark}{arrow}", f"{one.mean:.{decimals}f}", difference, p, *figures]
 
 
 def _shown_costs(found: RecommendationRecord) -> list[str]:
