@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from raglift.records.dataset import Dataset
+from raglift.rendering.document import Detail
 from raglift.report.recommendation import recommendation_sentence
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
@@ -78,7 +79,7 @@ def test_of_many_cells_the_others_are_folded(measured: SweepResult) -> None:
     many = replace(measured, results=measured.results * 5)
     brief = sweep_summary(many)
     assert len(brief.headline.rows) == 10
-    assert [section.folded for section in brief.sections if section.heading == "All cells: 15"] == [True]
+    assert [section.detail for section in brief.sections if section.heading == "All cells: 15"] == [Detail.DETAILS]
 
 
 def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:

@@ -32,7 +32,9 @@ def run(*, as_json: bool) -> None:
 
     from raglift.datasets.corpora.catalogue import find_corpus
     from raglift.datasets.loading import load_dataset
-    from raglift.report.terminal.evaluation import print_evaluation
+    from raglift.rendering.document import Detail
+    from raglift.report.terminal.document import print_document
+    from raglift.report.views.evaluation import evaluation_view
 
     console = Console(quiet=as_json)
     corpus = find_corpus(CORPUS)
@@ -42,7 +44,7 @@ def run(*, as_json: bool) -> None:
     if as_json:
         print_json(evaluation_as_json(evaluation))
         return
-    print_evaluation(evaluation, console)
+    print_document(evaluation_view(evaluation, detail=Detail.SUMMARY), console)
     _show_moves(evaluation, console)
 
 

@@ -231,16 +231,19 @@ def _with_parts(evaluation: Evaluation, request: Request) -> Evaluation:
     return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
 
-def print_result(evaluation: Evaluation, *, json: bool) -> None:
-    """Print an evaluation, as tables or as JSON."""
+def print_result(evaluation: Evaluation, *, json: bool, details: bool = False) -> None:
+    """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
     from rich.console import Console
 
-    from raglift.report.terminal.evaluation import print_evaluation
+    from raglift.rendering.document import Detail
+    from raglift.report.terminal.document import print_document
+    from raglift.report.views.evaluation import evaluation_view
 
     if json:
         print_json(as_json(evaluation))
     else:
-        print_evaluation(evaluation, Console())
+        detail = Detail.DETAILS if details else Detail.SUMMARY
+        print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
 
 
 def parts(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:

@@ -257,10 +257,10 @@ def outcome_text(loss: OutcomeFacts, k: int) -> str:
     words = {
         "failed": "query failed",
         "found": f"found by rank {k}",
-        "below_k": f"in the last ranking, below rank {k}",
-        "dropped": f"among the candidates, dropped by {loss.stage}",
-        "not_retrieved": "in the chunks, not among the candidates",
-        "not_attainable": "not attainable with these chunks",
-        "missed": "not among the candidates (whether the chunks allow it is not known)",
+        "below_k": f"ranked too low (below {k})",
+        "dropped": f"dropped by {loss.stage}",
+        "not_retrieved": "not retrieved",
+        "not_attainable": "lost in chunking",
+        "missed": "not retrieved, or lost in chunking (not known which)",
     }
     return words[loss.outcome]

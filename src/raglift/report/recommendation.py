@@ -15,10 +15,10 @@ from raglift.report.format import (
     difference_text,
     labels_line,
     level,
-    outcome_text,
     p_text,
     seconds_text,
 )
+from raglift.report.sentences import next_step
 from raglift.report.terminal.rendering import as_text
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -150,25 +150,7 @@ def _too_low_sentence(found: RecommendationRecord) -> str:
 
 def next_sentence(found: RecommendationRecord) -> str:
     """Return what to try next, by what became of most of the facts that are not found."""
-    if not found.facts:
-        return ""
-    lost = sum(loss.facts for loss in found.losses)
-    if not lost:
-        return (
-            f"Next: it finds all {found.facts:,} facts by rank {found.k}; ask harder questions, or look at a lower k."
-        )
-    most = found.losses[0]
-    told = f"of {found.facts:,} facts it does not find {lost:,} by rank {found.k}, and {most.facts:,} of these are"
-    advice = {
-        "below_k": "another reranker, or more hits in the prompt" if found.has_reranker else "a reranker",
-        "dropped": f"more hits after {most.stage}",
-        "not_retrieved": "more candidates, a hybrid of BM25 and embeddings, or another embedding model",
-        "not_attainable": "larger chunks or more overlap, and raglift audit, which checks the labels",
-        "missed": "more candidates, another retriever, or larger chunks",
-    }.get(most.outcome)
-    if most.outcome == "failed":
-        return f"Next: find out why queries fail: {told} theirs."
-    return f"Next: try {advice}: {told} {outcome_text(most, found.k)}."
+    return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker)
 
 
 def confirmation_sentence(found: RecommendationRecord) -> str:

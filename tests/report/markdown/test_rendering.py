@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from raglift.errors import ConfigurationError
-from raglift.rendering.document import Cell, Document, Section, Table
+from raglift.rendering.document import Cell, Detail, Document, Section, Table
 from raglift.rendering.markdown import markdown_of
 from raglift.results.comparison import compare
 
@@ -108,5 +108,7 @@ def test_tones_are_bold_and_long_tables_are_cut():
 
 def test_sections_are_folded_where_they_are_asked_to_be():
     empty = Table("", ("a",), ())
-    document = Document("t", "", empty, (), sections=(Section("open", ("p",)), Section("shut", ("q",), folded=True)))
+    document = Document(
+        "t", "", empty, (), sections=(Section("open", ("p",)), Section("shut", ("q",), detail=Detail.DETAILS))
+    )
     assert markdown_of(document) == ("### t\n\n**open**\n\np\n\n<details><summary>shut</summary>\n\nq\n\n</details>\n")
