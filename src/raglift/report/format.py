@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import EvaluationRecord, Method, SystemCost
+    from raglift.matching.rule import MatchRule
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
@@ -264,3 +265,16 @@ def outcome_text(loss: OutcomeFacts, k: int) -> str:
         "missed": "not retrieved, or lost in chunking (not known which)",
     }
     return words[loss.outcome]
+
+
+_RULES = {
+    "containment": "containment: one hit that contains a passage, or lies inside it, proves the fact",
+    "coverage": "coverage: the hits so far must together cover {share:.0%} of a passage's characters",
+    "fuzzy": "fuzzy: one hit that nearly contains a passage, or nearly lies inside it, proves the fact; "
+    "the texts must be {share:.0%} alike",
+}
+
+
+def rule_in_words(rule: MatchRule) -> str:
+    """Return what a match rule counts as a match, in a sentence."""
+    return _RULES[rule.mode].format(share=rule.threshold)

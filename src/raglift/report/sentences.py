@@ -179,7 +179,8 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     if not lost:
         return f"Next: it finds all {facts:,} facts by rank {k}; ask harder questions, or look at a lower k."
     most = losses[0]
-    told = f"of {facts:,} facts it does not find {lost:,} by rank {k}, and {most.facts:,} of these are"
+    are = "is" if most.facts == 1 else "are"
+    told = f"of {facts:,} facts it does not find {lost:,} by rank {k}, and {most.facts:,} of these {are}"
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",

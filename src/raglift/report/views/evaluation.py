@@ -12,11 +12,11 @@ from raglift.analysis.paired_statistics import interval_of, method_of, primary_o
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.analysis.warnings import few_queries, read_in_part
-from raglift.base.display import BEYOND, TRUNCATED, counted
+from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
-from raglift.report.format import decimals_of, effect_text, interval_text, level, marks, table_metrics
+from raglift.report.format import decimals_of, effect_text, interval_text, level, marks, rule_in_words, table_metrics
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
     EXPLORATORY,
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 
 _QUERIES_NAMED = 20
+_LONGEST_QUESTION = 120
 MOVED = 10
 """How many queries are named in each direction."""
 
@@ -118,14 +119,14 @@ def _document(
     first = evaluation_headline(evaluation, lift, primary, confidence)
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
         lead, first = failure_sentence(evaluation), replace(first, rows=())
-    match = str(rule_of(evaluation))
+    rule = rule_of(evaluation)
     marked = "".join(cell.text for row in first.rows for cell in row)
     return Document(
         title=_title(evaluation),
         lead=lead,
         headline=first,
-        about=_about(evaluation, match),
-        measured=(*measured(evaluation, primary, match=match), *_method_row(lift)),
+        about=_about(evaluation, str(rule)),
+        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_method_row(lift)),
         warnings=warnings,
         notes=(*marks_explained(marked), *(note for note in evaluation.notes if note not in warnings)),
         sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
@@ -373,7 +374,7 @@ def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Tab
         row_of(
             (
                 one.query_id,
-                one.text,
+                excerpt(one.text, _LONGEST_QUESTION),
                 f"{one.before:.3f} → {one.after:.3f}",
                 f"{one.rank_before or 'none'} → {one.rank_after or 'none'}",
             )
