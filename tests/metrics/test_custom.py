@@ -125,7 +125,7 @@ def test_it_is_usable_wherever_a_metric_is(tmp_path: Path) -> None:
     evaluation = rl.evaluate(SYSTEM, DATA, metrics=[lead, "lead", "ndcg"], ks=(1, 2, "tokens(50)"))
     assert evaluation.scores.of("retrieve", lead @ 2).tolist() == [1, 0, 0]  # what came back empty counts 0
     assert evaluation.scores.mean("retrieve", "lead@tokens(50)") == pytest.approx(1 / 3)
-    assert "lead@1" in str(evaluation)
+    assert "lead@1" in evaluation.to_text()
     assert evaluation.explain("q1").hits[0].earned[:2] == (1, 1)
     assert evaluation.over_k("lead", ks=(1, 2))["retrieve"].tolist() == [1 / 3, 1 / 3]
     compared = rl.compare({"one": evaluation, "two": evaluation}, primary="lead@2")

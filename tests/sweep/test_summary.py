@@ -64,7 +64,7 @@ def test_the_lifts_of_cells_are_not_tested_and_so_not_bold(
         "worse",
     }  # as terminals have it
     lines = [line for line in result.to_markdown().splitlines() if line.startswith("|")]
-    assert any(re.search(r"[+-]0\.\d{4}", line) for line in lines)
+    assert any(re.search(r"[+-]0\.\d{3}", line) for line in lines)
     assert not any("**" in line for line in lines)
 
 

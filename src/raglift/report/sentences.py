@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 _PAIR = 2
+_FEW_LOST = 0.02
+"""Where no more than this share of the facts is not found, finding them gains little."""
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
 BEYOND_CANDIDATES = "hits that were not among the candidates raise it: there is no fair pair"
 ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
@@ -179,14 +181,20 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     if not lost:
         return f"Next: it finds all {facts:,} facts by rank {k}; ask harder questions, or look at a lower k."
     most = losses[0]
+    if lost <= _FEW_LOST * facts and most.outcome != "failed":
+        return (
+            f"Next: it finds {facts - lost:,} of {facts:,} facts by rank {k}, so little is left to gain; look at its "
+            "latency and cost, or ask harder questions."
+        )
     are = "is" if most.facts == 1 else "are"
     told = f"of {facts:,} facts it does not find {lost:,} by rank {k}, and {most.facts:,} of these {are}"
+    more = "more candidates, " if has_reranker else ""
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
-        "not_retrieved": "more candidates, a hybrid of BM25 and embeddings, or another embedding model",
+        "not_retrieved": f"{more}a hybrid of BM25 and embeddings, or another embedding model",
         "not_attainable": "larger chunks or more overlap, and raglift audit, which checks the labels",
-        "missed": "more candidates, another retriever, or larger chunks",
+        "missed": f"{more}another retriever, or larger chunks",
     }.get(most.outcome)
     if most.outcome == "failed":
         return f"Next: find out why queries fail: {told} theirs."

@@ -23,6 +23,7 @@ from raglift.report.sentences import (
     detectable_effect_sentence,
     failure_analysis_depth,
     failure_sentence,
+    failures_lines,
     failures_table,
     next_step,
     over_candidates_sentence,
@@ -190,7 +191,7 @@ def _sections(
         found.append(failure_section(evaluation, primary))
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
-        found.append(Section(failed.caption, tables=(failed,)))
+        found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
     if measured_any:
         found.append(_cost(evaluation))
     if measured_any and detail >= Detail.DETAILS:
@@ -240,7 +241,9 @@ def _warnings(evaluation: EvaluationRecord, metric: Metric) -> tuple[str, ...]:
 def _failures(evaluation: EvaluationRecord) -> list[str]:
     """Return how many queries failed, and why the first did: above everything else, since they count 0."""
     first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
-    return [] if first is None else [f"{failure_sentence(evaluation)} The first: {first}"]
+    if first is None:
+        return []
+    return [f"{failure_sentence(evaluation)} The first: {first}", *failures_lines(evaluation)]
 
 
 def evaluation_headline(
