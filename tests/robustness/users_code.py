@@ -175,6 +175,10 @@ class PanicException(BaseException):
     """What an extension in Rust raises where it panics."""
 
 
+class Halt(BaseException):
+    """An exception of a user's own that is none of Python's `Exception`s, as those of gevent are."""
+
+
 def raising(error: Callable[[], BaseException], *, to_itself: bool = False) -> Callable[[str], list[str]]:
     def search(query: str) -> list[str]:
         if query == BAD:
@@ -185,12 +189,38 @@ def raising(error: Callable[[], BaseException], *, to_itself: bool = False) -> C
     return search
 
 
+def raising_async(error: Callable[[], BaseException]) -> Callable[[str], Any]:
+    search = raising(error)
+
+    async def asearch(query: str) -> list[str]:
+        await asyncio.sleep(0)
+        return search(query)
+
+    return asearch
+
+
+class Batched:
+    """A retriever that takes all queries at once."""
+
+    def __init__(self, search: Callable[[str], list[str]]) -> None:
+        self._search = search
+
+    def retrieve(self, queries: list[str], k: int) -> list[rl.Ranking]:
+        found = [self._search(query) for query in queries]
+        return [rl.Ranking.of((rl.Chunk(text), None) for text in texts) for texts in found]
+
+
+def halt() -> BaseException:
+    return Halt("no\x1b[31m more\nFORGED")
+
+
 def reply(request: Any) -> Any:
     query = request.json["query"]
     return SearchAnswer(seconds=FOR_EVER if query == BAD else 0, body={"results": answer(query)})
 
 
 LATE = "no answer within the timeout of 0.4 seconds"
+HALTED = "Halt: no\N{REPLACEMENT CHARACTER}[31m more FORGED"
 LONG = "x" * 50_000_000
 BLANKS = " eyJ-" * 10_000_000
 SYSTEMS: dict[str, tuple[Any, str | None]] = {
@@ -216,6 +246,11 @@ SYSTEMS: dict[str, tuple[Any, str | None]] = {
     "an error of 50 MB of blanks": (raising(lambda: ValueError(BLANKS)), "ValueError: eyJ-"),
     "raises CancelledError": (raising(asyncio.CancelledError), "CancelledError"),
     "panics in Rust": (raising(lambda: PanicException("index out of bounds")), "PanicException: index out of bounds"),
+    "raises a BaseException of its own": (raising(halt), HALTED),
+    "async: raises a BaseException of its own": (raising_async(halt), HALTED),
+    "all at once: raises a BaseException of its own": (Batched(raising(halt)), HALTED),
+    "raises GeneratorExit": (raising(GeneratorExit), "GeneratorExit"),
+    "async: raises GeneratorExit": (raising_async(GeneratorExit), "GeneratorExit"),
     "a service that hangs": (lambda service: service, LATE),
     "a function that asks a service that hangs": (lambda service: lambda query: service.retrieve_one(query, 1), LATE),
 }

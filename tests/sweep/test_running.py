@@ -125,6 +125,21 @@ def asks_and_ends() -> object:
     return search
 
 
+class Halt(BaseException):
+    """Of a user's own."""
+
+
+def halts() -> object:
+    raise Halt("no more")
+
+
+def asks_and_halts() -> object:
+    def search(query: str) -> list[str]:
+        raise Halt(query)
+
+    return search
+
+
 def always_down() -> object:
     def search(query: str) -> list[str]:
         raise ConnectionError(f"no index for {query}")
@@ -135,12 +150,15 @@ def always_down() -> object:
 @pytest.mark.slow
 def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: Path) -> None:
     systems = {"ends": ends, "asks": asks_and_ends, "down": always_down, "lamp": lambda query: ["The lamp is lit"]}
+    systems |= {"halts": halts, "asks and halts": asks_and_halts}
     sweep = Sweep(dataset=island, systems=systems, ks=1, primary="ndcg@1")
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert [entry.cell.name for entry in result.finished] == ["lamp · none"]
     reasons = {str(entry.cell.system): str(entry.error) for entry in result.failed}
     assert "ends() failed: SystemExit: 3" in reasons["ends"]
     assert "SystemExit" in reasons["asks"]
+    assert reasons["halts"].endswith("halts() failed: Halt: no more")
+    assert reasons["asks and halts"].startswith("every query failed; the first: retrieve: Halt: ")
     assert reasons["down"].startswith("every query failed; the first: retrieve: ConnectionError: no index for")
 
 
