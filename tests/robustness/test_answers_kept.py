@@ -178,7 +178,8 @@ def content(run: Path) -> dict[str, Any]:
 
 
 def asked_twice(asked: list[str]) -> dict[str, int]:
-    return {query: times for query, times in Counter(asked).items() if times > 1}
+    """Return how often each query was asked that was asked more than once; one that failed is meant to be."""
+    return {query: times for query, times in Counter(asked).items() if times > 1 and "lens" not in query}
 
 
 EVALUATE = ("evaluate", "lighthouse", "--ks", "1,3", "--save", "runs/one")
@@ -368,16 +369,19 @@ def failing(error: Exception) -> Callable[[], None]:
         pytest.param(failing(OperationalError("database is locked")), 3, id="a database is locked"),
         pytest.param(wrapped, 3, id="a lost connection in another error"),
         pytest.param(unset, 0, id="nothing was answered"),
+        pytest.param(unset, 3, id="an environment variable is not set"),
+        pytest.param(failing(RuntimeError("no API key")), 3, id="a key is not set"),
+        pytest.param(failing(AttributeError("the index has no 'search'")), 3, id="a fault of its own"),
     ],
 )
-def test_a_failure_that_can_be_mended_elsewhere_is_not_kept(
+def test_a_query_that_failed_is_asked_again(
     tmp_path: Path, fail: Callable[[], None], answered: int
 ) -> None:
     dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
-    is_mended = False
+    mended: list[str] = []  # what a function encloses as a text or truth value tells it from others
 
     def search(query: str) -> list[str]:
-        if not is_mended and int(query[-1]) >= answered:
+        if not mended and int(query[-1]) >= answered:
             fail()
         return [query.replace("question", "answer")]
 
@@ -386,8 +390,36 @@ def test_a_failure_that_can_be_mended_elsewhere_is_not_kept(
 
     with nullcontext() if answered else pytest.raises(QueryFailed):
         measure()
-    is_mended = True
+    mended.append("now")
     assert measure().scores.mean("retrieve", "recall@1") == 1.0
+
+
+def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tmp_path: Path) -> None:
+    dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
+    asked: list[str] = []
+    mended: list[str] = []
+
+    def search(query: str, k: int) -> list[str]:
+        asked.append(query)
+        if query == "question 3" and not mended:
+            raise RuntimeError("no API key")
+        return [query.replace("question", "answer")]
+
+    sweep = rl.Sweep(
+        dataset=dataset, systems={"mine": search}, rerankers=["none", "late-interaction"], ks=1, primary="recall@1"
+    )
+
+    def recall() -> list[float]:
+        found = sweep.run(tmp_path / "sweep", resume=True, progress=False)
+        measured = [entry.evaluation for entry in found.finished if entry.evaluation is not None]
+        return [evaluation.scores.mean(evaluation.after, "recall@1") for evaluation in measured]
+
+    assert recall() == [5 / 6, 5 / 6]
+    asked.clear()
+    mended.append("now")
+    assert (recall(), asked) == ([1.0, 1.0], ["question 3"])
+    asked.clear()
+    assert (recall(), asked) == ([1.0, 1.0], [])
 
 
 def test_a_sweep_is_planned_where_another_one_is_kept(make: Callable[[str], Command]) -> None:
