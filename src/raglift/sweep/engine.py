@@ -55,11 +55,12 @@ from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raglift.components.embedding import Embedder
     from raglift.components.truncation import Pair, Truncated
     from raglift.records.metric import Metric
+    from raglift.records.rankings import Trace
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
 
@@ -146,6 +147,8 @@ class Engine:
     _failures: dict[str, str] = field(default_factory=dict)
     """For each cell that failed, by its key, why."""
     _at_hand: dict[Cell, Evaluation] = field(default_factory=dict)
+    _answered: list[Cell] = field(default_factory=list)
+    """Users' systems that have answered every query."""
     _course: TimeEstimate = field(default_factory=lambda: TimeEstimate([], print))
 
     def run(self) -> SweepResult:
@@ -155,9 +158,10 @@ class Engine:
             RunError: a finished cell cannot be written.
             CacheError: the cache cannot be read or written.
         """
-        finished = self.folder.finished()
+        finished = _finished(self.folder, self.plan.cells)
         todo = [cell for cell in self.plan.cells if cell.key not in finished]
-        missing = [s for s in self.plan.sources if not is_folder(self.folder.place(s.key, is_cell=self._is_cell(s)))]
+        again = self.folder.unanswered()
+        missing = [source for source in self.plan.sources if source.key in again or not self._is_there(source)]
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
             self._course = TimeEstimate(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
@@ -167,6 +171,7 @@ class Engine:
                 self._ask_systems([source for source in missing if source.system is not None])
                 for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
                     self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
+                self._forget_answers()
                 if self.parts.sweep.latency:
                     self._time()
         self.folder.set_failures(self._failures)
@@ -222,9 +227,10 @@ class Engine:
         for source in sources:
             if source not in there:
                 with self._course.taking(retrieval_label(source)):
-                    self._settle(source, ask_system(self.parts, source, self.folder.answers(source.key)), 0)
-                    if source.key not in self._failures:
-                        self.folder.forget_answers(source.key)
+                    outcome = ask_system(self.parts, source, self.folder.answers(source.key))
+                    self._settle(source, outcome, 0)
+                    if outcome.evaluation is not None and not any(map(_failed, outcome.evaluation.run.traces)):
+                        self._answered.append(source)
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
             with self._course.taking(ASKING_LABEL):
@@ -233,6 +239,12 @@ class Engine:
                 for source, outcome in self.workers.map(ask, there, lost):
                     self._settle(source, outcome, 0)
                     self._course.advance("queries", len(dataset))
+
+    def _forget_answers(self) -> None:
+        """Let go of the answers of systems whose cells are all measured: where answers stay, they are measured again."""
+        for source in self._answered:
+            if not any(cell.key in self._failures for cell in self.plan.cells if source_of(cell) == source):
+                self.folder.forget_answers(source.key)
 
     def _rerank(self, name: str, cells: Sequence[Cell]) -> None:
         """Score every distinct pair once, then measure the cells."""
@@ -333,6 +345,9 @@ class Engine:
     def _is_cell(self, cell: Cell) -> bool:
         return cell in self.plan.cells
 
+    def _is_there(self, source: Cell) -> bool:
+        return is_folder(self.folder.place(source.key, is_cell=self._is_cell(source)))
+
     @contextmanager
     def _billing(self, model: str, embedder: Embedder | None) -> Iterator[None]:
         """Keep what the work inside is billed for, batch by batch: a killed process has no last word."""
@@ -367,6 +382,16 @@ class Engine:
         self.folder.set_failures(self._failures)
 
 
+def _finished(folder: SweepFolder, cells: Iterable[Cell]) -> set[str]:
+    """Return the keys of the cells that need not be measured again: those of systems that failed on no query."""
+    again = folder.unanswered()
+    return folder.finished() - {cell.key for cell in cells if source_of(cell).key in again}
+
+
+def _failed(trace: Trace) -> bool:
+    return trace.error is not None
+
+
 # Plan, run, stop and resume sweeps.
 
 
@@ -389,7 +414,7 @@ def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool
     dataset = dataset_of(sweep)
     kept = None if folder is None else SweepFolder(user_path(folder))
     occupied = kept.occupied(_head(sweep, dataset)) if kept is not None and kept.exists() else ""
-    finished = set() if kept is None or occupied else kept.finished()
+    finished = set() if kept is None or occupied else _finished(kept, sweep.cells())
     return replace(make_plan(Parts(sweep, dataset, progress), finished, exact=True), occupied=occupied)
 
 
@@ -432,7 +457,7 @@ def run_sweep(
     begun = SweepFolder.begin(user_path(folder), _head(sweep, dataset), resume=resume)
     with _workers(engine, address) as workers, begun as kept:
         parts = Parts(sweep, dataset, progress)
-        plan = make_plan(parts, kept.finished())
+        plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
         return Engine(parts, kept, plan, workers, progress).run()
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # cells/KEY/: one finished cell, a saved evaluation
 # retrieved/KEY/: retrieval that only cells with a reranker use, a saved evaluation without one
 # failures.json: the error of each failed cell
-# answers/KEY/: what a system of the user's has answered so far, until its cell is finished
+# answers/KEY/: what a system of the user's has answered so far, until it has answered every query
 # billed.json: the billed tokens of each provider's embedding model
 # sweep.lock: held by the process that is working on the sweep
 #
@@ -215,11 +215,15 @@ class SweepFolder:
         return replace(evaluation, dataset=dataset)
 
     def answers(self, key: str) -> Path:
-        """Return where the answers of a user's system are kept until its cell is finished."""
+        """Return where the answers of a user's system are kept until it has answered every query."""
         return self.path / _ANSWERS / key
 
+    def unanswered(self) -> set[str]:
+        """Return the keys of the cells whose answers are kept: of a finished one, some queries failed."""
+        return _names(self.path / _ANSWERS)
+
     def forget_answers(self, key: str) -> None:
-        """Remove the answers of a system whose cell is finished."""
+        """Remove the answers of a system that has answered every query."""
         shutil.rmtree(self.answers(key), ignore_errors=True)
         with suppress(OSError):  # those of another system are there
             self.answers(key).parent.rmdir()
