@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dis
 import json
 import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.functions import function_of
 from raglift.adapters.stages import RerankStage, asked_of
 from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.display import printable, shorten
+from raglift.base.functions import settings_of
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
 from raglift.components.http.mapping import mapping_digest
@@ -102,48 +101,6 @@ def _name_of(system: Any) -> str:
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"
 
 
-_MOST_NESTED = 3
-"""So deep in what a function encloses its settings are looked for."""
-
-
-def _settings_of(asked: Any, depth: int = 0) -> str:
-    """Return the settings of a function that can be read: texts, numbers, truth values and None that it encloses.
-
-    Functions made by one function have the same name, and may answer differently; so may those that `partial` binds.
-    What a function assigns itself, as a counter, does not count, nor do attributes of objects: they change while the
-    system works, and then nothing would be found again.
-    """
-    if isinstance(asked, partial):
-        named = {**{str(place): value for place, value in enumerate(asked.args)}, **asked.keywords, "func": asked.func}
-    elif isinstance(asked, FunctionType):
-        cells = zip(asked.__code__.co_freevars, asked.__closure__ or (), strict=True)
-        changing = {step.argval for step in dis.get_instructions(asked.__code__) if step.opname == "STORE_DEREF"}
-        named = {name: cell.cell_contents for name, cell in cells if name not in changing and _is_filled(cell)}
-        named |= {f"default {place}": value for place, value in enumerate(asked.__defaults__ or ())}
-        named |= asked.__kwdefaults__ or {}
-    else:
-        return ""
-    told = {name: _setting(value, depth) for name, value in named.items()}
-    return json.dumps({name: value for name, value in sorted(told.items()) if value is not None})
-
-
-def _is_filled(cell: CellType) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
-def _setting(value: Any, depth: int) -> str | None:
-    """Return a setting as a text; None for what cannot be read."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return repr(value)
-    if isinstance(value, (partial, FunctionType)) and depth < _MOST_NESTED:
-        return f"{getattr(value, '__qualname__', '')} {_settings_of(value, depth + 1)}"
-    return None
-
-
 class KeptAnswers:
     """Keeps what the stages of a system answer.
 
@@ -174,7 +131,7 @@ class KeptAnswers:
         needs_origin = any(_wants_origin(stage) for stage in then)
         kept: list[Stage] = []
         for number, stage in reversed(list(enumerate(stages))):
-            asked = f"{part} {number} {_settings_of(function_of(asked_of(stage)))}"
+            asked = f"{part} {number} {settings_of(function_of(asked_of(stage)))}"
             keeper = _StageKeeper(self, asked, may_lose_origin=not needs_origin)
             kept.append(stage if _is_own(stage) else replace(stage, keeper=keeper))
             needs_origin = needs_origin or _wants_origin(stage)

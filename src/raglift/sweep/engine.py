@@ -32,7 +32,7 @@ from raglift.sweep.eta import (
     steps_of,
 )
 from raglift.sweep.fairness import decided_fairly
-from raglift.sweep.folder import MAPPINGS, NAMED, SweepFolder, measure_again
+from raglift.sweep.folder import MAPPINGS, NAMED, OWN_METRICS, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
@@ -241,7 +241,7 @@ class Engine:
                     self._course.advance("queries", len(dataset))
 
     def _forget_answers(self) -> None:
-        """Let go of the answers of systems whose cells are all measured: where answers stay, they are measured again."""
+        """Let go of the answers of systems whose cells are all measured: where they stay, cells are measured again."""
         for source in self._answered:
             if not any(cell.key in self._failures for cell in self.plan.cells if source_of(cell) == source):
                 self.folder.forget_answers(source.key)
@@ -502,12 +502,13 @@ def dataset_of(sweep: Sweep) -> Dataset:
 
 def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
     """Return what a sweep is over, for its folder."""
+    noted = {MAPPINGS: sweep.mappings, OWN_METRICS: sweep.own_metrics}
     return {
         "title": sweep.title,
         "primary": sweep.primary,
         NAMED: sweep.names_primary,
         "seed": sweep.seed,
         "hash": f"{sweep.hash}-{dataset_hash(dataset)}",
-        "sweep": {**sweep.to_dict(), **({MAPPINGS: mappings} if (mappings := sweep.mappings) else {})},
+        "sweep": {**sweep.to_dict(), **{name: value for name, value in noted.items() if value}},
         "cells": [cell.to_dict() for cell in sweep.cells()],
     }

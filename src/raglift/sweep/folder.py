@@ -43,8 +43,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
-MAPPINGS = "mappings"
-"""What is noted of the content of mapping files, beside the fields of a sweep."""
+MAPPINGS, OWN_METRICS = "mappings", "own_metrics"
+"""What is noted of the content of mapping files and of the code of users' metrics, beside the fields of a sweep."""
+_NOTED = {
+    MAPPINGS: ("its mapping files say", "the mapping of {names} has changed"),
+    OWN_METRICS: ("computes its metrics", "the code of {names} has changed"),
+}
 NAMED = "primary_named"
 """Whether the user named the primary metric."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
@@ -301,14 +305,14 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    before, now = found.get(MAPPINGS), wanted.get(MAPPINGS, {})
-    if now and before is None:
-        return "an older raglift began it, which did not note what its mapping files say"
-    before = before or {}
-    edited = [name for name in now if name in before and now[name] != before[name]]
-    if edited:
-        return f"the mapping of {', '.join(edited)} has changed"
-    found, wanted = ({name: value for name, value in each.items() if name != MAPPINGS} for each in (found, wanted))
+    for noted, (what, changed) in _NOTED.items():
+        before, now = found.get(noted), wanted.get(noted, {})
+        if now and before is None:
+            return f"an older raglift began it, which did not note what {what}"
+        edited = [name for name in now if name in (before or {}) and now[name] != (before or {})[name]]
+        if edited:
+            return changed.format(names=", ".join(edited))
+    found, wanted = ({name: value for name, value in each.items() if name not in _NOTED} for each in (found, wanted))
     names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
     shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
     return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"

@@ -12,6 +12,8 @@ from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import code_of
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
 if TYPE_CHECKING:
@@ -201,12 +203,20 @@ class Sweep:
         return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
 
     @property
+    def own_metrics(self) -> dict[str, str]:
+        """For each metric of the user's, by its name, what tells whether the code that computes it has changed."""
+        taken = [parse(metric) for metric in (*self.metrics, *([] if self.primary is None else [self.primary]))]
+        return {metric.name: code for metric in taken if (code := code_of(metric)) is not None}
+
+    @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
         left_out = {*_HOW_CALLED, *(name for name in _ADDED if not getattr(self, name))}
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings
+        if own_metrics := self.own_metrics:
+            measured["own_metrics"] = own_metrics
         text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
