@@ -289,9 +289,11 @@ class CostLimitReached(RagliftError):
         spent: US dollars that were spent before.
         more: US dollars that the rest is guessed to cost.
         evaluation: from `evaluate`, the queries that were asked before; None elsewhere.
+        result: of a sweep, what is measured, a `SweepResult`; None elsewhere.
     """
 
     evaluation: Any = None
+    result: Any = None
 
     def __init__(self, message: str, *, spent: float = 0.0, more: float = 0.0) -> None:
         self.spent = spent

@@ -161,6 +161,9 @@ class Sweep:
         engine: EngineName = "local",
         address: str | None = None,
         progress: bool | None = None,
+        max_model_calls: int | None = None,
+        max_cost: float | None = None,
+        price: tuple[float, float] | None = None,
     ) -> SweepResult:
         """Measure every cell, each distinct piece of work once.
 
@@ -170,13 +173,19 @@ class Sweep:
             engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
             address: of the Ray cluster; by default one is started here.
             progress: whether to show progress; None decides by the terminal.
+            max_model_calls: the most calls of models that systems of yours make in this run, all cells together,
+                counted as `evaluate` counts them.
+            max_cost: the same in US dollars, with what a provider takes for embeddings.
+            price: US dollars per million input and output tokens of language models; by default OpenAI's list prices.
 
         Raises:
             RagliftError: as `raglift.sweep.engine.run_sweep` says.
         """
+        from raglift.running.model_calls import CallLimits
         from raglift.sweep.engine import run_sweep
 
-        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress)
+        limits = CallLimits(max_model_calls, max_cost, price)
+        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress, limits=limits)
 
     @property
     def title(self) -> str:
