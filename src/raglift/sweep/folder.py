@@ -53,6 +53,8 @@ NAMED = "primary_named"
 """Whether the user named the primary metric."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
 """The folder in which an evaluation is written before it gets its name."""
+_GONE = ".gone-"
+"""Before the names of answers that are being removed."""
 _LOCK = "sweep.lock"
 
 
@@ -228,9 +230,17 @@ class SweepFolder:
 
     def forget_answers(self, key: str) -> None:
         """Remove the answers of a system that has answered every query."""
-        shutil.rmtree(self.answers(key), ignore_errors=True)
-        with suppress(OSError):  # those of another system are there
-            self.answers(key).parent.rmdir()
+        gone = self.answers(key).with_name(f"{_GONE}{key}")
+        with suppress(OSError):  # at once: where half of them were there, it would be asked again
+            self.answers(key).replace(gone)
+        self._clear_answers()
+
+    def _clear_answers(self) -> None:
+        """Remove answers that are not needed any more, and the folder of all of them where none are left."""
+        for gone in (self.path / _ANSWERS).glob(f"{_GONE}*"):
+            shutil.rmtree(gone, ignore_errors=True)
+        with suppress(OSError):  # there is none, or those of another system are there
+            (self.path / _ANSWERS).rmdir()
 
     def failures(self) -> dict[str, str]:
         """Return why each cell failed that did, by its key."""
@@ -262,7 +272,8 @@ class SweepFolder:
         return found
 
     def sweep_up(self) -> None:
-        """Remove what a killed process had half written, and put back what it was about to replace."""
+        """Remove what a killed process had half written or removed, and put back what it was about to replace."""
+        self._clear_answers()
         for name in (_SWEEP, _FAILURES, _BILLED):
             (self.path / f".{name}.part").unlink(missing_ok=True)
         for part in (self.path / _CELLS, self.path / _RETRIEVED):
