@@ -116,9 +116,15 @@ class AskingOne:
         by_process: dict[str, list[str]] = {}
         for process, question in self._asked(folder):
             by_process.setdefault(process, []).append(question)
-        at_the_end = Counter(questions[-1] for questions in by_process.values())
-        asked = Counter(question for _, question in self._asked(folder))
-        wrong = [question for question, times in asked.items() if times - 1 > at_the_end[question]]
+        asked, in_flight, wrong = Counter[str](), Counter[str](), []
+        for questions in by_process.values():
+            for question in questions:
+                if asked[question] and not in_flight[question]:
+                    wrong.append(question)
+                elif asked[question]:
+                    in_flight[question] -= 1
+                asked[question] += 1
+            in_flight[questions[-1]] += 1
         if wrong:
             raise Fault(f"{len(wrong)} answered questions were asked again after {killed} kills, as {wrong[0]!r}")
         return Count(len(asked), asked.total() - len(asked), _IN_FLIGHT)

@@ -14,10 +14,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+from llama_index.core.llms import MockLLM
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, TextNode
 
 import raglift as rl
 from raglift.components.http.retriever import HttpRetriever
@@ -159,6 +165,28 @@ def yields_for_ever_and_slowly(query: str) -> Iterator[str]:
         yield "and so on, and so on"
 
 
+class Postprocessor(BaseNodePostprocessor):
+    """One of LlamaIndex's, whose answer for one query has no end, or is no list."""
+
+    without_end: bool = True
+
+    def _postprocess_nodes(self, nodes: list[Any], query_bundle: Any = None) -> Any:
+        if query_bundle.query_str != BAD:
+            return nodes
+        return (nodes[0] for _ in count()) if self.without_end else None
+
+
+class Nodes(LlamaIndexRetriever):
+    def _retrieve(self, query_bundle: Any) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text=text), score=1.0) for text in answer(query_bundle.query_str)]
+
+
+def postprocessed(*, without_end: bool) -> RetrieverQueryEngine:
+    return RetrieverQueryEngine.from_args(
+        Nodes(), llm=MockLLM(), node_postprocessors=[Postprocessor(without_end=without_end)]
+    )
+
+
 class WithoutText(Exception):
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -239,6 +267,11 @@ SYSTEMS: dict[str, tuple[Any, str | None]] = {
     "hangs": (hangs, LATE),
     "yields for ever": (yields_for_ever, "goes on after 100,000 results"),
     "yields for ever and slowly": (yields_for_ever_and_slowly, LATE),
+    "LlamaIndex: a postprocessor without an end": (postprocessed(without_end=True), "goes on after 100,000 results"),
+    "LlamaIndex: a postprocessor that answers nothing": (
+        postprocessed(without_end=False),
+        "returned a NoneType; expected",
+    ),
     "an error whose text raises": (raising(WithoutText), "WithoutText"),
     "an error whose attributes raise": (raising(WithoutAttributes), "WithoutAttributes"),
     "an error that is its own cause": (raising(lambda: KeyError("k"), to_itself=True), "KeyError: 'k'"),
