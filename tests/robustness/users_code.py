@@ -17,6 +17,8 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
+from haystack import Document as HaystackDocument
+from haystack import Pipeline, component
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
@@ -187,6 +189,20 @@ def postprocessed(*, without_end: bool) -> RetrieverQueryEngine:
     )
 
 
+def pipeline(search: Callable[[str], list[str]]) -> Pipeline:
+    """Return a pipeline of Haystack's of one component."""
+
+    @component
+    class Search:
+        @component.output_types(documents=list[HaystackDocument])
+        def run(self, query: str) -> dict[str, Any]:
+            return {"documents": [HaystackDocument(content=text) for text in search(query)]}
+
+    made = Pipeline()
+    made.add_component("search", Search())
+    return made
+
+
 class WithoutText(Exception):
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -272,6 +288,8 @@ SYSTEMS: dict[str, tuple[Any, str | None]] = {
         postprocessed(without_end=False),
         "returned a NoneType; expected",
     ),
+    "Haystack: hangs": (pipeline(hangs), LATE),
+    "Haystack: raises a BaseException of its own": (pipeline(raising(halt)), HALTED),
     "an error whose text raises": (raising(WithoutText), "WithoutText"),
     "an error whose attributes raise": (raising(WithoutAttributes), "WithoutAttributes"),
     "an error that is its own cause": (raising(lambda: KeyError("k"), to_itself=True), "KeyError: 'k'"),
