@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
 
 CUT = "✂"
 """Marks a system whose embedding model or reranker truncates some chunks."""
-_NOTE = re.compile(r"([\d,]+) distinct chunks? (?:is|are) longer than the embedding model reads")
-"""What a run says of its index, where it is no cell of a sweep."""
 _LEAST_SHOWN = 0.001
 
 
@@ -51,10 +48,11 @@ def truncation_of(evaluation: EvaluationRecord) -> Truncation:
     """Return what the embedding model and the rerankers of a system read in part, as far as its run says."""
     run = evaluation.run
     index = None if run.cost is None else run.cost.index
+    counted = None if index is None else index.read_in_part
     known = [stage.read_in_part for stage in run.stages if stage.read_in_part is not None]
     cut = [part for part in known if part.candidates]
     return Truncation(
-        chunks=_chunks(evaluation),
+        chunks=run.spec.get("sweep", {}).get("read_in_part", 0) if counted is None else counted,
         of_chunks=None if index is None else index.distinct_texts,
         candidates=sum(part.candidates for part in cut),
         of_candidates=sum(part.of for part in cut),
@@ -64,14 +62,6 @@ def truncation_of(evaluation: EvaluationRecord) -> Truncation:
 def marked(name: str, evaluation: EvaluationRecord) -> str:
     """Return a system's name, with the share of truncated chunks behind it where there are any."""
     return " ".join(filter(None, [name, truncation_of(evaluation).mark]))
-
-
-def _chunks(evaluation: EvaluationRecord) -> int:
-    cell = evaluation.run.spec.get("sweep")
-    if cell is not None:
-        return int(cell.get("read_in_part", 0))
-    found = [_NOTE.match(note) for note in evaluation.run.notes]
-    return sum(int(match[1].replace(",", "")) for match in found if match is not None)
 
 
 def truncation_mark(share: float | None) -> str:

@@ -10,22 +10,19 @@ from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.records.rankings import Cost, IndexCost, ReadInPart
 from raglift.results.comparison import compare
 
-NOTE = "30 distinct chunks are longer than the embedding model reads and were embedded by their beginning only"
-
 
 def cut(evaluation, *, sweep=True):
     """The same evaluation, of an index of which 30 chunks in 2,075 were truncated."""
-    cost = Cost(index=IndexCost(chunks=2080, distinct_texts=2075, embedded_now=0, seconds=None, bytes=1))
-    run = replace(evaluation.run, cost=cost)
+    index = IndexCost(chunks=2080, distinct_texts=2075, embedded_now=0, seconds=None, bytes=1)
     if sweep:
-        run = replace(run, spec={**run.spec, "sweep": {"name": "", "read_in_part": 30}})
+        spec = {**evaluation.run.spec, "sweep": {"name": "", "read_in_part": 30}}
     else:
-        run = replace(run, notes=(NOTE,))
-    return replace(evaluation, run=run)
+        spec, index = evaluation.run.spec, replace(index, read_in_part=30)
+    return replace(evaluation, run=replace(evaluation.run, spec=spec, cost=Cost(index=index)))
 
 
 @pytest.mark.parametrize("sweep", [True, False])
-def test_the_share_of_truncated_chunks_is_known_of_cells_and_of_other_evaluations(ranked, sweep):
+def test_the_share_of_truncated_chunks_is_known_of_earlier_cells_and_of_other_evaluations(ranked, sweep):
     found = truncation_of(cut(ranked([1] * 4), sweep=sweep))
     assert (found.chunks, found.of_chunks, found.mark) == (30, 2075, "✂ 1.4 %")
     assert not truncation_of(ranked([1] * 4))
