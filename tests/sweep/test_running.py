@@ -131,6 +131,8 @@ def test_a_sweep_is_not_gone_on_with_where_the_code_of_a_users_metric_has_change
         with pytest.raises(ConfigurationError, match="another sweep there: the code of users_own has changed"):
             run_sweep(again, tmp_path / "sweep", resume=True, progress=False)
         assert "users_own has changed" in plan_sweep(again, tmp_path / "sweep").occupied
+        with pytest.raises(ConfigurationError, match=r'another sweep there: metrics: "users_own" no longer there;'):
+            run_sweep(replace(again, metrics=("ndcg",)), tmp_path / "sweep", resume=True, progress=False)
     finally:
         MEASURES.pop("users_own", None)
 

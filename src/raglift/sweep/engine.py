@@ -217,6 +217,7 @@ class Engine:
                 embedder = self.parts.embedder(model)
                 if reason := self._why_not_paid_for(model, embedder):
                     self._set_aside([source for source in sources if source.embedding == model], reason)
+                    self._course.skip(embedding_label(model), query_label(model))
                     continue
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
@@ -238,7 +239,7 @@ class Engine:
         if planned.missing == 0 and planned.missing_queries == 0:
             return ""
         if planned.dollars is None:
-            return f"max_cost: the price of {model} is not known"
+            return f"max_cost: the price of {model} is not known; expected a model with a known price, or no such limit"
         dollars = (self.account.spent.dollars or 0.0) + planned.dollars
         if dollars <= most:
             return ""
@@ -286,21 +287,24 @@ class Engine:
                     self._course.skip(retrieval_label(source))
                     continue
                 with self._course.taking(retrieval_label(source)), charged_to(self.account):
-                    outcome = ask_system(self.parts, source, self.folder.answers(source.key))
-                    self._settle(source, outcome, 0)
-                    if outcome.is_limit:
-                        self._unaffordable.append(source)
-                    if outcome.evaluation is not None and not any(map(_failed, outcome.evaluation.run.traces)):
-                        self._answered.append(source)
-                        self._forget_answers()
+                    self._settle_system(source, ask_system(self.parts, source, self.folder.answers(source.key)))
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
             with self._course.taking(ASKING_LABEL):
                 named = [system for system in sweep.systems if system.reference is not None]
                 ask = partial(ask_elsewhere, replace(sweep, systems=named), dataset)  # objects stay here
                 for source, outcome in self.workers.map(ask, there, lost):
-                    self._settle(source, outcome, 0)
+                    self._settle_system(source, outcome)
                     self._course.advance("queries", len(dataset))
+
+    def _settle_system(self, source: Cell, outcome: Outcome) -> None:
+        """Write what a user's system gave; where it has answered every query, its answers need not be kept."""
+        self._settle(source, outcome, 0)
+        if outcome.is_limit:
+            self._unaffordable.append(source)
+        if outcome.evaluation is not None and not any(map(_failed, outcome.evaluation.run.traces)):
+            self._answered.append(source)
+            self._forget_answers()
 
     def _forget_answers(self) -> None:
         """Let go of the answers of systems whose cells are all measured: where they stay, cells are measured again."""

@@ -316,17 +316,20 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    for noted, (what, changed) in _NOTED.items():
-        before, now = found.get(noted), wanted.get(noted, {})
-        if now and before is None:
-            return f"an older raglift began it, which did not note what {what}"
-        edited = [name for name in now if name in (before or {}) and now[name] != (before or {})[name]]
+    for noted, (_, changed) in _NOTED.items():
+        before, now = found.get(noted) or {}, wanted.get(noted, {})
+        edited = [name for name in now if name in before and now[name] != before[name]]
         if edited:
             return changed.format(names=", ".join(edited))
-    found, wanted = ({name: value for name, value in each.items() if name not in _NOTED} for each in (found, wanted))
-    names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
-    shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
-    return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"
+    settings = [name for name in {**found, **wanted} if name not in _NOTED]
+    names = [name for name in settings if _plain(found.get(name)) != _plain(wanted.get(name))]
+    if names:
+        shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
+        return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    missing = [what for noted, (what, _) in _NOTED.items() if wanted.get(noted) and found.get(noted) is None]
+    if missing:
+        return f"an older raglift began it, which did not note what {' and what '.join(missing)}"
+    return "the dataset has changed"
 
 
 def _difference(name: str, found: Any, wanted: Any) -> str:
