@@ -32,7 +32,8 @@ def document_parts(document: Document, detail: Detail = Detail.SUMMARY) -> Itera
     if document.lead:
         yield from ["", document.lead]
     if document.headline.rows:
-        yield from ["", document.headline]
+        yield ""
+        yield document.headline
     for section in document.sections:
         if section.detail <= detail:
             yield from _section(section)
@@ -49,7 +50,8 @@ def _section(section: Section) -> Iterator[Part]:
     yield from ["", section.heading]
     yield from section.paragraphs
     for figure in section.figures:
-        yield from [figure.table] if figure.table is not None else []
+        if figure.table is not None:
+            yield figure.table
     for table in section.tables:
         yield from [table.caption] if table.caption not in ("", section.heading) else []
         yield table
