@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.adapters.adapt import all_chunks
-from raglift.components.retrievers import BM25Retriever, HybridRetriever, fuse
+from raglift.components.bm25 import BM25Retriever
+from raglift.components.retrievers import HybridRetriever, fuse
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk

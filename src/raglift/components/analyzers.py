@@ -1,0 +1,177 @@
+"""Analyzers: what BM25 takes for the terms of a text, by language."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.display import short_repr
+from raglift.base.words import letters_by_script, words_of
+from raglift.errors import ConfigurationError, MissingDependency
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+# Languages with a Snowball stemmer, by ISO 639-1 code, and the name of their stop words in bm25s. Chinese, Japanese,
+# Korean, Thai and others whose words are pairs of characters (see raglift.base.words) need no entry: their words are
+# the same under every analyzer.
+_LANGUAGES = {
+    "ar": ("arabic", None), "ca": ("catalan", None), "da": ("danish", "DANISH"), "de": ("german", "GERMAN"),
+    "el": ("greek", None), "en": ("english", "EN"), "es": ("spanish", "SPANISH"),
+    "eu": ("basque", None), "fi": ("finnish", None), "fr": ("french", "FRENCH"), "ga": ("irish", None),
+    "hi": ("hindi", None), "hu": ("hungarian", None), "hy": ("armenian", None), "id": ("indonesian", None),
+    "it": ("italian", "ITALIAN"), "lt": ("lithuanian", None), "ne": ("nepali", None), "nl": ("dutch", "DUTCH"),
+    "no": ("norwegian", "NORWEGIAN"), "pt": ("portuguese", "PORTUGUESE"), "ro": ("romanian", None),
+    "ru": ("russian", "RUSSIAN"), "sr": ("serbian", None), "sv": ("swedish", "SWEDISH"), "ta": ("tamil", None),
+    "tr": ("turkish", "TURKISH"), "yi": ("yiddish", None),
+}  # fmt: skip
+_UNSTEMMED = ("zh", "ja", "ko", "th", "lo", "km", "my", "bo")
+"""Languages that are known by their script alone."""
+NO_LANGUAGE = "none"
+"""Words as they are: no stemming, no stop words."""
+LANGUAGES = (*sorted((*_LANGUAGES, *_UNSTEMMED)), NO_LANGUAGE)
+"""The languages that BM25 may be told: ISO 639-1 codes, or `none` for words as they are."""
+STEMMERS = (*sorted({stemmer for stemmer, _ in _LANGUAGES.values()}), "porter", NO_LANGUAGE)
+"""The stemmers that BM25 may be told: Snowball's, with Porter's first one as `porter`, or `none`."""
+
+_OF_SCRIPT = {"Greek": "el", "Armenian": "hy", "Tamil": "ta"}
+"""Scripts of one language that has a stemmer."""
+_LEAST_STOP_WORDS = 0.1
+"""A text with a smaller share of stop words of a language is not in it. In running text the share is 0.2 to 0.5."""
+_READ = 200_000
+"""Characters of all texts that are looked at for their language."""
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """Turns texts into the terms that BM25 counts: words without stop words, stemmed.
+
+    Raises:
+        ConfigurationError: an unknown language or stemmer.
+        MissingDependency: PyStemmer or bm25s is not installed.
+    """
+
+    language: str = NO_LANGUAGE
+    """One of `LANGUAGES`."""
+    stemmer: str | None = None
+    """One of `STEMMERS`; None for that of the language."""
+
+    def __post_init__(self) -> None:
+        _check("language", self.language, LANGUAGES)
+        if self.stemmer is not None:
+            _check("stemmer", self.stemmer, STEMMERS)
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of a text, in order, as often as they occur."""
+        words = words_of(text)
+        if self.language == "en":
+            words = [word.removesuffix("'s") for word in words]
+        stop_words, stem = self._stop_words, self._stem
+        kept = [word for word in words if word not in stop_words] if stop_words else words
+        return kept if stem is None else stem.stemWords(kept)
+
+    @cached_property
+    def _stop_words(self) -> frozenset[str]:
+        return _stop_words(self.language)
+
+    @cached_property
+    def _stem(self) -> Any:
+        name = self.stemmer or _LANGUAGES.get(self.language, (NO_LANGUAGE, None))[0]
+        if name == NO_LANGUAGE:
+            return None
+        try:
+            import Stemmer
+        except ImportError:
+            raise MissingDependency("PyStemmer", None, "BM25 retrieval") from None
+        return Stemmer.Stemmer(name)
+
+    def __str__(self) -> str:
+        stemmer = self.stemmer or _LANGUAGES.get(self.language, (NO_LANGUAGE, None))[0]
+        stems = "words unstemmed" if stemmer == NO_LANGUAGE else f"{stemmer} stems"
+        stop_words = f", {len(self._stop_words)} stop words" if self._stop_words else ""
+        return f"{stems}{stop_words}"
+
+
+def _check(what: str, found: object, known: Sequence[str]) -> None:
+    if found in known:
+        return
+    near = difflib.get_close_matches(str(found), known, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise ConfigurationError(f"bm25 {what}: found {short_repr(found)}{hint}; expected one of {', '.join(known)}")
+
+
+@cache
+def _stop_words(language: str) -> frozenset[str]:
+    name = _LANGUAGES.get(language, (None, None))[1]
+    if name is None:
+        return frozenset()
+    try:
+        from bm25s import stopwords
+    except ImportError:
+        raise MissingDependency("bm25s", None, "BM25 retrieval") from None
+    return frozenset(getattr(stopwords, f"STOPWORDS_{name}"))
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """Return the language by which texts are analyzed where none is given, from about 200,000 characters of them.
+
+    The script with the most letters decides. Of languages that share a script, it is the one whose stop words make up
+    the largest part of the words, and none where that is less than a tenth: words that are not stemmed are found in
+    every language, and a stemmer of another language does harm.
+
+    Args:
+        texts: of one corpus.
+
+    Returns:
+        A code of `LANGUAGES`; `none` where it is not known.
+    """
+    sample = _sample([text for text in texts if text])
+    letters: Counter[str] = Counter()
+    for text in sample:
+        letters.update(letters_by_script(text))
+    if not letters:
+        return NO_LANGUAGE
+    script = letters.most_common(1)[0][0]
+    words = Counter(word for text in sample for word in words_of(text))
+    if script == "Arabic":
+        return NO_LANGUAGE if _has_persian_letters(words) else "ar"
+    if script == "Devanagari":
+        return _by_share(words, {"hi": _HINDI})
+    if script in ("Latin", "Cyrillic"):
+        return _by_share(words, {language: found for language in _LANGUAGES if (found := _stop_words(language))})
+    return _OF_SCRIPT.get(script, NO_LANGUAGE)
+
+
+_HINDI = frozenset(
+    ("है", "हैं", "में", "के", "की", "का", "को", "से", "और", "पर", "यह", "कि", "ने", "भी", "था", "थे", "थी", "नहीं", "एक")
+)
+"""The most frequent words of Hindi, which tell it from Marathi and Nepali."""
+
+
+def _has_persian_letters(words: Counter[str]) -> bool:
+    """Whether letters occur that Persian and Urdu have and Arabic has not, in more words than foreign names are."""
+    with_them = sum(count for word, count in words.items() if not _PERSIAN.isdisjoint(word))
+    return with_them > _FOREIGN * words.total()
+
+
+_PERSIAN = frozenset("پچژگکیےٹڈڑ")
+_FOREIGN = 0.02
+
+
+def _by_share(words: Counter[str], stop_words: dict[str, frozenset[str]]) -> str:
+    total = words.total()
+    counts = {language: sum(words[word] for word in known) for language, known in stop_words.items()}
+    best = max(counts, key=lambda language: (counts[language], language))
+    return best if total and counts[best] >= _LEAST_STOP_WORDS * total else NO_LANGUAGE
+
+
+def _sample(texts: Sequence[str]) -> list[str]:
+    """Return the beginnings of up to 200 texts, evenly spread."""
+    step = max(1, len(texts) // 200)
+    chosen = texts[::step]
+    each = max(1, _READ // max(1, len(chosen)))
+    return [text[:each] for text in chosen]
