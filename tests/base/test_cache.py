@@ -199,6 +199,33 @@ def test_a_closed_cache_says_so(path):
         cache.get_many([b"k"])
 
 
+def test_closing_waits_for_a_thread_that_writes(path):
+    """SQLite crashes the process where a connection is closed while a thread uses it."""
+    cache = Cache(path)
+    is_writing = threading.Event()
+    failures = []
+
+    class Entries(dict):
+        def items(self):
+            is_writing.set()
+            time.sleep(0.1)
+            return super().items()
+
+    def write():
+        try:
+            cache.put_many(Entries({b"a": b"1"}))
+        except CacheError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert is_writing.wait(10)
+    cache.close()
+    thread.join()
+    assert failures == []
+    assert Cache(path).get_many([b"a"]) == {b"a": b"1"}
+
+
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path

@@ -41,10 +41,34 @@ def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
     code, out, _ = run("compare", tmp_path / "small", tmp_path / "large", "--by-tag")
     assert code == 0
     assert f"lighthouse: {len(data)} queries" in out
-    assert "NDCG@10 by tag, and the difference to small" in out
+    assert re.search(r"NDCG@tokens\(\d+\) by tag, and the difference to small", out)
     small, large = (rl.load_evaluation(tmp_path / name) for name in ("small", "large"))
     metric = rl.compare([small, large]).primary
-    assert re.search(rf"^large +{large.scores.mean('retrieve', metric):.3f} \[", out, re.MULTILINE)
+    assert f"NDCG@{metric.budget} decides" in " ".join(out.split())
+    mean = rl.rescore(large, metrics=[metric]).scores.mean("retrieve", metric)
+    assert re.search(rf"^large +{mean:.3f} \[", out, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_match_rule_that_is_asked_for_is_kept(run, tmp_path: Path) -> None:
+    data = rl.load_dataset("lighthouse")
+    from raglift.running.systems import LocalSystem, build_retriever
+
+    for size in (300, 1000):
+        system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0), "minilm", "float32"))
+        rl.evaluate(system, data).save(tmp_path / str(size))
+    code, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--match", "containment", "--json")
+    assert code == 0
+    assert json.loads(out)["match"]["mode"] == "containment"
+    code, out, _ = run("compare", tmp_path / "300", tmp_path / "1000", "--json")
+    found = json.loads(out)
+    assert found["match"]["mode"] == "coverage"
+    assert found["fairness"]["rescored"] == ["300", "1000"]
+    assert found["primary"] == found["fairness"]["budgeted"]
+    code, _, err = run("compare", tmp_path / "300", "--match", "coverage")
+    assert (code, "found --match with one run" in err) == (2, True)
+    code, _, err = run("compare", tmp_path / "300", tmp_path / "1000", "--match", "near")
+    assert (code, "match: found 'near'" in err) == (2, True)
 
 
 @pytest.mark.slow
@@ -67,11 +91,14 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
 
 @pytest.mark.slow
 def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
-    code, out, _ = run("compare", "base", "better", "reranked", "--primary", "rr@3", "--hold-out", "--by-tag", "--json")
+    options = ("--primary", "rr@3", "--baseline", "base", "--hold-out", "--by-tag", "--json")
+    code, out, _ = run("compare", "base", "better", "reranked", *options)
     told = json.loads(out)
-    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", hold_out=True)
+    comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", baseline="base", hold_out=True)
     assert code == 0
     assert (told["dataset"], told["primary"], told["baseline"]) == ("stones", "rr@3", "base")
+    assert (told["baseline_reason"], told["best"]) == ("as asked for", comparison.best)
+    assert told["best_without_truncation"] == comparison.best
     assert [system["name"] for system in told["systems"]] == ["base", "better", "reranked"]
     assert [system["stage"] for system in told["systems"]] == ["retrieve", "retrieve", "rerank"]
     assert told["query_ids"] == list(comparison.query_ids)
@@ -158,9 +185,9 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
 
 
 @pytest.mark.slow
-def test_judged_joins_a_saved_run_that_was_scored_without_it(run, runs, ranked, judged_by_model) -> None:
+def test_judged_is_taken_of_a_saved_run_where_it_is_named(run, runs, ranked, judged_by_model) -> None:
     judged_by_model(ranked([1] * 30), labels=10, metrics=["recall"], ks=(3,)).save(runs / "judged")
     _, out, _ = run("rescore", "judged", "--json")
+    assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall"]
+    _, out, _ = run("rescore", "judged", "--metrics", "recall,judged", "--json")
     assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall", "Judged"]
-    _, out, _ = run("rescore", "judged", "--metrics", "recall", "--json")
-    assert {row["metric"] for row in json.loads(out)["metrics"]} == {"Recall"}

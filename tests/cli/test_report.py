@@ -105,7 +105,6 @@ def test_what_is_there_is_replaced_only_where_nothing_is_lost(run, runs: Path) -
         (["base", "--format", "csv", "-o", "report.html"], "found the ending '.html'; expected .csv or .parquet"),
         (["base", "--baseline", "base"], "report: found --baseline with one run"),
         (["base", "--hold-out"], "report: found --hold-out with one run"),
-        (["base", "reranked", "--include-truncated"], "report: found --include-truncated with several runs"),
         (["base", "--primary", "ndcg@10"], "primary: found ndcg@10, which was not scored"),
         (["base", "reranked", "--names", "one"], "names: found 1; expected 2"),
         (["base", "--confidence", "2"], "confidence: found 2"),

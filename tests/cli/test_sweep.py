@@ -73,10 +73,11 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert code == 0
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
-    assert out.startswith(
-        "lighthouse: 2 of 2 cells measured, by NDCG@5, match by coverage (threshold 0.5); "
+    assert out.startswith("Use recursive:1000/100 · bm25 · none: NDCG@5 0.609, the best of 2 by more than noise.\n")
+    assert (
+        "\nlighthouse: 2 of 2 cells measured, by NDCG@5, match by coverage (threshold 0.5); "
         "all with bm25, all without a reranker\n"
-    )
+    ) in out
     assert "\nrecursive:400/0 " in out
     assert "raglift compare runs/sizes/cells/* --primary ndcg@5" in out
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
@@ -104,6 +105,10 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     assert isinstance(row["k"], int)
     assert (row["n"], row["after"], row["lift"]) == (40, None, None)
     assert 0.5 < row["before"] < 1
+    (chunker,) = found["effects"]["factors"]
+    assert (chunker["factor"], found["effects"]["n"]) == ("chunker", 40)
+    assert set(chunker["candidates"]) <= {"recursive:1000/100", "recursive:400/0"}
+    assert chunker["differences"][0]["low"] < chunker["differences"][0]["mean"] < chunker["differences"][0]["high"]
     assert run("here", "--json")[:2] == (0, out)
 
 

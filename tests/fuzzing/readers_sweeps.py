@@ -95,10 +95,10 @@ def _shown(folder: Path) -> SweepResult:
     assert str(found)
     assert found.to_markdown()
     assert len(found.to_frame()) >= len(found.results)
-    found.best(include_truncated=True)
+    found.best(without_truncation=True)
     assert found.mixed_models is not None
     if len(found.finished) > 1:
-        assert str(found.compare(include_truncated=True))
+        assert str(found.compare())
     return found
 
 

@@ -11,7 +11,7 @@ from raglift.matching.match import match_rankings
 from raglift.matching.matches import MatchTable
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute, score_rankings
-from raglift.metrics.judged_measures import Judged, unjudged_share
+from raglift.metrics.judged_measures import Judged
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
 from raglift.records.documents import Chunk
@@ -60,14 +60,6 @@ def test_by_hand() -> None:
 
 def test_no_hits_are_no_judged_hits() -> None:
     assert compute(judged(({"a": 1}, [])), Judged @ 5).tolist() == [0]
-
-
-def test_the_share_over_all_hits_of_the_labelled_queries() -> None:
-    pairs = [({"a": 1}, ["a"]), ({"b": 1, "c": 0}, ["x", "y", "c"]), ({"d": 0}, ["d", "x"]), ({"e": 1}, [])]
-    assert unjudged_share(judged(*pairs), 10) == pytest.approx(2 / 4)
-    assert unjudged_share(judged(*pairs), 1) == pytest.approx(1 / 2)
-    assert unjudged_share(judged(({"a": 1}, [])), None) == 0
-    assert unjudged_share(judged(({}, ["a"])), 3) == 0
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, None])

@@ -13,16 +13,21 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import raglift as rl
+from raglift.errors import QueryFailed
+
 pytestmark = pytest.mark.slow
 
 SYSTEM = """
-import asyncio, os, time
+import asyncio, os, sys, time
 from datetime import date
 from pathlib import Path
 
@@ -62,6 +67,22 @@ def crashing(query, k):
         note("crash")
         os.abort()
     return search(query, k)
+
+
+def exiting(query, k):
+    if "drone" in query:
+        sys.exit(0)
+    return search(query, k)
+
+
+async def aexiting(query, k):
+    return exiting(query, k)
+
+
+def moving(query, k):
+    os.makedirs("elsewhere", exist_ok=True)
+    os.chdir("elsewhere")
+    return hits(query, k)
 
 
 def leaving(query, k):
@@ -276,6 +297,99 @@ def test_an_evaluation_whose_system_ends_the_process_is_told_after_two_tries(mak
     assert set(Counter(command.asked).values()) == {1}
 
 
+@pytest.mark.parametrize(
+    ("system", "options"),
+    [
+        pytest.param("exiting", (), id="plain"),
+        pytest.param("aexiting", THREADS, id="async", marks=pytest.mark.full),
+    ],
+)
+def test_a_system_that_exits_with_0_is_an_error(
+    make: Callable[[str], Command], system: str, options: tuple[str, ...]
+) -> None:
+    command = make("exit")
+    line = (*EVALUATE, "--system", f"system:{system}", *options, "--resume")
+    code, _, err = command.run(*line)
+    assert code == 2
+    assert "raglift: error: the system ended the process, as sys.exit(0) does; expected an answer; each" in err
+    assert "is kept in runs/one.unfinished" in err
+    assert "Traceback" not in err
+
+
+def test_a_system_that_changes_the_working_folder_changes_nothing_of_where_a_run_is_saved(
+    make: Callable[[str], Command],
+) -> None:
+    command = make("moving")
+    code, _, err = command.run(*EVALUATE, "--system", "system:moving")
+    assert code == 0, err
+    assert [path.name for path in (command.folder / "runs").iterdir()] == ["one"]
+
+
+@pytest.mark.parametrize("option", [(), ("--overwrite",), ("--resume",)])
+def test_files_of_others_in_the_folder_of_answers_stay(make: Callable[[str], Command], option: tuple[str, ...]) -> None:
+    command = make("others")
+    kept = command.folder / "runs/one.unfinished"
+    own = [kept / "thesis.txt", kept / "0123456789abcdef" / "notes.txt", kept / "drafts" / "answers.sqlite"]
+    for path in own:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("years of work", encoding="utf-8")
+    code, _, err = command.run(*EVALUATE, "--system", "system:search", *option)
+    assert code == 0, err
+    assert sorted(path for path in kept.rglob("*") if path.is_file()) == sorted(own)
+
+
+class OperationalError(Exception):
+    """What drivers of databases call it."""
+
+
+def unset() -> None:
+    os.environ["RAGLIFT_TEST_KEY_THAT_IS_NOT_SET"]
+
+
+def wrapped() -> None:
+    try:
+        raise ConnectionRefusedError(111, "refused")
+    except OSError:
+        raise RuntimeError("the index cannot be reached")  # noqa: B904 — as many a client does
+
+
+def failing(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("fail", "answered"),
+    [
+        pytest.param(failing(FileNotFoundError(2, "No such file", "index.faiss")), 3, id="a file is missing"),
+        pytest.param(failing(PermissionError(13, "Permission denied", "index.faiss")), 3, id="a file may not be read"),
+        pytest.param(failing(OperationalError("database is locked")), 3, id="a database is locked"),
+        pytest.param(wrapped, 3, id="a lost connection in another error"),
+        pytest.param(unset, 0, id="nothing was answered"),
+    ],
+)
+def test_a_failure_that_can_be_mended_elsewhere_is_not_kept(
+    tmp_path: Path, fail: Callable[[], None], answered: int
+) -> None:
+    dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
+    is_mended = False
+
+    def search(query: str) -> list[str]:
+        if not is_mended and int(query[-1]) >= answered:
+            fail()
+        return [query.replace("question", "answer")]
+
+    def measure() -> rl.Evaluation:
+        return rl.evaluate(search, dataset, ks=(1,), answers=tmp_path / "answers", progress=False)
+
+    with nullcontext() if answered else pytest.raises(QueryFailed):
+        measure()
+    is_mended = True
+    assert measure().scores.mean("retrieve", "recall@1") == 1.0
+
+
 def test_a_sweep_is_planned_where_another_one_is_kept(make: Callable[[str], Command]) -> None:
     command = make("plan")
     assert command.run("sweep", "mine.yaml")[0] == 0
@@ -305,3 +419,29 @@ def test_a_long_sweep_says_how_far_it_is_where_there_is_no_terminal(
     )
     _, err = process.communicate(timeout=120)
     assert ("sweep: step 1 of" in err) is told, err
+
+
+def reranker_by(sign: int) -> Any:
+    def scores(query: str, texts: list[str]) -> list[float]:
+        return [sign * float(query[-1] in text) for text in texts]
+
+    return scores
+
+
+def scores_times(sign: int, query: str, texts: list[str]) -> list[float]:
+    return reranker_by(sign)(query, texts)
+
+
+@pytest.mark.parametrize("made", [reranker_by, lambda sign: partial(scores_times, sign)], ids=["closure", "partial"])
+def test_functions_of_one_name_with_other_settings_do_not_share_answers(made: Any, tmp_path: Path) -> None:
+    data = rl.Dataset.from_dict({f"question {number}": [f"the answer {number}"] for number in range(6)})
+
+    def search(query: str) -> list[str]:
+        return [f"the answer {number}" for number in range(6)]
+
+    def recall(sign: int) -> float:
+        options: Any = {"metrics": ["recall"], "progress": False, "answers": tmp_path / "answers"}
+        found = rl.evaluate(search, data, reranker=made(sign), ks=(1,), **options)
+        return found.scores.mean("rerank", rl.metrics.Recall @ 1)
+
+    assert [recall(sign) for sign in (1, -1, 1)] == [1.0, 0.0, 1.0]

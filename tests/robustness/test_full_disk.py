@@ -50,7 +50,7 @@ def test_an_evaluation_that_cannot_be_saved_is_printed_and_kept_elsewhere(
     with disk.full():
         code, out, err = run("rescore", saved, "--save", disk.path / "rescored")
     assert code == 2
-    assert "ndcg@5" in out
+    assert "NDCG@5" in out
     assert "cannot be written" in err
     assert not (disk.path / "rescored").exists()
     if disk.is_own:

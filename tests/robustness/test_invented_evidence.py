@@ -330,7 +330,7 @@ def test_cells_of_a_sweep_say_it(tmp_path):
     cells = {row["system"]: row for row in result.to_frame().to_dict("records") if row["metric"] == "Precision"}
     assert (cells["plain"]["not_candidates"], cells["inventing"]["not_candidates"]) == (0, 3)
     assert np.isnan(cells["inventing"]["lift"])
-    told = {cell["system"]: cell for cell in sweep_as_json(result, include_truncated=False)["cells"]}
+    told = {cell["system"]: cell for cell in sweep_as_json(result)["cells"]}
     assert told["inventing"]["not_candidates"] == 3
     assert told["inventing"]["metrics"][0]["beyond_candidates"] == 3
     for shown in (result_text(result), result.to_markdown()):

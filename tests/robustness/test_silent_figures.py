@@ -244,11 +244,13 @@ def measured(chunk_texts: list[str], **options) -> rl.Evaluation:
 SHORT, LONG = list(TEXTS), [" ".join(TEXTS), "The sea. " * 8]
 
 
-def test_chunk_sizes_compared_by_containment_come_with_a_warning():
-    by_containment = rl.compare({"long": measured(LONG), "short": measured(SHORT)})
+def test_chunk_sizes_are_compared_by_containment_only_when_asked_and_with_a_warning():
+    by_default = rl.compare({"long": measured(LONG), "short": measured(SHORT)})
+    assert by_default.evaluation("long").run.spec["match"]["mode"] == "coverage"
+    by_containment = rl.compare({"long": measured(LONG), "short": measured(SHORT)}, match="containment")
     told = [warning for warning in by_containment.warnings if "match='coverage'" in warning]
     assert len(told) == 1
-    assert "hits are 72 characters long in long and 17 in short" in told[0]
+    assert "hits are 71 characters long in long and 16 in short" in told[0]
     by_coverage = rl.compare({"long": measured(LONG, match="coverage"), "short": measured(SHORT, match="coverage")})
     assert not any("match='coverage'" in warning for warning in by_coverage.warnings)
     alike = rl.compare({"one": measured(SHORT), "other": measured(SHORT[::-1])})

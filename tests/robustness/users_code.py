@@ -171,6 +171,10 @@ class WithoutAttributes(Exception):
         raise ValueError(f"no {name}")
 
 
+class PanicException(BaseException):
+    """What an extension in Rust raises where it panics."""
+
+
 def raising(error: Callable[[], BaseException], *, to_itself: bool = False) -> Callable[[str], list[str]]:
     def search(query: str) -> list[str]:
         if query == BAD:
@@ -211,6 +215,7 @@ SYSTEMS: dict[str, tuple[Any, str | None]] = {
     "an error of 50 MB": (raising(lambda: ValueError(LONG)), "ValueError: xxx"),
     "an error of 50 MB of blanks": (raising(lambda: ValueError(BLANKS)), "ValueError: eyJ-"),
     "raises CancelledError": (raising(asyncio.CancelledError), "CancelledError"),
+    "panics in Rust": (raising(lambda: PanicException("index out of bounds")), "PanicException: index out of bounds"),
     "a service that hangs": (lambda service: service, LATE),
     "a function that asks a service that hangs": (lambda service: lambda query: service.retrieve_one(query, 1), LATE),
 }

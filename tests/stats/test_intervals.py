@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import Interval, difference_interval, mean_interval
@@ -65,16 +65,16 @@ def test_intervals_of_hits_that_come_and_go_hold_the_mean_as_often_as_they_say(n
     found = np.array(coverages_of_hits(n, rates))
     assert len(rates) > 150
     assert found.min() >= 0.93
-    assert found.max() <= 0.9701  # 0.97002 for 12 % wins and no losses at 60 queries
+    assert found.max() <= 0.992  # of wins alone: few of them may be many more
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_intervals_of_sparse_and_tied_differences_hold_the_mean_as_often_as_they_say(population: str, n: int) -> None:
-    # With 10,000 samples each these were 0.943 to 0.958. The seed fixes the 4,000 here, whose standard error is 0.0034:
-    # three of them remain on either side.
-    assert 0.93 <= coverage(*POPULATIONS[population], n) <= 0.97
+    # With 10,000 samples each these were 0.943 to 0.98, the most with few large losses among many small wins. The seed
+    # fixes the 4,000 here, whose standard error is 0.0034: three of them remain below.
+    assert 0.93 <= coverage(*POPULATIONS[population], n) <= 0.99
 
 
 @pytest.mark.slow
@@ -85,14 +85,28 @@ def test_intervals_of_dense_differences_hold_the_mean_as_often_as_they_say(n: in
     assert found == pytest.approx(0.95, abs=CHANCE)
 
 
-def test_the_interval_by_hand() -> None:
-    # Four differences of 60, of size 1, three up: mean 1/30, m = 4.
-    sample = np.array([1.0, 1.0, 1.0, -1.0] + [0.0] * 56)
+@pytest.mark.parametrize(("wins", "losses", "is_capped"), [(14, 1, False), (5, 0, True)])
+def test_the_interval_by_hand(wins: int, losses: int, is_capped: bool) -> None:
+    # Wins and losses of size 1, among 60: m is their number.
+    sample = np.array([1.0] * wins + [-1.0] * losses + [0.0] * (60 - wins - losses))
+    mean, root = (wins - losses) / 60, math.sqrt(60)
     t, s = stats.t.ppf(0.975, 59), sample.std(ddof=1)
-    skewness = stats.moment(sample, 3) / s**3
-    centre = 1 / 30 + 4 / 14 * skewness * s * (1 + 2 * t**2) / 360
-    half = t * s / math.sqrt(60) * math.sqrt(1 + 1 / 4)
-    np.testing.assert_allclose(difference_interval(sample), (centre - half, centre + half))
+    skewness, m = stats.moment(sample, 3) / s**3, wins + losses
+    centre = mean + m / (m + 10) * skewness * s * (1 + 2 * t**2) / 360
+    limit = t * math.sqrt(1 + 1 / m)
+    half = limit * s / root
+    # The upper end is where Hall's transformed t is minus the quantile, for the skewness g (1 + 2 r).
+    away = np.abs(sample - mean) ** 3
+    g = skewness * (1 + 2 * away.max() / away.sum()) / root
+
+    def transformed_of(end: float) -> float:
+        found = (mean - end) * root / s
+        return found + g * found**2 / 3 + g**2 * found**3 / 27 + g / 6
+
+    high = optimize.brentq(lambda end: transformed_of(end) + limit, mean, 9.0)
+    assert bool(high > mean + 1.75 * half) is is_capped
+    assert high > centre + half
+    np.testing.assert_allclose(difference_interval(sample), (centre - half, min(high, mean + 1.75 * half)))
 
 
 def test_with_many_dense_differences_it_is_the_t_interval_of_scipy() -> None:

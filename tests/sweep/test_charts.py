@@ -51,19 +51,16 @@ def test_the_map_holds_the_mean_of_every_cell(measured: SweepResult) -> None:
 
 
 @pytest.mark.slow
-def test_the_star_may_be_a_cell_that_is_truncated(measured: SweepResult) -> None:
+def test_the_star_may_be_a_cell_that_is_truncated_and_the_best_without_has_one_too(measured: SweepResult) -> None:
     best = measured.best()
     assert best is not None
     cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)
     result = replace(measured, results=cut)
-    starred = {
-        include_truncated: [
-            row["n"] for row in rows(result.plot.heatmap(include_truncated=include_truncated), "m") if "★" in row["t"]
-        ]
-        for include_truncated in (False, True)
-    }
-    assert starred[True] == [best.cell.name]
-    assert starred[False] == [result.best().cell.name] != starred[True]  # type: ignore[union-attr]
+    whole = result.best(without_truncation=True)
+    assert whole is not None
+    found = rows(result.plot.heatmap(), "m")
+    assert [row["n"] for row in found if "★" in row["t"]] == [best.cell.name]
+    assert [row["n"] for row in found if "☆" in row["t"]] == [whole.cell.name] != [best.cell.name]
 
 
 @pytest.mark.slow
@@ -83,7 +80,7 @@ def test_cut_and_failed_cells_are_marked(measured: SweepResult) -> None:
     chart = replace(measured, results=changed).plot.heatmap()
     told = {row["n"]: row for row in rows(chart, "m")}
     assert told[cut.cell.name]["t"].endswith("✂")
-    assert told[cut.cell.name]["w"].endswith(", reads some chunks only in part")
+    assert ", reads some chunks only in part (✂ " in told[cut.cell.name]["w"]
     assert (told[failed.cell.name]["t"], told[failed.cell.name]["w"]) == ("–", "failed: no <b>memory</b>")
     assert failed.cell.name not in [row["n"] for row in rows(chart, "v", "b") if row["v"] is not None]
 

@@ -13,6 +13,8 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Document, Section
+from raglift.report.recommendation import recommendation_sentence
+from raglift.sweep.charts import short_names
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
@@ -63,9 +65,12 @@ def test_every_table_has_as_many_cells_as_columns(measured: SweepResult) -> None
 def test_the_first_screen_has_the_baseline_and_the_best(measured: SweepResult) -> None:
     document = sweep_document(measured)
     assert len(document.headline.rows) == 6
-    assert document.headline.rows[0][0].text == "40/0 · bm25"
-    assert "The best of the others on one half of the queries, " in document.lead
-    assert document.lead.startswith("Of 7 systems beside 40/0 · bm25, ")
+    best = measured.best()
+    assert best is not None
+    assert document.headline.rows[0][0].text == short_names(measured)[best.cell.name]
+    assert document.lead.startswith(recommendation_sentence(measured.recommend()))
+    assert document.sections[0].heading == "Recommendation"
+    assert any("The best on one half of the queries, " in told for told in section(document, "Every cell").paragraphs)
     assert any(warning.startswith("only 5 queries count") for warning in document.warnings)
 
 
@@ -74,7 +79,9 @@ def test_the_queries_are_of_few_cells_and_the_page_says_so(measured: SweepResult
     queries = sweep_document(measured).queries
     assert queries is not None
     assert 2 <= len(queries.systems) <= 6
-    assert queries.systems[0] == "40/0 · bm25"
+    best = measured.best()
+    assert best is not None
+    assert queries.systems[0] == short_names(measured)[best.cell.name]
     assert queries.notes[0].startswith(
         f"Queries are shown for {len(queries.systems)} of 8 cells: the baseline, the best"
     )
@@ -90,17 +97,15 @@ def test_another_baseline_by_name_or_key(measured: SweepResult) -> None:
 
 
 @pytest.mark.slow
-def test_cut_cells_are_shown_but_compared_only_when_asked(measured: SweepResult) -> None:
-    first, *others = measured.results
-    cut = replace(measured, results=(replace(first, read_in_part=2), *others))
-    document = sweep_document(cut)
-    assert document.warnings[0].startswith("✂ 1 cell left out of the comparison")
+def test_cut_cells_are_compared_with_all_others_and_marked(measured: SweepResult) -> None:
+    best = measured.best()
+    cut = tuple(replace(entry, read_in_part=2) if entry is best else entry for entry in measured.results)
+    document = sweep_document(replace(measured, results=cut))
+    assert dict(document.measured)["Compared"].startswith("8 systems")
     (table,) = section(document, "Every cell").tables
-    (row,) = [row for row in table.rows if row[-1].text == "not compared"]
-    assert row[0].text.endswith(" ✂")
-    assert not any("left out" in warning for warning in sweep_document(cut, include_truncated=True).warnings)
-    every = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
-    assert dict(sweep_document(every).measured)["Compared"].startswith("8 systems")
+    assert " ✂ " in table.rows[0][0].text
+    assert "Best without truncation: " in document.lead
+    assert "☆ the best without truncation" in section(document, "Heat map").figures[0].caption
 
 
 @pytest.mark.slow

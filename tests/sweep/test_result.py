@@ -38,7 +38,9 @@ def test_cells_are_compared_by_the_sweeps_metric_and_seed(measured: SweepResult)
     assert any("chosen on" in warning for warning in comparison.warnings)
     held = measured.compare(hold_out=True)
     assert held.held_out is not None
-    assert not any("chosen on" in warning for warning in held.warnings)
+    assert any("chosen on" in warning for warning in held.warnings)
+    given = measured.compare(hold_out=True, baseline=measured.results[0].cell.name)
+    assert not any("chosen on" in warning for warning in given.warnings)
 
 
 def test_a_baseline_is_named_or_given_by_its_key(measured: SweepResult) -> None:
@@ -59,16 +61,20 @@ def test_why_a_cell_failed_may_hold_what_no_table_can(measured: SweepResult) -> 
     assert failed.to_frame()["error"].iloc[0] == "a name: �"
 
 
-def test_truncated_cells_are_compared_when_asked(measured: SweepResult) -> None:
+def test_truncated_cells_are_compared_with_all_others(measured: SweepResult) -> None:
     first, *others = measured.results
     cut = replace(measured, results=(replace(first, read_in_part=2), *others))
-    assert first.cell.name not in cut.compare().names
-    assert first.cell.name in cut.compare(include_truncated=True).names
-    all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
-    with pytest.raises(
-        ConfigurationError, match=r"found 0 cells .* of 3 measured; expected two or more: include_truncated=True"
-    ):
-        all_cut.compare()
+    assert cut.compare().names == measured.compare().names
+    assert cut.to_frame().groupby("cell").truncated_share.first()[first.cell.name] > 0.0
+
+
+def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -> None:
+    found = measured.recommend()
+    assert found.best == measured.best().cell.name  # type: ignore[union-attr]
+    assert found.left_out == ("lamp · none",)
+    assert {one.system for one in (*found.equals, *found.beaten)} == {e.cell.name for e in measured.finished[:2]}
+    with pytest.raises(ConfigurationError, match="compare: found 1 evaluation; expected two or more"):
+        replace(measured, results=measured.results[:1]).recommend()
 
 
 def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> None:

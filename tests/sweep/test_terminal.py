@@ -36,6 +36,16 @@ def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sweep
     return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "my runs", progress=False)
 
 
+def header(text: str) -> int:
+    """Return the place of the line that names the columns."""
+    return next(place for place, line in enumerate(text.splitlines()) if line.startswith("chunker  "))
+
+
+def cells_text(result: SweepResult) -> str:
+    """The text after what is recommended."""
+    return result_text(result).rpartition("\n\n")[2]
+
+
 def row(text: str, name: str) -> list[str]:
     line = next(line for line in text.splitlines() if line.startswith(name))
     return line.removeprefix(name).split()
@@ -108,18 +118,24 @@ def test_a_plan_with_nothing_to_do_is_one_line() -> None:
 
 
 def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
-    text = result_text(measured)
+    text = cells_text(measured)
     assert (
         text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3, match by coverage (threshold 0.5); "
         "all with bm25, all without a reranker"
     )
-    assert text.splitlines()[1].split() == ["chunker", "retrieved", "n", "tokens"]
+    first = header(text)
+    assert measured.fairness is not None
+    beside = f"NDCG@{measured.fairness.budgeted.budget}"
+    titles = ["chunker", "retrieved", "n", "tokens", beside, "by", "containment"]
+    assert text.splitlines()[first].split() == titles
     chunkers = [entry.cell.chunker for entry in measured.ranked]
-    assert [line.split()[0] for line in text.splitlines()[3:7]] == chunkers
+    assert [line.split()[0] for line in text.splitlines()[first + 2 : first + 6]] == chunkers
     for entry in measured.ranked:
         assert entry.evaluation is not None
         tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
-        assert row(text, str(entry.cell.chunker)) == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
+        told = row(text, str(entry.cell.chunker))
+        assert told[:3] == [f"{entry.value(measured.primary):.4f}", "5", f"{tokens:,.0f}"]
+        assert len(told) == len(titles) - 2
     assert f"best: {measured.ranked[0].cell.name}" in text
 
 
@@ -129,9 +145,9 @@ def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) 
     latency = StageLatency("retrieve", 5, 0.0123, 0.02)
     run = replace(first.evaluation.run, cost=Cost(latencies=(latency,), whole=latency))
     timed = replace(first, evaluation=replace(first.evaluation, run=run))
-    text = result_text(replace(measured, results=(timed, *others)))
-    assert row(text, str(first.cell.chunker))[-2:] == ["12.3", "ms"]
-    assert row(text, str(others[0].cell.chunker))[-1] == "–"
+    text = cells_text(replace(measured, results=(timed, *others)))
+    assert row(text, str(first.cell.chunker))[3:5] == ["12.3", "ms"]
+    assert row(text, str(others[0].cell.chunker))[3] == "–"
 
 
 def test_each_part_in_which_cells_differ_has_a_column(measured: SweepResult) -> None:
@@ -141,8 +157,8 @@ def test_each_part_in_which_cells_differ_has_a_column(measured: SweepResult) -> 
         Cell(system="mine"),
     )
     given = zip(measured.results, kinds, strict=False)
-    text = result_text(replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given)))
-    assert text.splitlines()[1].split()[:5] == ["chunker", "embedding", "retriever", "reranker", "system"]
+    text = cells_text(replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given)))
+    assert text.splitlines()[header(text)].split()[:5] == ["chunker", "embedding", "retriever", "reranker", "system"]
     assert row(text, "recursive:60/0  minilm")[:3] == ["dense", "none", "–"]
     assert row(text, "recursive:60/0  –")[:3] == ["bm25", "late-interaction", "–"]
     assert row(text, "–")[:4] == ["–", "–", "none", "mine"]
@@ -153,23 +169,39 @@ def test_the_best_of_many_is_doubted_and_how_to_compare_is_said(measured: SweepR
     assert "! the best of 4 on the queries that it was chosen on, so its lead is likely too large" in text
     assert "! only 5 queries count: with fewer than 30" in text
     last = text.splitlines()[-1]
-    assert f"raglift compare '{measured.folder}'/cells/* --primary ndcg@3" in last
-    assert "result.compare(hold_out=True)" in last
+    assert last.endswith(f"raglift compare '{measured.folder}'/cells/* --primary ndcg@3 --hold-out")
     two = result_text(replace(measured, results=measured.results[:2]))
     assert "the best of" not in two
     assert "raglift compare" in two
     assert "raglift compare" not in result_text(replace(measured, results=measured.results[:1]))
 
 
-def test_truncated_cells_are_marked_and_not_the_best(measured: SweepResult) -> None:
+def test_what_is_recommended_and_why_comes_first(measured: SweepResult) -> None:
+    assert result_text(measured).startswith(str(measured.recommend().best) + " has the highest NDCG@3 (")
+    assert "are too few to recommend it." in result_text(measured).splitlines()[0]
+    alone = replace(measured, results=measured.results[:1])
+    assert result_text(alone).startswith("island: 1 of 1 cells measured")
+
+
+def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(measured: SweepResult) -> None:
     best, *others = measured.ranked
     result = replace(measured, results=(replace(best, read_in_part=3), *others))
-    text = result_text(result)
-    assert row(text, str(best.cell.chunker))[0] == "✂"
-    assert f"best of those without ✂: {others[0].cell.name}" in text
-    assert "left out of best unless asked (--include-truncated)" in text
+    text = cells_text(result)
+    assert best.evaluation is not None
+    share = 3 / best.evaluation.run.cost.index.distinct_texts  # type: ignore[union-attr]
+    assert row(text, str(best.cell.chunker))[:3] == ["✂", f"{100 * share:.1f}", "%"]
+    assert f"best: {best.cell.name} ✂ {100 * share:.1f} %, NDCG@3 " in text
+    assert f"best without truncation: {others[0].cell.name}, NDCG@3 " in text
+    assert (result.best(), result.best(without_truncation=True)) == (result.results[0], others[0])
     all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
-    assert "best: none, because every cell's embedding model or reranker reads some chunks" in result_text(all_cut)
+    assert "best without truncation: none, because every cell truncates some chunks" in cells_text(all_cut)
+
+
+def test_the_best_is_named_once_where_truncation_does_not_matter(measured: SweepResult) -> None:
+    *others, last = measured.ranked
+    text = cells_text(replace(measured, results=(*others, replace(last, read_in_part=3))))
+    assert f"best: {others[0].cell.name}, NDCG@3 " in text
+    assert "best without truncation" not in text
 
 
 def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured: SweepResult) -> None:

@@ -179,7 +179,7 @@ class _FunctionRetriever:
     def __init__(
         self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
     ) -> None:
-        self._function = function
+        self.function = function
         self._depth_name = depth_name
         self._doc_key = doc_key
         name = _name_of(function)
@@ -187,12 +187,12 @@ class _FunctionRetriever:
         self._keeps_all = keeps_all
 
     def _call(self, query: str, k: int) -> Any:
-        return self._function(query, **({self._depth_name: k} if self._depth_name else {}))
+        return self.function(query, **({self._depth_name: k} if self._depth_name else {}))
 
     def _ranking(self, results: Any, k: int) -> Ranking:
-        _refuse_coroutine(self._function, results)
-        found = results_in(results, _name_of(self._function), self._shown)
-        require_text(found, results, _name_of(self._function), self._shown)
+        _refuse_coroutine(self.function, results)
+        found = results_in(results, _name_of(self.function), self._shown)
+        require_text(found, results, _name_of(self.function), self._shown)
         ranked = [chunk_and_score(result, self._doc_key) for result in found]
         return Ranking.of(ranked if self._keeps_all else ranked[:k])
 
@@ -204,16 +204,16 @@ class _AsyncFunctionRetriever:
     def __init__(
         self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
     ) -> None:
-        self._inner = _FunctionRetriever(function, depth_name, doc_key, keeps_all=keeps_all)
+        self.inner = _FunctionRetriever(function, depth_name, doc_key, keeps_all=keeps_all)
 
     async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        results = await cast("Awaitable[Any]", self._inner._call(query, k))  # noqa: SLF001 — same module
-        return self._inner._ranking(results, k)  # noqa: SLF001
+        results = await cast("Awaitable[Any]", self.inner._call(query, k))  # noqa: SLF001 — same module
+        return self.inner._ranking(results, k)  # noqa: SLF001
 
 
 class _AnyFunctionReranker:
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        self.function = function
         self._looked_like_indices = 0
         self._looked_like_scores = False
 
@@ -231,7 +231,7 @@ class _AnyFunctionReranker:
         if any(sorted(score or 0.0 for score in of_one) != list(range(len(of_one))) for of_one in scores):
             return None
         return (
-            f"{_name_of(self._function)} returned the numbers 0 to {self._looked_like_indices - 1} for each query that "
+            f"{_name_of(self.function)} returned the numbers 0 to {self._looked_like_indices - 1} for each query that "
             "had so many texts, each once: if these are indices, best first, return the texts in that order, or "
             "(index, score) pairs; if they are scores, return floats"
         )
@@ -244,21 +244,28 @@ class _AnyFunctionReranker:
                 self._looked_like_indices = len(result)
             else:
                 self._looked_like_scores = True
-        return _reordered(self._function, ranking, result)
+        return _reordered(self.function, ranking, result)
 
 
 class _FunctionReranker(_AnyFunctionReranker):
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
-        return self._read(ranking, self._function(query, [hit.chunk.text for hit in ranking]))
+        return self._read(ranking, self.function(query, [hit.chunk.text for hit in ranking]))
 
 
 class _AsyncFunctionReranker(_AnyFunctionReranker):
     async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
-        return self._read(ranking, await self._function(query, [hit.chunk.text for hit in ranking]))
+        return self._read(ranking, await self.function(query, [hit.chunk.text for hit in ranking]))
+
+
+def function_of(asked: object) -> Callable[..., Any] | None:
+    """Return the user's function behind a retriever or reranker that was made of one; None for any other."""
+    if isinstance(asked, _AsyncFunctionRetriever):
+        asked = asked.inner
+    return asked.function if isinstance(asked, (_FunctionRetriever, _AnyFunctionReranker)) else None
 
 
 def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:

@@ -38,6 +38,10 @@ class Keeper(Protocol):
         """Return one outcome a query, in order: see `raglift.running.execution.ask_stage`."""
         ...
 
+    def unanswered(self, stage: Any, inputs: list[tuple[Any, ...]]) -> list[int]:
+        """Return the places of the inputs for which nothing is kept."""
+        ...
+
 
 @dataclass(frozen=True)
 class RetrieveStage:

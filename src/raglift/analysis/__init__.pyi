@@ -3,6 +3,12 @@ from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain
 from .explanation import over_k as over_k
+from .factor_records import FactorEffect as FactorEffect
+from .factor_records import FactorEffectsRecord as FactorEffectsRecord
+from .factor_records import InteractionEffect as InteractionEffect
+from .factor_records import LevelAgainstBest as LevelAgainstBest
+from .factor_records import LevelDifference as LevelDifference
+from .factors import effects_of_factors as effects_of_factors
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
 from .lift import reranker_lift as reranker_lift
@@ -12,6 +18,9 @@ from .outcomes import FailureAnalysisRecord as FailureAnalysisRecord
 from .outcomes import OutcomeFacts as OutcomeFacts
 from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
+from .recommendation import Confirmation as Confirmation
+from .recommendation import Contender as Contender
+from .recommendation import RecommendationRecord as RecommendationRecord
 from .records import ComparisonRecord as ComparisonRecord
 from .records import ComparisonRow as ComparisonRow
 from .records import EvaluationRecord as EvaluationRecord
@@ -25,6 +34,8 @@ from .records import TagSlice as TagSlice
 from .records import TagSlicesRecord as TagSlicesRecord
 from .records import TradeoffRecord as TradeoffRecord
 from .tradeoffs import tradeoff as tradeoff
+from .truncation import Truncation as Truncation
+from .truncation import truncation_of as truncation_of
 from .upper_bound import Alternative as Alternative
 from .upper_bound import Best as Best
 from .upper_bound import HeadroomRecord as HeadroomRecord

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.baselines import choose_baseline
+from raglift.analysis.fairness import made_fair, with_named_budget
 from raglift.analysis.paired_statistics import (
+    bound_of,
     interval_of,
     method_of,
     method_text,
@@ -20,7 +23,8 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
-from raglift.analysis.warnings import warnings_of, wins_against_means
+from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -30,8 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
+    from raglift.analysis.unjudged import Unjudged
+    from raglift.matching.rule import MatchRule
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
@@ -84,9 +91,16 @@ class Paired:
 
 
 def pair_up(
-    systems: Mapping[str, EvaluationRecord], baseline: str, metrics: Sequence[Metric], shared: SharedQueries
+    systems: Mapping[str, EvaluationRecord],
+    baseline: str,
+    metrics: Sequence[Metric],
+    shared: SharedQueries,
+    fairness: Fairness | None = None,
 ) -> Paired:
-    """Return the values of each metric at each system's last stage, for the shared queries."""
+    """Return the values of each metric at each system's last stage, for the shared queries.
+
+    The budget of a comparison is what k hits of some system hold, so one that returns k hits is deep enough for it.
+    """
     values = np.stack(
         [
             [
@@ -99,7 +113,10 @@ def pair_up(
     deepest = {name: _deepest(evaluation) for name, evaluation in systems.items()}
     truncated = np.array(
         [
-            [looks_too_deep(evaluation, metric, deepest[name]) for name, evaluation in systems.items()]
+            [
+                looks_too_deep(evaluation, metric if fairness is None else fairness.in_hits(metric), deepest[name])
+                for name, evaluation in systems.items()
+            ]
             for metric in metrics
         ],
         dtype=np.bool_,
@@ -107,7 +124,7 @@ def pair_up(
     return Paired(tuple(systems), list(systems).index(baseline), tuple(metrics), values, truncated)
 
 
-def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int) -> bool:
+def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int | None = None) -> bool:
     """Whether a metric looks deeper than a system could return.
 
     A stage that cuts is made good by a later one that adds hits, so what counts is the last ranking too.
@@ -115,10 +132,11 @@ def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int) -
     Args:
         evaluation: of the system.
         metric: what is measured.
-        deepest: the most hits that the last stage returned.
+        deepest: the most hits that the last stage returned; None where the caller does not know.
     """
-    cut = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages)
-    return cut and (metric.k is None or deepest < metric.k)
+    if not any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages):
+        return False
+    return metric.k is None or (_deepest(evaluation) if deepest is None else deepest) < metric.k
 
 
 def _deepest(evaluation: EvaluationRecord) -> int:
@@ -170,16 +188,18 @@ def halves(queries: Sequence[Query], seed: int) -> tuple[list[int], list[int]]:
 _FEWEST = 4
 
 
-def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> HeldOut:
+def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method, *, is_chosen: bool = False) -> HeldOut:
     """Choose the system with the highest mean on one half of the queries, and measure it on the other.
 
     The half that measures had no part in the choice, so one test at its own level is enough, however many systems there
-    were. Of equal means the first system is chosen.
+    were. Of equal means the first system is chosen. It is measured against the baseline; where that was itself chosen
+    for its mean on all queries, also on those that measure, against the second best of the half that chooses.
 
     Args:
         paired: the values.
         queries: those that the values are of.
         method: the seed and level.
+        is_chosen: whether the baseline was chosen for its mean.
 
     Raises:
         ConfigurationError: no system has a fair pair on the primary metric, or too few queries have a value.
@@ -198,9 +218,13 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
         )
     places = [[counted[place] for place in half] for half in halves([queries[place] for place in counted], method.seed)]
     selection, held = (np.array(half, dtype=np.intp) for half in places)
-    best = max(systems, key=lambda number: float(values[number, selection].mean()))
-    differences = values[best] - values[paired.baseline]
-    found = paired_difference(differences[held], seed=method.seed, confidence=method.confidence)
+    choices = sorted((*systems, paired.baseline) if is_chosen else systems)
+    best, *others = sorted(choices, key=lambda number: -float(values[number, selection].mean()))
+    other = others[0] if is_chosen else paired.baseline
+    differences = values[best] - values[other]
+    found = paired_difference(
+        differences[held], seed=method.seed, confidence=method.confidence, bound=bound_of(paired.metrics[0])
+    )
     found = within_reach(paired.metrics[0], found)
     return HeldOut(
         system=paired.names[best],
@@ -208,9 +232,11 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method) -> H
         selection_difference=mean_of(paired.metrics[0], differences[selection]),
         held_out=tuple(queries[place].id for place in held),
         mean=mean_of(paired.metrics[0], values[best, held]),
-        baseline_mean=mean_of(paired.metrics[0], values[paired.baseline, held]),
+        baseline_mean=mean_of(paired.metrics[0], values[other, held]),
         difference=found,
         verdict=verdict(found, found.p, method),
+        baseline=paired.names[other],
+        of_all=is_chosen,
     )
 
 
@@ -225,35 +251,47 @@ def compare_systems(
     seed: int = 0,
     confidence: float = 0.95,
     hold_out: bool = False,
+    match: str | MatchRule | None = None,
 ) -> ComparisonRecord:
     """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
 
     Args:
         systems: two or more evaluations, by name.
-        baseline: the system that the others are compared with, by name or number; by default the first.
+        baseline: the system that the others are compared with, by name or number; by default see `choose_baseline`.
         primary: the metric that decides; by default as in `raglift.compare`.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other.
+        match: by which rule all are matched; by default as in `raglift.compare`.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
             labels, another match rule or profile.
     """
     method = method_of(seed, confidence)
-    chosen = baseline_of(list(systems), baseline)
-    check_same_rule({chosen: systems[chosen], **systems})
-    shared = shared_queries(systems, chosen)
-    metrics = _common_metrics(systems, chosen)
-    decides = _primary(primary, metrics, systems)
+    first = baseline_of(list(systems), baseline)
+    shared = shared_queries(systems, first)
+    systems = with_named_budget(systems, primary)
+    decides = _primary(primary, _common_metrics(systems, first), systems)
+    systems, fairness = made_fair(systems, shared, decides, is_named=primary is not None, match=match)
+    check_same_rule({first: systems[first], **systems})
+    metrics = _common_metrics(systems, first)
+    if fairness is not None and fairness.decides and fairness.budgeted is not None:
+        decides = fairness.budgeted
     ordered = (decides, *(metric for metric in metrics if metric != decides))
-    paired = pair_up(systems, chosen, ordered, shared)
+    reference = choose_baseline(systems, baseline, pair_up(systems, first, (decides,), shared, fairness))
+    chosen = reference.name
+    if chosen != first:
+        shared = shared_queries(systems, chosen)
+    paired = pair_up(systems, chosen, ordered, shared, fairness)
     rows = _rows(paired, method)
-    held = hold_out_best(paired, shared.queries, method) if hold_out else None
+    unjudged = _unjudged(systems, shared, paired, rows, method, same_chunks=fairness is None)
+    held = hold_out_best(paired, shared.queries, method, is_chosen=reference.is_chosen) if hold_out else None
     deciding = [row for row in rows if not row.exploratory]
     corrected = "nothing to correct for: one comparison"
     if len(systems) > 2:
         corrected = f"Holm over {len(systems) - 1} systems"
+        corrected += ", not over the choice of the baseline" if reference.is_chosen else ""
     text = method_text([row.difference for row in deciding if row.system != chosen], decides, corrected)
     return ComparisonRecord(
         names=tuple(systems),
@@ -264,13 +302,46 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=tuple(warnings_of(systems, shared, paired, rows, held_out=hold_out)),
+        warnings=tuple(
+            warnings_of(
+                systems, shared, paired, rows, fairness, unjudged, held_out=hold_out, is_chosen=reference.is_chosen
+            )
+        ),
         notes=(
             *shared.notes,
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
+            *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),
         ),
+        fairness=fairness,
+        unjudged=unjudged,
+        baseline_reason=reference.reason,
     )
+
+
+def _unjudged(
+    systems: Mapping[str, EvaluationRecord],
+    shared: SharedQueries,
+    paired: Paired,
+    rows: Sequence[ComparisonRow],
+    method: Method,
+    *,
+    same_chunks: bool,
+) -> Unjudged | None:
+    """Return what unjudged hits can do to the primary metric, and for which systems its verdict could turn."""
+    found = unjudged_of(systems, paired.metrics[0], shared.places, same_chunks=same_chunks)
+    if found is None:
+        return None
+    unjudged, values = found
+    if values is None:
+        return unjudged
+    supposed = replace(paired, metrics=paired.metrics[:1], values=values[np.newaxis], truncated=paired.truncated[:1])
+    turned = {
+        row.system: row.verdict
+        for row, now in zip(_rows(supposed, method), rows, strict=False)
+        if row.verdict is not None and row.verdict != now.verdict
+    }
+    return replace(unjudged, turned=turned)
 
 
 def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> list[Metric]:
@@ -315,7 +386,12 @@ def _primary(
 
 def _rows(paired: Paired, method: Method) -> list[ComparisonRow]:
     """Return, for each metric, a row per system."""
-    described = paired_differences(paired.fair_differences(), seed=method.seed, confidence=method.confidence)
+    described = paired_differences(
+        paired.fair_differences(),
+        seed=method.seed,
+        confidence=method.confidence,
+        bounds=[bound_of(paired.metrics[metric]) for metric, _ in paired.fair],
+    )
     by_place = dict(zip(paired.fair, described, strict=True))
     adjusted = _adjusted(paired, by_place)
     rows = []

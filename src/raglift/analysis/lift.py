@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import (
+    bound_of,
     interval_of,
     method_of,
     method_text,
@@ -20,12 +21,12 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, TagSlicesRecord
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.analysis.warnings import few_queries, new_evidence, read_in_part, wins_against_means
+from raglift.analysis.warnings import few_queries, new_evidence, read_in_part, too_skewed_note, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
-from raglift.stats.intervals import checked_integer
-from raglift.stats.paired_tests import TIED, paired_differences
+from raglift.stats.intervals import TIED, checked_integer
+from raglift.stats.paired_tests import paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +97,8 @@ def reranker_lift(
 def _rows(evaluation: EvaluationRecord, metrics: Sequence[Metric], over: str, method: Method) -> tuple[LiftRow, ...]:
     """Return each metric after the last stage and after the one that the lift is over."""
     lifts = np.stack([evaluation.lift(metric, over=over) for metric in metrics], axis=1)
-    described = paired_differences(lifts, seed=method.seed, confidence=method.confidence)
+    bounds = [bound_of(metric) for metric in metrics]
+    described = paired_differences(lifts, seed=method.seed, confidence=method.confidence, bounds=bounds)
     return tuple(
         _lifted(evaluation, metric, over, difference, method)
         for metric, difference in zip(metrics, described, strict=True)
@@ -143,7 +145,8 @@ def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
         if row.truncated
     ]
     opposed = wins_against_means(row, evaluation.after, evaluation.before)
-    return [*few_queries(row.n), *unfair, *opposed, *new_evidence(evaluation), *read_in_part(evaluation)]
+    skewed = too_skewed_note(row, evaluation.after, evaluation.before)
+    return [*few_queries(row.n), *unfair, *opposed, *skewed, *new_evidence(evaluation), *read_in_part(evaluation)]
 
 
 def _moved(
@@ -257,7 +260,8 @@ def _slices(
         if system.baseline is not None and system.is_fair and members:
             differences = system.values - system.baseline
             within = np.stack([np.where(member, differences, np.nan) for member in members.values()], axis=1)
-            found = paired_differences(within, seed=method.seed, confidence=method.confidence)
+            bounds = [bound_of(metric)] * len(members)
+            found = paired_differences(within, seed=method.seed, confidence=method.confidence, bounds=bounds)
             described = {tag: within_reach(metric, one) for tag, one in zip(members, found, strict=True)}
         for tag, member in members.items():
             values, baseline = system.values[member], None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.records import Method
+from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences
 from raglift.metrics.measure import LEAST
@@ -17,7 +18,7 @@ from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer, mean_interval
-from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.power import minimum_detectable_effects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -159,6 +160,11 @@ def is_bounded(metric: Metric) -> bool:
     return MEASURES[metric.name].is_bounded
 
 
+def bound_of(metric: Metric) -> float | None:
+    """Return how large the difference of a query can be; None for a metric without bounds, as tokens."""
+    return 1.0 if is_bounded(metric) else None
+
+
 def within_reach(metric: Metric, difference: PairedDifference) -> PairedDifference:
     """Return a difference of a metric whose interval, which a few queries make wide, ends at what is possible."""
     if not is_bounded(metric) or math.isnan(difference.low):
@@ -171,17 +177,38 @@ def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests
 
     Args:
         values: the differences.
-        method: holds the level of the tests.
+        method: holds the level of the tests, and the seed.
         tests: over how many the level is shared, as Holm does for the first of them.
     """
-    counted = values[~np.isnan(values)]
-    if len(counted) < 2 or np.ptp(counted) == 0.0:
-        return None
-    return minimum_detectable_effect_of(float(counted.std(ddof=1)), len(counted), alpha=method.alpha / max(tests, 1))
+    alpha = method.alpha / max(tests, 1)
+    found = float(minimum_detectable_effects(values[:, np.newaxis], seed=method.seed, alpha=alpha)[0])
+    return None if math.isnan(found) else found
+
+
+NOT_SIGNIFICANT = "not significant"
+TOO_SKEWED = "too skewed to decide"
+VERDICTS = ("better", "worse", NOT_SIGNIFICANT, TOO_SKEWED)
+"""What can be said of a difference on the primary metric."""
+
+
+def outweighed_text(difference: PairedDifference) -> str:
+    """Say what may be missing in a sample that is too skewed to decide: of few small wins, or of few small losses."""
+    seen, missing, one = ("wins", "losses", "loss") if difference.mean > 0.0 else ("losses", "wins", "win")
+    found = f"one {one}" if min(difference.wins, difference.losses) else f"no {missing}"
+    return (
+        f"{counted(difference.n, 'query')} with small {seen} and {found} cannot rule out large {missing} too rare to "
+        f"be among them, which could outweigh the {seen}"
+    )
 
 
 def verdict(difference: PairedDifference, p: float, method: Method) -> str:
-    """Return `better` or `worse` where p is at most the level of the tests, else `not significant`."""
+    """Return one of `VERDICTS`: `better` or `worse` where p is at most the level of the tests.
+
+    `too skewed to decide` is said instead where differences the other way, too rare to be in the sample, could outweigh
+    those that are in it (`PairedDifference.too_skewed`).
+    """
     if p > method.alpha or difference.mean == 0.0:
-        return "not significant"
+        return NOT_SIGNIFICANT
+    if difference.too_skewed:
+        return TOO_SKEWED
     return "better" if difference.mean > 0.0 else "worse"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.truncation import truncation_of
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences
@@ -15,10 +16,12 @@ from raglift.records.labels import PEOPLE, LabelSources
 from raglift.records.rankings import CANDIDATES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from raglift.analysis.fairness import Fairness
+    from raglift.analysis.unjudged import Unjudged
     from raglift.matching.matches import MatchTable
     from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
@@ -228,7 +231,7 @@ class ComparisonRow:
     minimum_detectable_effect: float | None = None
     """The minimum detectable effect at 80% power, at Holm's strictest level; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse` or `not significant`, by `p_holm`; on the primary metric only."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`, by `p_holm`; on the primary metric only."""
     exploratory: bool = True
     """Whether the p-value is not corrected: a hint to look, and no finding."""
     truncated: bool = False
@@ -246,21 +249,26 @@ class HeldOut:
     """The best system, chosen on one half of the queries and measured on the other."""
 
     system: str
-    """The system with the highest mean on the first half; never the baseline."""
+    """The system with the highest mean on the first half."""
     selection: tuple[str, ...]
     """The queries that it was chosen on."""
     selection_difference: float
-    """Its mean minus the baseline's on these: likely too large, since it was chosen for it."""
+    """Its mean minus that of `baseline` on these: likely too large, since it was chosen for it."""
     held_out: tuple[str, ...]
     """The queries that had no part in the choice."""
     mean: float
     """Its mean on these."""
     baseline_mean: float
-    """The baseline's."""
+    """That of `baseline`."""
     difference: PairedDifference
-    """Its difference to the baseline on these."""
+    """Its difference to `baseline` on these."""
     verdict: str
-    """`better`, `worse` or `not significant`: one test, so there is nothing to correct for."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`: one test, so there is nothing to correct for."""
+    baseline: str
+    """What it is compared with: the comparison's baseline; where that was chosen for its mean on all queries, the
+    system with the second highest mean on the first half."""
+    of_all: bool = False
+    """Whether the comparison's baseline could be chosen too; then `baseline` is the second best of the first half."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -287,6 +295,12 @@ class ComparisonRecord:
     """Why the figures may not mean what they seem to."""
     notes: tuple[str, ...] = ()
     """Further notes."""
+    fairness: Fairness | None = None
+    """What was done because systems have different chunks; None where they do not."""
+    unjudged: Unjudged | None = None
+    """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
+    baseline_reason: str = ""
+    """Why the baseline is the one it is: `as asked for`, `the first of two`, `the only plain BM25`, or its mean."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -307,6 +321,23 @@ class ComparisonRecord:
     def others(self) -> tuple[str, ...]:
         """The systems that are compared with the baseline."""
         return tuple(name for name in self.names if name != self.baseline)
+
+    @property
+    def best(self) -> str | None:
+        """The system with the highest mean of the primary metric, of equal ones the first; None if none has a mean.
+
+        Systems that return fewer hits than the metric looks at cannot be it.
+        """
+        return self._best_of(self.names)
+
+    @property
+    def best_without_truncation(self) -> str | None:
+        """The best of the systems whose embedding model and rerankers read all chunks whole, as far as it is known."""
+        return self._best_of([name for name in self.names if not truncation_of(self.evaluation(name))])
+
+    def _best_of(self, names: Sequence[str]) -> str | None:
+        rows = [row for row in self.of(self.primary) if row.system in names and row.n and not row.truncated]
+        return max(rows, key=lambda row: row.mean).system if rows else None
 
     def evaluation(self, name: str) -> EvaluationRecord:
         """Return what was measured of one system.
@@ -371,7 +402,7 @@ class LiftRow:
     minimum_detectable_effect: float | None = None
     """The minimum detectable effect at 80% power; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse` or `not significant`; on the primary metric only."""
+    """`better`, `worse`, `not significant` or `too skewed to decide`; on the primary metric only."""
     exploratory: bool = True
     """Whether the metric is not the primary one: a hint to look, and no finding."""
     truncated: bool = False

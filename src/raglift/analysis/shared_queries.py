@@ -225,7 +225,7 @@ _WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|[^\s(:]+")
 
 
 def baseline_of(names: Sequence[str], baseline: str | int | None) -> str:
-    """Return the name of the system that the others are compared with; the first unless another is named.
+    """Return the name of a system that is given by name or number; that of the first where none is given.
 
     Raises:
         ConfigurationError: no system has that name or number.

@@ -88,7 +88,7 @@ def tradeoff(
     """
     known = {} if known is None else known
     metric = scored(comparison.primary if quality is None else quality, comparison.metrics, "quality")
-    _check_known(comparison, known)
+    check_known(comparison, known)
     found = {name: _costs_of(comparison, name, metric, known) for name in comparison.names}
     chosen = _chosen(costs, found, known)
     rows = []
@@ -171,7 +171,12 @@ _HOW = (
 )
 
 
-def _check_known(comparison: ComparisonRecord, known: Mapping[str, Mapping[str, float]]) -> None:
+def check_known(comparison: ComparisonRecord, known: Mapping[str, Mapping[str, float]]) -> None:
+    """Check costs that the caller knows.
+
+    Raises:
+        ConfigurationError: costs of a system that is not there, or that are not numbers.
+    """
     for cost, by_system in known.items():
         for name, value in by_system.items():
             if name not in comparison.names:

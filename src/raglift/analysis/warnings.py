@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from raglift.analysis.chunking import differ_in_length, hit_length
+from raglift.analysis.paired_statistics import TOO_SKEWED, outweighed_text
 from raglift.analysis.shared_queries import named
-from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.analysis.unjudged import unjudged_text
+from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED, counted
-from raglift.metrics.computing import compute, mean_of, mean_title
-from raglift.metrics.judged_measures import Judged
+from raglift.base.tokens import CHARACTERS_A_TOKEN, DEFAULT_ENCODING
+from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -19,27 +20,18 @@ from raglift.stats.paired_tests import FEW_QUERIES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from raglift.analysis.comparison import Paired
+    from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
+    from raglift.analysis.unjudged import Unjudged
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run
 
 
-_LONGER = 1.5
-"""From how many times the characters on the reader is told."""
-_OTHER_SIZE = 1.3
-"""From how many times the characters on chunks are of another size, by which containment matches more or less."""
-_CHARACTERS_A_TOKEN = 4
-"""Roughly, in English: for a budget to start from."""
 _READ_IN_PART = "beginning only"
 _NAMED = 6
 """As many metrics without a lift are named."""
-_UNEQUALLY = 0.05
-"""From a difference in Judged@k of more than this on the reader is told, whether or not a test would show it: what it
-does to the other figures does not depend on that."""
 
 
 def warnings_of(
@@ -47,23 +39,42 @@ def warnings_of(
     shared: SharedQueries,
     paired: Paired,
     rows: Sequence[ComparisonRow],
+    fairness: Fairness | None = None,
+    unjudged: Unjudged | None = None,
     *,
     held_out: bool,
+    is_chosen: bool = False,
 ) -> list[str]:
-    """Return what a reader should be warned of, the gravest first."""
+    """Return what a reader should be warned of, the gravest first.
+
+    Args:
+        systems: the evaluations, by name.
+        shared: the queries that all systems answered.
+        paired: the values.
+        rows: of the comparison, those of the primary metric first.
+        fairness: what was done because systems have different chunks.
+        unjudged: what hits that nobody judged can do to the verdict.
+        held_out: whether the best was measured on queries that had no part in choosing it.
+        is_chosen: whether the baseline was chosen for its mean.
+    """
     deciding = rows[: len(systems)]
     return [
         *few_queries(min(row.n for row in deciding)),
         *_no_fair_pair(paired),
-        *_best_of_many(paired, deciding, held_out=held_out),
-        *_unequally_judged(systems, shared, paired.metrics[0]),
+        *_best_of_many(paired, deciding, held_out=held_out, is_chosen=is_chosen),
+        *(
+            _unjudged(unjudged, paired.names[paired.baseline], deciding)
+            if any(query.judged_irrelevant for query in shared.queries)
+            else []
+        ),
         *_differing("queries failed and count 0", _failures(systems, shared)),
         *_differing("queries have a value", {row.system: row.n for row in deciding}),
         *_differing(
             "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
         ),
-        *_containment(systems),
-        *_lengths(systems, paired.metrics[0]),
+        *(_containment(systems, fairness.lengths) if fairness is not None else []),
+        *_lengths(systems, paired.metrics[0], rows, fairness),
+        *(_budget(fairness, deciding[0].n) if fairness is not None else []),
         *_own_notes(systems),
         *_machines(systems),
     ]
@@ -126,41 +137,73 @@ def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _lengths(systems: Mapping[str, EvaluationRecord], metric: Metric) -> list[str]:
-    """Warn of systems whose hits are much longer than others': as many of them are another prompt."""
+def _lengths(
+    systems: Mapping[str, EvaluationRecord], metric: Metric, rows: Sequence[ComparisonRow], fairness: Fairness | None
+) -> list[str]:
+    """Warn of systems whose hits are much longer than others', where they are not compared at an equal budget."""
     if metric.k is None:
         return []
-    found = {name: _characters(evaluation, metric.k) for name, evaluation in systems.items()}
-    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if not 0 < found[shortest] * _LONGER < found[longest]:
+    lengths = {name: hit_length(one, metric.k) for name, one in systems.items()}
+    if not differ_in_length(lengths):
         return []
-    name = "recall" if MEASURES[metric.name].needs_k else metric.name
-    budget = max(round(found[shortest] * metric.k / _CHARACTERS_A_TOKEN, -2), 100.0)
-    return [
-        (
-            f"the same k is not the same prompt: hits are {found[longest]:,.0f} characters long in {longest} and "
-            f"{found[shortest]:,.0f} in {shortest}, on average; look at equal budgets too, as "
-            f"{name}@tokens({budget:.0f})"
+    told = f"the same k is not the same prompt: {lengths_text(lengths)}"
+    if fairness is None or fairness.budgeted is None:
+        name = "recall" if MEASURES[metric.name].needs_k else metric.name
+        budget = max(round(min(lengths.values()) * metric.k / CHARACTERS_A_TOKEN, -2), 100.0)
+        return [f"{told}; look at equal budgets too, as {name}@tokens({budget:.0f})"]
+    best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
+    by_k, by_budget = best[metric].system, best[fairness.budgeted].system
+    whose = f"{by_budget} too" if by_k == by_budget else f"{by_budget}, not of {by_k}"
+    title = mean_title(fairness.budgeted)
+    return [f"{told}; at an equal budget of context tokens the highest {title} is that of {whose}"]
+
+
+def lengths_text(lengths: Mapping[str, float]) -> str:
+    """Return how long hits are on average, where they are longest and shortest."""
+    shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+    longer = f"hits are {lengths[longest]:,.0f} characters long in {longest}"
+    return f"{longer} and {lengths[shortest]:,.0f} in {shortest}, on average"
+
+
+def _budget(fairness: Fairness, scored: int) -> list[str]:
+    """Warn of queries for which nothing fits into the equal budget, and of hits that do not fill it."""
+    if fairness.budgeted is None:
+        return []
+    title = mean_title(fairness.budgeted)
+    told = []
+    if fairness.is_estimated:
+        told.append(
+            f"{title}: tokens are estimated, four characters each, because tiktoken's {DEFAULT_ENCODING} is not on "
+            "this machine (pip install 'raglift[llama-index]' brings it)"
         )
+    nothing = [f"{count:,} of {scored:,} in {name}" for name, count in (fairness.nothing_fits or {}).items() if count]
+    if nothing:
+        told.append(
+            f"{title}: for some queries the first hit alone has more tokens than the budget, so nothing fits and they "
+            f"count 0: {named(nothing)}; name a larger budget as the primary metric to compare them there"
+        )
+    # by the definition of the budget, up to half of the queries of one system
+    unfilled = [
+        f"{count:,} of {scored:,} in {name}" for name, count in (fairness.unfilled or {}).items() if count * 2 > scored
     ]
+    if unfilled:
+        told.append(
+            f"{title}: for most queries all hits together have fewer tokens than the budget, so the figures are of a "
+            f"smaller prompt: {named(unfilled)}"
+        )
+    return told
 
 
-def _containment(systems: Mapping[str, EvaluationRecord]) -> list[str]:
-    """Warn of chunk sizes compared by containment, under which the size alone decides what can match."""
+def _containment(systems: Mapping[str, EvaluationRecord], lengths: Mapping[str, float]) -> list[str]:
+    """Warn of different chunks compared by containment, under which the size alone decides what can match."""
     first = next(iter(systems.values()))
-    texts = any(passage.text for query in first.dataset for fact in query.facts for passage in fact.passages)
-    if rule_of(first).mode != "containment" or not texts:
-        return []
-    found = {name: _characters(evaluation, None) for name, evaluation in systems.items()}
-    shortest, longest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if not 0 < found[shortest] * _OTHER_SIZE < found[longest]:
+    if rule_of(first).mode != "containment":
         return []
     return [
         (
-            f"chunk sizes are compared by containment: hits are {found[longest]:,.0f} characters long in {longest} and "
-            f"{found[shortest]:,.0f} in {shortest}, on average. A passage that is cut by the border of two chunks "
-            "matches neither, and a small chunk inside a passage matches all of it; match='coverage' is fair across "
-            "sizes: rl.rescore(evaluation, match='coverage'), or raglift rescore --match coverage"
+            f"different chunks are compared by containment: {lengths_text(lengths)}. A passage that is cut by the "
+            "border of two chunks matches neither, and a small chunk inside a passage matches all of it; coverage is "
+            "fair across sizes: compare(…, match='coverage'), or raglift compare --match coverage"
         )
     ]
 
@@ -184,11 +227,17 @@ def wins_against_means(row: ComparisonRow | LiftRow, name: str, other: str) -> l
     return [f"{told}, and {often} more queries ({fewer:,}) than it {seldom} ({more:,}): it {seldom} by more"]
 
 
-def _characters(evaluation: EvaluationRecord, k: int | None) -> float:
-    """Return how long the first k hits of the last stage are, on average; None for all hits."""
-    last = [done.ranking for trace in evaluation.run.traces for done in trace.stages if done.stage == evaluation.after]
-    lengths = [len(hit.chunk.text) for ranking in last for hit in ranking.hits[:k]]
-    return sum(lengths) / len(lengths) if lengths else 0.0
+def too_skewed_note(row: ComparisonRow | LiftRow, name: str, other: str) -> list[str]:
+    """Say why a difference is too skewed to decide, and what would decide it.
+
+    Args:
+        row: of the primary metric.
+        name: what the row is of.
+        other: what it is compared with.
+    """
+    if row.difference is None or row.verdict != TOO_SKEWED:
+        return []
+    return [f"{name} against {other} is {TOO_SKEWED}: {outweighed_text(row.difference)}; more queries would show them"]
 
 
 def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:
@@ -228,12 +277,21 @@ def _no_fair_pair(paired: Paired) -> list[str]:
     ]
 
 
-def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out: bool) -> list[str]:
+def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out: bool, is_chosen: bool) -> list[str]:
     """Warn that the best of several was chosen on the queries that measure it."""
     known = [row for row in deciding if row.n and not row.truncated]
-    if held_out or len(paired.names) <= 2 or not known:
+    if len(paired.names) <= 2 or not known or (held_out and not is_chosen):
         return []
     best = max(known, key=lambda row: row.mean)
+    if is_chosen:
+        how = "" if held_out else "; hold_out=True (--hold-out) chooses on one half of them and measures on the other"
+        return [
+            (
+                f"the baseline, {best.system}, is the best of {len(deciding)} on the queries that it was chosen on, so "
+                "differences to it are likely too large and p-values too small; name a baseline to test against "
+                f"it{how}"
+            )
+        ]
     return [
         (
             f"{best.system} is the best of {len(deciding)} on the queries that it was chosen on, so its lead is likely "
@@ -242,32 +300,16 @@ def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out
     ]
 
 
-def _unequally_judged(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, primary: Metric) -> list[str]:
-    """Warn of systems that differ in how many of their hits were judged, at the depth of the primary metric.
+def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[ComparisonRow]) -> list[str]:
+    """Say what share of the first hits nobody judged, and what that can do to the verdict.
 
     Where nothing was judged irrelevant, what was judged is what was found relevant, and a difference is the finding.
     """
-    if not any(query.judged_irrelevant for query in shared.queries):
+    if unjudged is None:
         return []
-    metric = replace(Judged, depth=primary.depth)
-    found = {name: mean_of(metric, shared.columns(name, _judged(one, metric))) for name, one in systems.items()}
-    least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if not found[most] - found[least] > _UNEQUALLY:
-        return []
-    return [
-        (
-            f"{mean_title(metric)} is {found[most]:.3f} in {most} and {found[least]:.3f} in {least}: hits that nobody "
-            f"judged count as irrelevant, so {least} may be better than its figures; judge its first hits too"
-        )
-    ]
-
-
-def _judged(evaluation: EvaluationRecord, metric: Metric) -> NDArray[np.float64]:
-    """Return how many of the hits were judged, for each query; NaN for one without labels."""
-    if metric in evaluation.scores.metrics:
-        return evaluation.scores.of(evaluation.after, metric)
-    values = compute(match_tables_of(evaluation)[-1], metric)
-    return np.where([query.is_labelled for query in evaluation.dataset], values, np.nan)
+    others = sorted((row for row in deciding if row.system != baseline and row.n), key=lambda row: -row.mean)
+    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *list(unjudged.turned)[:1]])
+    return [unjudged_text(unjudged, list(shown))]
 
 
 def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _BATCH = 1 << 16
 _Key = tuple[int, int, int]
 """Query, fact of the query, alternative."""
+_Overlaps: TypeAlias = "dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]]"
+"""For each query, the chunks that match each alternative of a fact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,8 @@ def audit_chunking(
         also_by_text=True,  # matching does not look at the places of literal texts
         places=located.places,
     )
-    directions, overlaps = _compare(dataset, located.passages, chunks, touches, rule)
+    rules = (rule, other_rule(rule))
+    directions, overlaps = _compare(dataset, located.passages, chunks, touches, rules)
     lengths = np.array([len(chunk.text) for chunk in chunks], dtype=np.float64)
     return ChunkingAudit(
         name=name,
@@ -101,8 +104,15 @@ def audit_chunking(
         mean_length=float(lengths.mean()) if len(lengths) else float("nan"),
         read_in_part=read_in_part,
         placements=tuple(_placement(directions[key]) for key in located.passages),
-        attainable=tuple(_attainable(dataset, overlaps, rule, ks)),
+        attainable=tuple(_attainable(dataset, overlaps[0], rule, ks)),
+        attainable_beside=tuple(_attainable(dataset, overlaps[1], rules[1], ks)),
     )
+
+
+def other_rule(rule: MatchRule) -> MatchRule:
+    """Return containment for coverage, and coverage for containment, with the same normalization."""
+    mode: Literal["containment", "coverage"] = "containment" if rule.by_coverage else "coverage"
+    return MatchRule(mode, rule.minimum_length, rule.unicode_folding)
 
 
 def _placed(passage: Passage, at: Whereabouts, dataset: Dataset) -> Passage:
@@ -115,17 +125,25 @@ def _placed(passage: Passage, at: Whereabouts, dataset: Dataset) -> Passage:
 
 
 def _compare(
-    dataset: Dataset, placed: Mapping[_Key, Passage], chunks: Sequence[Chunk], touches: Touches, rule: MatchRule
-) -> tuple[dict[_Key, set[int]], dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]]]:
+    dataset: Dataset,
+    placed: Mapping[_Key, Passage],
+    chunks: Sequence[Chunk],
+    touches: Touches,
+    rules: tuple[MatchRule, MatchRule],
+) -> tuple[dict[_Key, set[int]], tuple[_Overlaps, _Overlaps]]:
     """Compare passages with the chunks that overlap them.
 
     Returns:
         For each passage, how chunks lie to it (values of `Direction`), determined by locations where they are known;
-        and for each query, what matches by the rule.
+        and for each query, what matches by each of the rules.
     """
+    rule = rules[0]
     by_place = MatchRule("coverage", rule.minimum_length, rule.unicode_folding)
     directions: dict[_Key, set[int]] = defaultdict(set)
-    overlaps: dict[int, dict[tuple[int, int], list[tuple[int, PassageMatch]]]] = defaultdict(lambda: defaultdict(list))
+    overlaps: tuple[_Overlaps, _Overlaps] = (
+        defaultdict(lambda: defaultdict(list)),
+        defaultdict(lambda: defaultdict(list)),
+    )
     text, batch = Text(rule), 0
     for query, fact, alternative, number in _rows(dataset, touches):
         if number // _BATCH != batch:  # normalized texts of no more chunks than that are kept
@@ -135,9 +153,10 @@ def _compare(
         if overlap is not None:
             directions[key].add(overlap.direction)
         passage = dataset.queries[query].facts[fact].passages[alternative]
-        match = match_passage(chunk, passage, rule, text)
-        if match is not None:
-            overlaps[query][fact, alternative].append((number, match))
+        for of_rule, found in zip(rules, overlaps, strict=True):
+            match = match_passage(chunk, passage, of_rule, text)
+            if match is not None:
+                found[query][fact, alternative].append((number, match))
     return directions, overlaps
 
 
@@ -193,7 +212,8 @@ def audit(
             occur, and no chunker can be applied.
         chunkers: ways to chunk the documents, as `RecursiveChunker(1000, 100)` or `"recursive:1000/100"`.
         chunks: chunks that are already there, as those of an index.
-        match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall.
+        match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall; that by the other
+            stands beside it.
         ks: the depths of the attainable recall.
         embedding: "minilm" counts the chunks that are longer than the embedded model reads; None, or any other model,
             counts none.
@@ -239,6 +259,7 @@ def audit(
         chunkings=tuple(chunkings),
         notes=tuple(dict.fromkeys(notes)),
         label_sources=dataset.label_sources,
+        match_beside=str(other_rule(rule)),
     )
 
 

@@ -138,6 +138,8 @@ class ChunkingAudit:
     """For each passage of the labelled queries, in their order, one of `PLACEMENTS`."""
     attainable: tuple[Attainable, ...]
     """At each depth."""
+    attainable_beside: tuple[Attainable, ...] = ()
+    """At each depth by the other rule: containment beside coverage, and the other way round."""
 
     def count(self, placement: str) -> int:
         """Return how many passages lie so."""
@@ -168,6 +170,8 @@ class AuditRecord:
     """What could not be looked into."""
     label_sources: LabelSources = PEOPLE
     """Who gave the labels."""
+    match_beside: str = ""
+    """The other match rule, of `attainable_beside`, in words."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -206,7 +210,7 @@ def audit_parts(audit: AuditRecord, width: int = WIDTH) -> Iterator[Part]:
     yield from _findings(audit)
     for chunkings in _side_by_side(audit.chunkings, width):
         yield ""
-        yield chunkings_table(chunkings)
+        yield chunkings_table(chunkings, audit.match_beside)
     if audit.chunkings:
         yield from foot_lines(audit)
     yield from (f"! {note}" for note in audit.notes)
@@ -257,12 +261,18 @@ def _side_by_side(chunkings: Sequence[ChunkingAudit], width: int) -> Iterator[Se
             first = number
 
 
-def chunkings_table(chunkings: Sequence[ChunkingAudit]) -> Table:
-    """Return what each chunker does to the labels, a column a chunker."""
-    columns = [_column(chunking) for chunking in chunkings]
+def chunkings_table(chunkings: Sequence[ChunkingAudit], beside: str = "") -> Table:
+    """Return what each chunker does to the labels, a column a chunker.
+
+    Args:
+        chunkings: the chunkers.
+        beside: the other match rule, in words.
+    """
+    columns = [_column(chunking, beside) for chunking in chunkings]
+    first_beside = len(columns[0]) - len(chunkings[0].attainable_beside)
     rows: list[tuple[str, ...]] = []
     for number, (title, _) in enumerate(columns[0]):
-        if number in (_FIRST_PLACEMENT, _FIRST_PLACEMENT + len(PLACEMENTS)):
+        if number in (_FIRST_PLACEMENT, _FIRST_PLACEMENT + len(PLACEMENTS), first_beside):
             rows.append(())
         rows.append((title, *(column[number][1] for column in columns)))
     return table_of(("", *map(_name, chunkings)), rows)
@@ -273,21 +283,27 @@ def _name(chunking: ChunkingAudit) -> str:
     return chunking.name.removesuffix(":characters")
 
 
-def _column(chunking: ChunkingAudit) -> list[tuple[str, str]]:
+def _column(chunking: ChunkingAudit, beside: str) -> list[tuple[str, str]]:
     """Return the titles and cells of one chunker."""
     length = "–" if math.isnan(chunking.mean_length) else f"{chunking.mean_length:,.0f}"
     read_in_part = "–" if chunking.read_in_part is None else f"{chunking.read_in_part:,}"
     cells = [("chunks", f"{chunking.chunks:,}"), ("mean length", length), ("read in part", read_in_part)]
     cells += [(f"passages {placement}", f"{chunking.count(placement):,}") for placement in PLACEMENTS]
-    for each in chunking.attainable:
-        recall = "–" if math.isnan(each.recall) else f"{each.recall:.4f}"
-        cells.append((f"attainable recall@{each.k}", recall if each.exact else f"≤ {recall}"))
-    return cells
+    cells += [(f"attainable recall@{each.k}", _recall_text(each)) for each in chunking.attainable]
+    mode = beside.partition(" ")[0]
+    return cells + [(f"by {mode} @{each.k}", _recall_text(each)) for each in chunking.attainable_beside]
+
+
+def _recall_text(attainable: Attainable) -> str:
+    recall = "–" if math.isnan(attainable.recall) else f"{attainable.recall:.4f}"
+    return recall if attainable.exact else f"≤ {recall}"
 
 
 def foot_lines(audit: AuditRecord) -> Iterator[str]:
     """Yield what the figures of the chunkers mean."""
-    yield f"attainable recall: the most that any retriever could reach; match by {audit.match}, n = {audit.labelled:,}"
+    beside = f"; below it by {audit.match_beside}" if audit.match_beside else ""
+    n = f"n = {audit.labelled:,}"
+    yield f"attainable recall: the most that any retriever could reach; match by {audit.match}{beside}, {n}"
     if any(chunking.read_in_part is not None for chunking in audit.chunkings):
         yield "read in part: chunks with more tokens than the embedding model minilm reads"
     if any(not each.exact for chunking in audit.chunkings for each in chunking.attainable):
@@ -308,7 +324,9 @@ def audit_summary(audit: AuditRecord) -> Document:
     ]
     sections = [_summary_findings(audit)] if audit.findings else []
     if audit.chunkings:
-        sections.append(Section("Chunkers", tuple(foot_lines(audit)), (chunkings_table(audit.chunkings),)))
+        sections.append(
+            Section("Chunkers", tuple(foot_lines(audit)), (chunkings_table(audit.chunkings, audit.match_beside),))
+        )
     headline = Table(
         "Findings by kind", ("finding", "", "what it means", "labels"), tuple(rows), text_columns=(0, 1, 2)
     )
@@ -354,8 +372,8 @@ class Audit(Presentable, AuditRecord):
     def chunkings_to_frame(self) -> pd.DataFrame:
         """Return one row a chunker.
 
-        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, and `recall@k` and
-        `exact@k` for each k.
+        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, `recall@k` and
+        `exact@k` for each k, and the same by the other match rule, as `recall@k by containment`.
         """
         return _chunkings_frame(self)
 
@@ -393,12 +411,12 @@ def _chunkings_frame(audit: AuditRecord) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS]
-    rows = [_chunking_row(chunking) for chunking in audit.chunkings]
+    rows = [_chunking_row(chunking, audit.match_beside.partition(" ")[0]) for chunking in audit.chunkings]
     frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
     return frame.astype({"read_in_part": "Int64"})
 
 
-def _chunking_row(chunking: ChunkingAudit) -> dict[str, Any]:
+def _chunking_row(chunking: ChunkingAudit, beside: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "chunker": chunking.name,
         "chunks": chunking.chunks,
@@ -408,4 +426,9 @@ def _chunking_row(chunking: ChunkingAudit) -> dict[str, Any]:
     row |= {placement: chunking.count(placement) for placement in PLACEMENTS}
     for attainable in chunking.attainable:
         row |= {f"recall@{attainable.k}": attainable.recall, f"exact@{attainable.k}": attainable.exact}
+    for attainable in chunking.attainable_beside:
+        row |= {
+            f"recall@{attainable.k} by {beside}": attainable.recall,
+            f"exact@{attainable.k} by {beside}": attainable.exact,
+        }
     return row

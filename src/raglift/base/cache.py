@@ -202,8 +202,9 @@ class Cache:
         return int(count)
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file; a thread that is writing is waited for: SQLite would crash the process."""
+        with self._writing:
+            self._connection.close()
         if self._below is not None:
             self._below.close()
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import importlib.util
 import os
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from raglift.base.progress import track
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import tiktoken
     from numpy.typing import NDArray
@@ -120,18 +121,35 @@ def load_encoding(name: str) -> Encoding:
         ) from error
 
 
+def is_at_hand(name: str = DEFAULT_ENCODING) -> bool:
+    """Whether an encoding can be loaded without a network: llama-index-core carries it, or tiktoken has fetched it."""
+    if importlib.util.find_spec("tiktoken") is None:
+        return False
+    copy = _COPIES.get(name)
+    if copy is None:
+        return False
+    fetched = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    folder = Path(tempfile.gettempdir()) / "data-gym-cache" if fetched is None else Path(fetched)
+    return any(_carriers(copy)) or (fetched != "" and is_file(folder / copy.file))
+
+
 def _carried(copy: _Copy) -> dict[bytes, int] | None:
     """Return the tokens of a file that llama-index-core carries; None if it is not there, or is another."""
-    spec = importlib.util.find_spec("llama_index")  # its folder: the package itself is not imported
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(folder) / "core" / "_static" / "tiktoken_cache" / copy.file
-        if not is_file(path):
-            continue
+    for path in _carriers(copy):
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() == copy.sha256:
             pairs = (line.split() for line in data.splitlines() if line)
             return {base64.b64decode(token): int(rank) for token, rank in pairs}
     return None
+
+
+def _carriers(copy: _Copy) -> Iterator[Path]:
+    """Yield where llama-index-core carries a file of tokens."""
+    spec = importlib.util.find_spec("llama_index")  # its folder: the package itself is not imported
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / "core" / "_static" / "tiktoken_cache" / copy.file
+        if is_file(path):
+            yield path
 
 
 # Token counts, computed once per distinct text.
@@ -154,6 +172,11 @@ class TokenCounts:
         self._progress = progress
         self._known: dict[str, int] = {}
 
+    @property
+    def has_counted(self) -> bool:
+        """Whether it has counted any text, so that the encoding is at hand."""
+        return bool(self._known)
+
     def of(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return how many tokens each text has.
 
@@ -171,3 +194,15 @@ class TokenCounts:
                     self._known.update(zip(batch, encoding.counts(batch), strict=True))
                     advance(len(batch))
         return np.fromiter((self._known[text] for text in texts), dtype=np.int64, count=len(texts))
+
+
+CHARACTERS_A_TOKEN = 4
+"""Roughly, in English."""
+
+
+class EstimatedTokens(TokenCounts):
+    """Takes four characters for a token, where tokens cannot be counted: an equal budget is then one of characters."""
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return about how many tokens each text has; at least one where it is not empty."""
+        return np.fromiter((-(-len(text) // CHARACTERS_A_TOKEN) for text in texts), dtype=np.int64, count=len(texts))

@@ -75,6 +75,13 @@ Names = Annotated[str | None, typer.Option(help="What to call the runs, with com
 HoldOut = Annotated[
     bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
 ]
+CompareMatch = Annotated[
+    str | None,
+    typer.Option(
+        "--match",
+        help="containment, coverage or fuzzy, by which all are scored again; by default coverage where chunks differ.",
+    ),
+]
 Save = Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")]
 Overwrite = Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")]
 LanguageModelName = Annotated[

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.auditing.relabelling import Form, Relabelling
-    from raglift.auditing.result import Audit, ChunkingAudit, Finding
+    from raglift.auditing.result import Attainable, Audit, ChunkingAudit, Finding
     from raglift.errors import Fault
 
 
@@ -119,6 +119,7 @@ def _as_json(audited: Audit) -> dict[str, Any]:
         "passages": audited.passages,
         "documents": audited.documents,
         "match": audited.match,
+        "match_beside": audited.match_beside,
         **labels_json(audited.label_sources),
         "broken": len(audited.broken),
         "warnings": len(audited.warnings),
@@ -156,10 +157,13 @@ def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
         "mean_length": _number(chunking.mean_length),
         "read_in_part": chunking.read_in_part,
         "passages": {placement: chunking.count(placement) for placement in PLACEMENTS},
-        "attainable_recall": [
-            {"k": each.k, "recall": _number(each.recall), "exact": each.exact} for each in chunking.attainable
-        ],
+        "attainable_recall": _attainable(chunking.attainable),
+        "attainable_recall_beside": _attainable(chunking.attainable_beside),
     }
+
+
+def _attainable(found: Sequence[Attainable]) -> list[dict[str, Any]]:
+    return [{"k": each.k, "recall": _number(each.recall), "exact": each.exact} for each in found]
 
 
 def _number(value: float) -> float | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.tradeoffs import has_costs
+from raglift.analysis.truncation import truncation_of
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.errors import ConfigurationError
+from raglift.report.fairness import fairness_sentences
 from raglift.report.terminal.comparison import comparison_parts, slices_parts
 from raglift.report.terminal.evaluation import lift_parts
 from raglift.report.terminal.rendering import as_text, write
@@ -37,6 +39,7 @@ class Request:
     seed: int
     confidence: float
     hold_out: bool
+    match: str | None
     by_tag: bool
     tracking: Tracking
     as_json: bool
@@ -61,6 +64,7 @@ def _several_runs(request: Request) -> None:
         seed=request.seed,
         confidence=request.confidence,
         hold_out=request.hold_out,
+        match=request.match,
     )
     slices = comparison.by_tag() if request.by_tag else None
     if request.as_json:
@@ -79,6 +83,7 @@ def _one_run(request: Request) -> None:
             ("--baseline", request.baseline),
             ("--names", request.names),
             ("--hold-out", request.hold_out),
+            ("--match", request.match),
         )
         if value
     ]
@@ -125,12 +130,18 @@ def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
         **labels_json(comparison.label_sources),
         "primary": str(comparison.primary),
         "baseline": comparison.baseline,
+        "match": comparison.evaluation(comparison.baseline).run.spec["match"],
+        "fairness": _fairness_as_json(comparison),
+        "baseline_reason": comparison.baseline_reason,
+        "best": comparison.best,
+        "best_without_truncation": comparison.best_without_truncation,
         "systems": [
             {
                 "name": name,
                 "stage": evaluation.after,
                 "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
                 "candidates": evaluation.run.spec["candidates"],
+                "truncated_share": truncation.share if (truncation := truncation_of(evaluation)) else 0.0,
                 "notes": evaluation.notes,
             }
             for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True)
@@ -142,6 +153,26 @@ def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
         "tradeoff": records(comparison.pareto().to_frame()) if has_costs(comparison) else None,
         "warnings": comparison.warnings,
         "notes": comparison.notes,
+    }
+
+
+def _fairness_as_json(comparison: Comparison) -> dict[str, Any] | None:
+    """Return what was done because systems have different chunks, with the figures beside those that decide."""
+    found = comparison.fairness
+    if found is None:
+        return None
+    return {
+        "sentences": fairness_sentences(comparison),
+        "hit_lengths": found.lengths,
+        "unbudgeted": None if found.unbudgeted is None else str(found.unbudgeted),
+        "budgeted": None if found.budgeted is None else str(found.budgeted),
+        "budget_decides": found.decides,
+        "budget_of": found.smallest,
+        "tokens_estimated": found.is_estimated,
+        "nothing_fits": found.nothing_fits,
+        "unfilled": found.unfilled,
+        "rescored": found.rescored,
+        "containment": found.containment,
     }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
@@ -29,7 +32,7 @@ from raglift.running.options import Options
 from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from raglift.cli.tracking import Tracking
     from raglift.components.chunkers import Chunker
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
 _STOPPED = 1
 """The exit code after a limit."""
+_CODE_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -131,23 +135,43 @@ def _measured(request: Request, system: Any, dataset: Dataset, unfinished: Unfin
     if unfinished is not None:
         unfinished.begin(resume=request.resume, overwrite=request.overwrite)
     try:
-        return evaluate(
-            system,
-            dataset,
-            reranker=request.reranker,
-            ks=request.ks,
-            candidates=request.candidates,
-            match=request.match,
-            profile=request.profile,
-            **options,
-        )
+        with _in_this_folder():
+            return evaluate(
+                system,
+                dataset,
+                reranker=request.reranker,
+                ks=request.ks,
+                candidates=request.candidates,
+                match=request.match,
+                profile=request.profile,
+                **options,
+            )
     except KeyboardInterrupt:
         if request.system is None:
             raise
         raise Stopped(_what_is_kept(request, unfinished)) from None
+    except SystemExit as end:  # with its exit code, which may be 0, nobody would see that nothing was measured
+        code = short_repr(end.code, _CODE_SHOWN)
+        kept = _what_is_kept(request, unfinished)
+        raise RunError(f"the system ended the process, as sys.exit({code}) does; expected an answer; {kept}") from None
     finally:
         if unfinished is not None and not unfinished.holds_answers:
             unfinished.remove()
+
+
+@contextmanager
+def _in_this_folder() -> Iterator[None]:
+    """Come back to the working folder, to which paths are relative, where a system changed to another."""
+    try:
+        before = Path.cwd()
+    except OSError:  # it was removed
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.chdir(before)
 
 
 def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import UNPRINTABLE
 from raglift.gating.records import Outcome
+from raglift.report.recommendation import next_sentence, recommendation_sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from raglift.gating.records import Check, RegressedQuery, Regression
     from raglift.records.labels import LabelSources
     from raglift.records.rankings import Hit
+    from raglift.results.analyses import Recommendation
 
 
 # What the commands print with `--json`.
@@ -56,6 +58,25 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "start": chunk.start,
         "end": chunk.end,
         "text": chunk.text,
+    }
+
+
+def recommendation_json(found: Recommendation) -> dict[str, Any]:
+    """Return a recommendation with its reasons."""
+    return {
+        "sentence": recommendation_sentence(found),
+        "recommended": found.recommended,
+        "is_decided": found.is_decided,
+        "best": found.best,
+        "best_without_truncation": found.best_without_truncation,
+        "primary": str(found.primary),
+        "queries": found.queries,
+        "margin": found.margin,
+        "decided_by": found.decided_by,
+        "next": next_sentence(found),
+        "confirmation": found.confirmation,
+        "systems": records(found.to_frame()),
+        "left_out": found.left_out,
     }
 
 
@@ -133,6 +154,7 @@ def _regression_json(one: Regression) -> dict[str, Any]:
         "p_holm": one.p_holm,
         "margin": one.margin,
         "minimum_detectable_effect": one.minimum_detectable_effect,
+        "too_skewed": one.too_skewed,
         "note": one.note,
         "regressed": [_flip_json(flip) for flip in one.regressed],
     }

@@ -13,6 +13,7 @@ from raglift.cli.arguments import (
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
+    CompareMatch,
     DatasetSource,
     Documents,
     DtypeOption,
@@ -32,6 +33,8 @@ from raglift.cli.arguments import (
     TrackProject,
     UnicodeFolding,
 )
+
+DEFAULT_BASELINE = "by default the first of two, else the only plain BM25, else the best"
 
 group = typer.Typer(rich_markup_mode=None)
 
@@ -202,13 +205,14 @@ def evaluate(
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations; one shows its reranker lift.")],
     baseline: Annotated[
-        str | None, typer.Option(help="The run that the others are compared with, by name; by default the first.")
+        str | None, typer.Option(help=f"The run that the others are compared with, by name; {DEFAULT_BASELINE}.")
     ] = None,
     primary: Primary = None,
     names: Names = None,
     seed: Annotated[int, typer.Option(help="Of the permutation tests and the choice of halves.")] = 0,
     confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
     hold_out: HoldOut = False,
+    match: CompareMatch = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
     track: Track = None,
     track_project: TrackProject = None,
@@ -228,6 +232,7 @@ def compare(
             seed=seed,
             confidence=confidence,
             hold_out=hold_out,
+            match=match,
             by_tag=by_tag,
             tracking=Tracking.asked(track, track_project, track_files),
             as_json=as_json,
@@ -304,7 +309,7 @@ def report(
         typer.Option("--format", help="html, markdown, csv or parquet; by default what the file's ending says."),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="The run or cell that the others are compared with; by default the first.")
+        str | None, typer.Option(help=f"The run or cell that the others are compared with; {DEFAULT_BASELINE}.")
     ] = None,
     primary: Primary = None,
     names: Names = None,
@@ -313,12 +318,7 @@ def report(
     ] = None,
     confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
     hold_out: HoldOut = False,
-    include_truncated: Annotated[
-        bool,
-        typer.Option(
-            help="Of a sweep: also compare cells whose embedding model or reranker reads some chunks only in part."
-        ),
-    ] = False,
+    match: CompareMatch = None,
     overwrite: Annotated[
         bool, typer.Option(help="Replace a file that is already there; an HTML report is replaced in any case.")
     ] = False,
@@ -337,7 +337,7 @@ def report(
             seed=seed,
             confidence=confidence,
             hold_out=hold_out,
-            include_truncated=include_truncated,
+            match=match,
             overwrite=overwrite,
         )
     )
@@ -417,10 +417,14 @@ def sweep(
     resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
     engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
-    include_truncated: Annotated[
-        bool,
-        typer.Option(help="Let a cell be the best whose embedding model or reranker reads some chunks only in part."),
-    ] = False,
+    export_best: Annotated[
+        Path | None,
+        typer.Option(help="Write the recommended pipeline here, as scripts for LangChain and LlamaIndex."),
+    ] = None,
+    export_cell: Annotated[
+        str | None, typer.Option(help="With --export-best: the name or key of another cell than the recommended.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace scripts that are there.")] = False,
     track: Track = None,
     track_project: TrackProject = None,
     track_files: TrackFiles = True,
@@ -431,4 +435,18 @@ def sweep(
     from raglift.cli.tracking import Tracking
 
     tracking = Tracking.asked(track, track_project, track_files)
-    command.run(command.Request(file, out, plan, resume, engine, address, include_truncated, tracking, as_json))
+    command.run(
+        command.Request(
+            file,
+            out,
+            plan,
+            resume,
+            engine,
+            address,
+            tracking,
+            as_json,
+            export_best=export_best,
+            export_cell=export_cell,
+            overwrite=overwrite,
+        )
+    )

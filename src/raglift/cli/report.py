@@ -34,7 +34,7 @@ class Request:
     seed: int | None
     confidence: float | None
     hold_out: bool
-    include_truncated: bool
+    match: str | None
     overwrite: bool
 
     @property
@@ -84,9 +84,8 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     if sweeps:
         return _sweep(request)
     if len(request.runs) == 1:
-        _refuse(request, "one run", "baseline", "names", "hold_out", "include_truncated")
+        _refuse(request, "one run", "baseline", "names", "hold_out", "match")
         return load_evaluation(request.runs[0])
-    _refuse(request, "several runs", "include_truncated")
     return compare(
         request.runs,
         baseline=request.baseline,
@@ -95,15 +94,16 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
         seed=request.seed or 0,
         confidence=_confidence(request),
         hold_out=request.hold_out,
+        match=request.match,
     )
 
 
 def _sweep(request: Request) -> SweepResult:
-    _refuse(request, "a sweep", "names", "confidence", "hold_out")
+    _refuse(request, "a sweep", "names", "confidence", "hold_out", "match")
     result = load_sweep_result(request.runs[0])
     if request.primary is not None and result.finished:
         known = next(one.evaluation for one in result.finished if one.evaluation is not None).scores.metrics
-        result = replace(result, primary=primary_of(request.primary, known))
+        result = replace(result, primary=primary_of(request.primary, known), fairness=None)
     return result if request.seed is None else replace(result, seed=request.seed)
 
 
@@ -121,7 +121,7 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
     if isinstance(found, Evaluation):
         found.report(output, primary=request.primary, seed=request.seed or 0, confidence=_confidence(request))
     elif isinstance(found, SweepResult):
-        found.report(output, baseline=request.baseline, include_truncated=request.include_truncated)
+        found.report(output, baseline=request.baseline)
     else:
         found.report(output)
 
@@ -129,8 +129,6 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
 def _markdown(found: Evaluation | Comparison | SweepResult, request: Request) -> str:
     if isinstance(found, Evaluation):
         return found.to_markdown(request.primary, seed=request.seed or 0, confidence=_confidence(request))
-    if isinstance(found, SweepResult):
-        return found.to_markdown(include_truncated=request.include_truncated)
     return found.to_markdown()
 
 

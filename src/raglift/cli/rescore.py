@@ -13,7 +13,6 @@ from raglift.cli.tracking import saved_first
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import JUDGED
 from raglift.metrics.parsing import split_metrics
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
@@ -71,9 +70,6 @@ def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
         ks = tuple(dict.fromkeys(metric.depth for metric in known if metric.depth is not None)) or DEFAULT_KS
     if not measures:  # as before, and at other depths where they are asked for
         measures = list(known if request.ks is None else dict.fromkeys(replace(metric, depth=None) for metric in known))
-        shown = evaluation.dataset if labels is None else labels
-        if shown.shows_judged and not any(metric.name == JUDGED for metric in known):
-            measures.append(JUDGED)
     if labels is not None and request.metrics is None:
         measures = _without_chunks(measures)
     match = _rule(evaluation, request)

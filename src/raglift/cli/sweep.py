@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
-from raglift.cli.json_output import labels_json, print_json
+from raglift.cli.json_output import labels_json, print_json, recommendation_json
 from raglift.errors import ConfigurationError, QueryFailed
+from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
@@ -36,9 +37,11 @@ class Request:
     resume: bool
     engine: str
     address: str | None
-    include_truncated: bool
     tracking: Tracking
     as_json: bool
+    export_best: Path | None = None
+    export_cell: str | None = None
+    overwrite: bool = False
 
     @property
     def folder(self) -> Path:
@@ -56,6 +59,11 @@ def run(request: Request) -> None:
 
     if request.plan and request.tracking.trackers:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
+    if request.export_best is None and (request.export_cell is not None or request.overwrite):
+        given = "--overwrite" if request.export_cell is None else "--export-cell"
+        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
+    if request.plan and request.export_best is not None:
+        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
     request.tracking.check()
     if is_folder(request.file):
         show(request)
@@ -80,8 +88,9 @@ def run(request: Request) -> None:
         )
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
-    _print(result, include_truncated=request.include_truncated, as_json=request.as_json)
+    _print(result, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
+    _export(result, request)
     _track(result, request)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
@@ -103,36 +112,46 @@ def show(request: Request) -> None:
             "and the folder with --output"
         )
     result = load_sweep_result(request.file)
-    _print(result, include_truncated=request.include_truncated, as_json=request.as_json)
+    _print(result, as_json=request.as_json)
+    _export(result, request)
     _track(result, request)
+
+
+def _export(result: SweepResult, request: Request) -> None:
+    if request.export_best is not None:
+        files = result.export_best(request.export_best, cell=request.export_cell, overwrite=request.overwrite)
+        sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
 def _track(result: SweepResult, request: Request) -> None:
     request.tracking.tell(result, lambda trackers: request.tracking.command([result.folder], trackers))
 
 
-def _print(result: SweepResult, *, include_truncated: bool, as_json: bool) -> None:
+def _print(result: SweepResult, *, as_json: bool) -> None:
     from rich.console import Console
 
     if as_json:
-        print_json(_as_json(result, include_truncated))
+        print_json(_as_json(result))
         return
     console = Console()
     if console.is_terminal:
-        print_result(result, console, include_truncated=include_truncated)
+        print_result(result, console)
     else:
-        sys.stdout.write(result_text(result, include_truncated=include_truncated) + "\n")
+        sys.stdout.write(result_text(result) + "\n")
 
 
-def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
-    best = result.best(include_truncated=include_truncated)
+def _as_json(result: SweepResult) -> dict[str, Any]:
+    best, whole = result.best(), result.best(without_truncation=True)
     rows = result.to_frame().to_dict(orient="records")
     return {
         "title": result.title,
         "primary": str(result.primary),
+        "recommendation": None if result.compared is None else recommendation_json(result.recommend()),
         **labels_json(result.label_sources),
         "billed": dict(result.billed),
         "best": None if best is None else best.cell.name,
+        "effects": effects_json(result),
+        "best_without_truncation": None if whole is None else whole.cell.name,
         "cells": [
             {
                 "cell": entry.cell.name,
@@ -140,6 +159,7 @@ def _as_json(result: SweepResult, include_truncated: bool) -> dict[str, Any]:
                 **entry.cell.to_dict(),
                 "read_in_part": entry.read_in_part,
                 "candidates_read_in_part": entry.candidates_read_in_part,
+                "truncated_share": entry.truncation.share if entry.is_truncated else 0.0,
                 "not_candidates": entry.not_candidates,
                 "error": entry.error,
                 "metrics": [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 from raglift.base.cache import Cache, content_key
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.errors import CacheError, RunError
-from raglift.running.answers import FILE
+from raglift.running.answers import FILE, LOCK
 from raglift.running.systems import identity_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.evaluate import Request
+
+
+_NAME = re.compile("[0-9a-f]{16}")
+_FILES = (*(f"{FILE}{end}" for end in ("-wal", "-shm", "-journal", "")), LOCK)
+"""What raglift writes to the folder of a system: those of SQLite, and the lock."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,27 @@ class Unfinished:
     @property
     def holds_answers(self) -> bool:
         """Whether there is anything to go on with."""
-        return is_folder(self.folder) and any(map(_holds_answers, self.folder.iterdir()))
+        return is_folder(self.folder) and any(
+            _holds_answers(folder) for folder in self.folder.iterdir() if _is_of_a_system(folder)
+        )
 
     def remove(self) -> None:
-        """Remove the folder: the run is saved, or there is nothing in it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove what raglift keeps there: the run is saved, or there is nothing in it. What is not ours stays."""
+        with suppress(OSError):
+            for answers in filter(_is_of_a_system, self.folder.iterdir()):
+                for name in _FILES:
+                    (answers / name).unlink(missing_ok=True)
+                with suppress(OSError):  # somebody else's files are there
+                    answers.rmdir()
+            self.folder.rmdir()
         if self.has_new_parent:
             with suppress(OSError):  # the run is in it
                 self.folder.parent.rmdir()
+
+
+def _is_of_a_system(folder: Path) -> bool:
+    """Whether a folder is called as those for answers are; a link leads elsewhere."""
+    return _NAME.fullmatch(folder.name) is not None and is_folder(folder) and not folder.is_symlink()
 
 
 def _holds_answers(folder: Path) -> bool:

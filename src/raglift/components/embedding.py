@@ -279,6 +279,7 @@ class DenseIndex:
             embedded_now=self.computed,
             seconds=self.seconds,
             bytes=self.vectors.nbytes,
+            read_in_part=self.read_in_part,
         )
 
     def search(self, queries: Sequence[str], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

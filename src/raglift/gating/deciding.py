@@ -118,6 +118,8 @@ def gate(
     regressions = () if against is None else against.found
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
     failed, notes = _failed(scored)
+    if against is not None and against.says_unjudged:  # in the words of the comparison, with what it can do to it
+        notes = tuple(note for note in notes if not note.startswith("nobody judged"))
     return GateResult(
         called,
         scored,

@@ -119,6 +119,9 @@ class Regression:
     """The minimum detectable effect of this many queries at 80% power; None if it is unknown."""
     note: str = ""
     """Why there is no fair pair."""
+    too_skewed: bool = False
+    """Whether the mean dropped by more than the margin, with a small p-value, and is too skewed to decide all the same:
+    this is told, and does not fail."""
 
     @property
     def dropped(self) -> bool:

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.paired_statistics import method_text, minimum_detectable_effect
+from raglift.analysis.paired_statistics import (
+    TOO_SKEWED,
+    method_text,
+    minimum_detectable_effect,
+    outweighed_text,
+    verdict,
+)
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
+from raglift.metrics.computing import mean_title
+from raglift.report.format import difference_text, p_text
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
 
@@ -38,6 +46,8 @@ class Regressions:
     method: Method
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    says_unjudged: bool = False
+    """Whether a warning says what share of the hits nobody judged."""
 
 
 def regressions_of(
@@ -63,11 +73,39 @@ def regressions_of(
     corrected = holm(p_values).tolist()
     correction = f"Holm over {len(metrics)} metrics" if len(metrics) > 1 else "nothing to correct for: one comparison"
     method = replace(comparison.method, text=method_text([row.difference for row in rows], None, correction))
-    sides = (_Side.of(systems[first]), _Side.of(systems[name]))
+    sides = (_Side.of(comparison.evaluation(first)), _Side.of(comparison.evaluation(name)))  # by the rule that decides
     found = tuple(
-        _regression(comparison, metric, p, margin, sides) for metric, p in zip(metrics, corrected, strict=True)
+        _regression(comparison, metric, p, margin, sides, len(metrics))
+        for metric, p in zip(metrics, corrected, strict=True)
     )
-    return Regressions(found, method, (*_powerless(found, method), *comparison.warnings), comparison.notes)
+    notes = (*_of_other_chunks(comparison, first, name), *comparison.notes)
+    warnings = (*_powerless(found, method), *_undecided(found), *comparison.warnings)
+    return Regressions(found, method, warnings, notes, says_unjudged=comparison.unjudged is not None)
+
+
+def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:
+    """Say by which rule runs of different chunks were matched, and what an equal budget and containment make of them.
+
+    The metrics of a gate are named, so they decide as they are; the figures at an equal budget stand beside them.
+    """
+    found = comparison.fairness
+    if found is None:
+        return []
+    told = []
+    if found.containment is not None and found.unbudgeted is not None:
+        before, after = found.containment[first], found.containment[name]
+        told.append(
+            f"the run has other chunks than the baseline, so both are matched by coverage; by containment, "
+            f"{mean_title(found.unbudgeted)} is {before:.3f} → {after:.3f}"
+        )
+    if found.budgeted is not None and not found.decides:
+        row = comparison.row(name, found.budgeted)
+        change = difference_text(row.difference)
+        told.append(
+            f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {row.baseline_mean:.3f} → "
+            f"{row.mean:.3f} ({change}, p {p_text(row.p)}, uncorrected); it decides nothing, since it was not named"
+        )
+    return told
 
 
 def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
@@ -78,6 +116,16 @@ def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
         return []
     queries = counted(min(counts), "query")
     return [f"with {queries} no drop can have p ≤ {method.alpha:.2g}, however large: no regression can fail this gate"]
+
+
+def _undecided(found: Sequence[Regression]) -> list[str]:
+    """Say of each drop that is too skewed to decide why it does not fail the gate."""
+    return [
+        f"{mean_title(one.metric)} dropped, and whether by more than noise is {TOO_SKEWED}, so it fails no gate: "
+        f"{outweighed_text(one.difference)}"
+        for one in found
+        if one.too_skewed and one.difference is not None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +162,7 @@ def _with_only(evaluation: Evaluation, metrics: Sequence[Metric]) -> Evaluation:
 
 
 def _regression(
-    comparison: Comparison, metric: Metric, p: float, margin: float, sides: tuple[_Side, _Side]
+    comparison: Comparison, metric: Metric, p: float, margin: float, sides: tuple[_Side, _Side], tests: int
 ) -> Regression:
     row = comparison.row(comparison.others[0], metric)
     before, after = (side.values(metric, comparison.query_ids) for side in sides)
@@ -129,20 +177,21 @@ def _regression(
         )
     elif not difference.n:
         note = "no fair pair: no query has labels that count in both"
-    worse = difference is not None and p <= comparison.method.alpha and -difference.mean > margin + ROUNDING
+    said, beyond = "", False
+    if difference is not None:
+        said, beyond = verdict(difference, p, comparison.method), -difference.mean > margin + ROUNDING
     return Regression(
         metric,
         difference if not note else None,
         margin,
-        passed=not worse and not note,
+        passed=not (said == "worse" and beyond) and not note,
         regressed=_regressed(comparison.query_ids, metric, (before, after), sides),
         before=row.baseline_mean,
         after=row.mean,
         p_holm=p,
-        minimum_detectable_effect=None
-        if note
-        else minimum_detectable_effect(change, comparison.method, len(comparison.metrics)),
+        minimum_detectable_effect=None if note else minimum_detectable_effect(change, comparison.method, tests),
         note=note,
+        too_skewed=said == TOO_SKEWED and beyond,
     )
 
 

@@ -103,6 +103,8 @@ def regression_sentence(one: Regression) -> str:
         return f"{name} did not get worse: {told}"
     if -found.mean <= one.margin + ROUNDING:
         return f"{name} dropped within the margin of {one.margin:g}: {told}"
+    if one.too_skewed:
+        return f"{name} dropped, too skewed to decide: {told}"
     seen = (
         ""
         if one.minimum_detectable_effect is None

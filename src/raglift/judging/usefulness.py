@@ -278,7 +278,7 @@ def _lifts(
         for place, k in enumerate(depths):
             if evaluation.has_fair_lift(Metric("precision", k)):
                 changed = (
-                    paired_difference(values[last, place] - values[last - stage, place], seed=seed)
+                    paired_difference(values[last, place] - values[last - stage, place], seed=seed, bound=1.0)
                     for values in (precision, ap)
                 )
                 run = name.removesuffix(evaluation.run.stages[stage].name).removesuffix("/")

@@ -356,8 +356,6 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
 
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
-JUDGED = "judged"
-"""The measure next to them that tells how far to trust them."""
 
 
 def choose_metrics(
@@ -366,7 +364,7 @@ def choose_metrics(
     """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that.
 
     A measure that divides by k is taken at the numbers of hits alone. Where there is none, it is refused, or left out
-    of the default measures. Judged joins these where the labels say more than what people found relevant.
+    of the default measures.
 
     Args:
         metrics: measures, or metrics with their depths.
@@ -381,8 +379,6 @@ def choose_metrics(
         metrics = (metrics,)
     # also where metrics with depths of their own stand beside them
     is_default = tuple(given for given in metrics if parse(str(given)).depth is None) == DEFAULT_METRICS
-    if is_default and dataset is not None and dataset.shows_judged:
-        metrics = (*metrics, JUDGED)
     depths = _depths(ks)
     numbers = [depth for depth in depths if not isinstance(depth, Tokens)]
     chosen: dict[Metric, None] = {}

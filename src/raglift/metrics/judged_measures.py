@@ -48,18 +48,6 @@ def Judged(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     return per_query(*_counts(match_table, metric.k))
 
 
-def unjudged_share(match_table: MatchTable, k: int | None) -> float:
-    """Return which share of the first k hits of the labelled queries nobody judged, over all of them; 0 without any.
-
-    Args:
-        match_table: what matched.
-        k: how many hits count; None for all.
-    """
-    found, hits = _counts(match_table, k)
-    labelled = count_by_query(match_table.facts.query, match_table) > 0
-    return float(1 - found[labelled].sum() / hits[labelled].sum()) if hits[labelled].any() else 0.0
-
-
 def _counts(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return how many of each query's first k hits were judged, and how many hits these are."""
     matches, irrelevant = match_table.matches, match_table.irrelevant

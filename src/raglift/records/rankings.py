@@ -250,12 +250,15 @@ class IndexCost:
     because then nobody waited for them."""
     bytes: int
     """Size of the vectors, or of the postings and the vocabulary; the chunks' texts are not counted."""
+    read_in_part: int | None = None
+    """How many distinct texts are longer than the embedding model reads; None where that is not known."""
 
     @classmethod
     def together(cls, parts: Sequence[IndexCost]) -> IndexCost:
         """Return the cost of several indexes over the same chunks, as a hybrid retriever has them.
 
         Texts embedded, seconds and bytes add up; the chunks are counted once. The seconds are None when any part's are.
+        Of the texts read in part the most that one part has are counted.
 
         Args:
             parts: at least one.
@@ -267,6 +270,7 @@ class IndexCost:
             embedded_now=sum(part.embedded_now for part in parts),
             seconds=sum(seconds) if len(seconds) == len(parts) else None,
             bytes=sum(part.bytes for part in parts),
+            read_in_part=max((part.read_in_part for part in parts if part.read_in_part is not None), default=None),
         )
 
 

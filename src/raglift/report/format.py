@@ -39,6 +39,7 @@ _COST_TITLES = {
     "dollars": "US dollars",
 }
 _MEGABYTE = 1e6
+_SAYING_WHAT_WAS_JUDGED = ("judged", "unjudged")
 
 
 def labels_line(sources: LabelSources) -> list[str]:
@@ -49,6 +50,14 @@ def labels_line(sources: LabelSources) -> list[str]:
 def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
     """Return the marks of a stage's mean: † if it is too deep for the stage, § if hits raise it that were added."""
     return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
+
+
+def table_metrics(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics that tables show: what was judged is a warning in words, and no quality beside the others.
+
+    Where nothing else was taken, it is shown all the same.
+    """
+    return [metric for metric in metrics if metric.name not in _SAYING_WHAT_WAS_JUDGED] or list(metrics)
 
 
 def decimals_of(metric: Metric) -> int:

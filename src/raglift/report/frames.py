@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from raglift.analysis.factor_records import FactorEffectsRecord
+    from raglift.analysis.recommendation import RecommendationRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
@@ -200,6 +202,52 @@ def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
         | {cost: one.costs.get(cost, math.nan) for cost in tradeoff.costs}
         | {"on_front": one.on_front, "beaten_by": one.beaten_by, "left_out": one.left_out}
         for one in tradeoff.systems
+    ]
+    return pd.DataFrame(rows)
+
+
+def effects_frame(effects: FactorEffectsRecord) -> pd.DataFrame:
+    """Return one row per pair of levels, then one per interaction that is larger than noise.
+
+    Columns: `factor`, `level`, `other` (what is subtracted), `difference`, `low`, `high`, `p` (corrected), `contexts`
+    (how many combinations of the other parts it is the mean over), `unmatched` (cells left out), `verdict`; of an
+    interaction also `by`, `at` and `at_other` (the part it depends on, and its levels), with `difference` the one at
+    `at` minus the one at `at_other`, and these two as `effect` and `effect_other`.
+    """
+    import pandas as pd
+
+    pairs = [
+        {"factor": one.factor, "level": one.level, "other": one.other}
+        | {"by": None, "at": None, "at_other": None, "effect": math.nan, "effect_other": math.nan}
+        | {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p, "contexts": one.contexts}
+        | {"unmatched": one.unmatched, "verdict": one.verdict}
+        for factor in effects.factors
+        for one in factor.differences
+    ]
+    crossed = [
+        {"factor": one.factor, "level": one.level, "other": one.other}
+        | {"by": one.by, "at": one.at, "at_other": one.at_other, "effect": one.effect, "effect_other": one.effect_other}
+        | {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p, "contexts": one.contexts}
+        | {"unmatched": None, "verdict": None}
+        for one in effects.interactions
+    ]
+    return pd.DataFrame([*pairs, *crossed]).astype({"unmatched": "Int64"})
+
+
+def recommendation_frame(found: RecommendationRecord) -> pd.DataFrame:
+    """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs."""
+    import pandas as pd
+
+    rows = [
+        {"system": one.system, "mean": one.mean, "may_be_best": one.may_be_best, "p": one.p}
+        | {
+            "difference": 0.0 if one.difference is None else one.difference.mean,
+            "low": math.nan if one.difference is None else one.difference.low,
+            "high": math.nan if one.difference is None else one.difference.high,
+        }
+        | {"truncated_share": one.truncated_share, "recommended": one.system == found.recommended}
+        | dict(one.costs)
+        for one in (*found.equals, *found.beaten)
     ]
     return pd.DataFrame(rows)
 

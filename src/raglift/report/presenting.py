@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
+from raglift.analysis.factor_records import FactorEffectsRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
+from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.report.conventions import conventions_text
+from raglift.report.factors import effects_summary, effects_text
+from raglift.report.recommendation import recommendation_summary, recommendation_text
 from raglift.report.summaries.results import (
     comparison_summary,
     conventions_summary,
@@ -49,9 +53,11 @@ text_of.register(LiftRecord, lift_text)
 text_of.register(ComparisonRecord, comparison_text)
 text_of.register(TagSlicesRecord, slices_text)
 text_of.register(TradeoffRecord, tradeoff_text)
+text_of.register(RecommendationRecord, recommendation_text)
 text_of.register(FailureAnalysisRecord, failure_analysis_text)
 text_of.register(HeadroomRecord, headroom_text)
 text_of.register(ExplanationRecord, explanation_text)
+text_of.register(FactorEffectsRecord, effects_text)
 text_of.register(MetricsExplanationRecord, conventions_text)
 
 summary_of.register(EvaluationRecord, evaluation_summary)
@@ -59,6 +65,8 @@ summary_of.register(LiftRecord, lift_summary)
 summary_of.register(ComparisonRecord, comparison_summary)
 summary_of.register(TagSlicesRecord, slices_summary)
 summary_of.register(TradeoffRecord, tradeoff_summary)
+summary_of.register(RecommendationRecord, recommendation_summary)
 summary_of.register(FailureAnalysisRecord, failure_analysis_summary)
 summary_of.register(ExplanationRecord, explanation_summary)
+summary_of.register(FactorEffectsRecord, effects_summary)
 summary_of.register(MetricsExplanationRecord, conventions_summary)

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failure_analysis, failures_of
-from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, TOO_SKEWED, VERDICTS, interval_of, outweighed_text
+from raglift.analysis.truncation import marked
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Sentences about results: whether a difference is significant, and where recall is lost.
 
 
+_PAIR = 2
 EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
 BEYOND_CANDIDATES = "hits that were not among the candidates raise it: there is no fair pair"
 ON_THE_FRONT = "On the front: no other system is as good in every column and better in one."
@@ -72,9 +74,11 @@ def lift_sentence(lift: LiftRecord) -> str:
     if not found.wins and not found.losses:
         return f"Reranking changed {name} of no query: it stays at {before} on {counted(found.n, 'query')}."
     told = _difference(found, lift.method, found.p, decimals)
-    if row.verdict == "not significant":
+    if row.verdict == NOT_SIGNIFICANT:
         moved = f"moved {name} from {before} to {after}" if before != after else f"left {name} at {after} on average"
         return f"Reranking {moved} ({told}): not significant on {_seen(found.n, row.minimum_detectable_effect)}."
+    if row.verdict == TOO_SKEWED:
+        return f"Reranking moved {name} from {before} to {after} ({told}): {_undecided(found)}."
     verb = "raised" if row.verdict == "better" else "lowered"
     return f"Reranking {verb} {name} from {before} to {after} ({told}): more than noise on {counted(found.n, 'query')}."
 
@@ -149,7 +153,7 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         )
     if len(comparison.others) == 1:
         return _pair_sentence(told[0], comparison)
-    counts = [(verdict, sum(row.verdict == verdict for row in told)) for verdict in _VERDICTS]
+    counts = [(verdict, sum(row.verdict == verdict for row in told)) for verdict in VERDICTS]
     parts = [f"{count:,} {'is' if count == 1 else 'are'} {verdict}" for verdict, count in counts if count]
     unfair = len(comparison.others) - len(told)
     parts += [f"{unfair:,} {'has' if unfair == 1 else 'have'} no fair pair"] if unfair else []
@@ -167,19 +171,43 @@ def held_out_sentence(comparison: ComparisonRecord) -> str:
     if held is None:
         return ""
     told = _difference(held.difference, comparison.method, held.difference.p)
+    others, second = ("", ", the second best there") if held.of_all else (" of the others", "")
     return (
-        f"The best of the others on one half of the queries, {held.system}, was measured on the other "
-        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {comparison.baseline} ({told}), "
-        f"{_verdict(held.verdict)}."
+        f"The best{others} on one half of the queries, {held.system}, was measured on the other "
+        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {held.baseline}{second} "
+        f"({told}), {_verdict(held.verdict)}."
     )
 
 
 def best_of(comparison: ComparisonRecord) -> str:
-    """Return the system with the highest mean of the primary metric, of those that can be compared."""
-    rows = [row for row in comparison.of(comparison.primary) if not row.truncated and row.n]
-    if not rows:
+    """Return the system with the highest mean of the primary metric, of equal ones the baseline."""
+    best = comparison.best
+    if best is None or comparison.row(best).mean == comparison.row(comparison.baseline).mean:
         return comparison.baseline
-    return max(rows, key=lambda row: (row.mean, row.system == comparison.baseline)).system  # of equal ones the baseline
+    return best
+
+
+def best_lines(comparison: ComparisonRecord) -> list[str]:
+    """Return which system is the best and, where that is another one, which is the best without truncation.
+
+    Of two systems nothing where it is the same: which is better is what the comparison says.
+    """
+    name, decimals = mean_title(comparison.primary), decimals_of(comparison.primary)
+    best, whole = comparison.best, comparison.best_without_truncation
+    if len(comparison.names) <= _PAIR and whole in (best, None):
+        return []
+    lines = []
+    for what, system in (("best", best), ("best without truncation", whole)):
+        if system is not None and (what == "best" or system != best):
+            mark = marked(system, comparison.evaluation(system))
+            lines.append(f"{what}: {mark}, {name} {comparison.row(system).mean:.{decimals}f}")
+    return lines
+
+
+def baseline_sentence(comparison: ComparisonRecord) -> str:
+    """Return which system the others are compared with, and why."""
+    reason = f" ({comparison.baseline_reason})" if comparison.baseline_reason else ""
+    return f"Baseline: {comparison.baseline}{reason}."
 
 
 def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int | None:
@@ -188,13 +216,12 @@ def failure_analysis_depth(evaluation: EvaluationRecord, primary: Metric) -> int
     return k if k is not None and k <= int(evaluation.run.spec["candidates"]) else None
 
 
-_VERDICTS = ("better", "worse", "not significant")
-
-
 def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     name, other = mean_title(comparison.primary), comparison.baseline
-    if row.verdict == "not significant":
+    if row.verdict == NOT_SIGNIFICANT:
         return f"{row.system} does not differ significantly from {other} in {name}: {_against(row, comparison)}."
+    if row.verdict == TOO_SKEWED:
+        return f"{row.system} cannot be told from {other} in {name}: {_against(row, comparison)}."
     word = "higher" if row.verdict == "better" else "lower"
     return f"{row.system} has a {word} {name} than {other}: {_against(row, comparison)}."
 
@@ -209,8 +236,10 @@ def _against(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     if not row.difference.wins and not row.difference.losses:
         return f"both have {_mean(row)} on average, and {_no_other(row.n)}"
     means = f"{_mean(row)} against {row.baseline_mean:.{decimals}f}"
-    if row.verdict == "not significant":
+    if row.verdict == NOT_SIGNIFICANT:
         return f"{means} ({told}), which may be noise on {_seen(row.n, row.minimum_detectable_effect)}"
+    if row.verdict == TOO_SKEWED:
+        return f"{means} ({told}), {_undecided(row.difference)}"
     return f"{means} ({told}), more than noise on {counted(row.n, 'query')}"
 
 
@@ -223,7 +252,11 @@ def _mean(row: ComparisonRow) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return "not significant" if verdict == "not significant" else f"{verdict}, by more than noise"
+    return verdict if verdict in (NOT_SIGNIFICANT, TOO_SKEWED) else f"{verdict}, by more than noise"
+
+
+def _undecided(found: PairedDifference) -> str:
+    return f"{TOO_SKEWED}: {outweighed_text(found)}"
 
 
 def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
+from raglift.analysis.factor_records import FactorEffectsRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
+from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
-from raglift.report.frames import slices_frame, tradeoff_frame
+from raglift.report.factors import effect_sentence
+from raglift.report.frames import effects_frame, recommendation_frame, slices_frame, tradeoff_frame
 from raglift.report.presenting import summary_of, text_of
 
 if TYPE_CHECKING:
@@ -64,6 +67,38 @@ class Tradeoff(Presentable, FromRecord, TradeoffRecord):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per system: quality, each cost, whether it is on the front, and what beats it."""
         return tradeoff_frame(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation(Presentable, FromRecord, RecommendationRecord):
+    """Which system to use: the cheapest of those that cannot be told from the best."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per system, those that may be the best first: mean, difference to the best, p, costs."""
+        return recommendation_frame(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.recommended!r}, {len(self.equals)} of {self.systems} may be the best)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FactorEffects(Presentable, FromRecord, FactorEffectsRecord):
+    """What each part of the cells of a sweep does to the primary metric, over matched cells and query by query."""
+
+    def sentence(self, factor: str) -> str:
+        """Return what one part does, as `the reranker late-interaction adds +0.131 [+0.102, +0.160]`.
+
+        Args:
+            factor: `chunker`, `embedding`, `retriever`, `reranker` or `system`.
+
+        Raises:
+            ConfigurationError: it is none of which levels can be compared.
+        """
+        return effect_sentence(self, factor)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair of levels, then one per interaction that is larger than noise."""
+        return effects_frame(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from raglift.analysis.comparison import compare_systems
 from raglift.analysis.lift import comparison_by_tag
+from raglift.analysis.recommendation import MARGIN, recommendation
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord
 from raglift.analysis.shared_queries import cell_name, system_name
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.base.limits import resolved, user_path
 from raglift.errors import ConfigurationError
 from raglift.report.frames import comparison_frame, per_query_frames
-from raglift.results.analyses import FromRecord, Presentable, TagSlices, Tradeoff
+from raglift.results.analyses import FromRecord, Presentable, Recommendation, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from raglift.matching.rule import MatchRule
     from raglift.records.metric import Metric
     from raglift.report.charts.plots import ComparisonPlots
 
@@ -94,6 +96,25 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         """
         return Tradeoff.from_record(tradeoff(self, quality, costs, known=known))
 
+    def recommend(
+        self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
+    ) -> Recommendation:
+        """Return which system to use: the cheapest of those that cannot be told from the best.
+
+        Costs are looked at one after the other: those in `known`, language model calls, latency (or, where it was not
+        measured, rerankers and embedding models), what a prompt holds, the size of the index. With fewer than 30
+        queries the best is named and not recommended; with 60 or more what one half of the queries recommends is
+        measured on the other.
+
+        Args:
+            known: costs that you know, as `{"dollars": {"dense": 0.4, "bm25": 0}}`.
+            margin: a system whose mean is lower than the best's by more than this is not recommended for its cost.
+
+        Raises:
+            ConfigurationError: a margin below 0, or costs of a system that is not there.
+        """
+        return Recommendation.from_record(recommendation(self, known=known, margin=margin))
+
     def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with every query in it.
 
@@ -133,22 +154,30 @@ def compare(
     seed: int = 0,
     confidence: float = 0.95,
     hold_out: bool = False,
+    match: str | MatchRule | None = None,
 ) -> Comparison:
     """Compare systems on the same queries, and say which differences are real.
 
     Queries are paired by id, and every system is compared at its last stage. One metric decides, corrected by Holm over
     the systems; every other is exploratory. A query that failed counts 0; one without labels counts for none.
 
+    Systems of different chunks are compared fairly: matched by coverage, and decided at an equal budget of context
+    tokens where their hits differ in length by more than a quarter (`comparison.fairness`).
+
     Args:
         evaluations: two or more, in a list or by name; folders of saved ones are opened.
-        baseline: the system that the others are compared with, by name or number; by default the first.
+        baseline: the system that the others are compared with, by name or number. By default the first of two; of more
+            the only one that is plain BM25, else the one with the highest mean of the primary metric.
         primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
-            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest.
+            scored, NDCG at the deepest depth that was, else the first measure of quality at its deepest. One that is
+            named decides as it is, also where chunks differ in length.
         names: what to call the systems; by default the mapping's names, the folders' names, or what their stages do.
         seed: of the permutation tests and the choice of halves.
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other: the best of many is
             partly the luckiest.
+        match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
+            by default coverage where their chunks differ and they were scored by containment, else as they were.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -157,7 +186,7 @@ def compare(
     """
     systems = named_evaluations(evaluations, names)
     found = compare_systems(
-        systems, baseline=baseline, primary=primary, seed=seed, confidence=confidence, hold_out=hold_out
+        systems, baseline=baseline, primary=primary, seed=seed, confidence=confidence, hold_out=hold_out, match=match
     )
     return Comparison.from_record(found)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dis
 import json
 import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.functions import function_of
 from raglift.adapters.stages import RerankStage, asked_of
 from raglift.base.cache import Cache, content_key, default_cache
-from raglift.base.display import describe_error, shorten
+from raglift.base.display import describe_error, printable, shorten
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
 from raglift.base.retrying import has_http_status, is_transient
@@ -26,6 +29,7 @@ from raglift.storage.answers import Answer, AnswerStore, hits_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from pathlib import Path
 
     from raglift.adapters.stages import Policy, Stage
     from raglift.running.model_calls import Way
@@ -36,8 +40,21 @@ TRIES = 2
 """A query during which the process ended so often is not asked again by the next attempt."""
 FILE = "answers.sqlite"
 """The file of the answers in their folder."""
-_LOCK = "lock"
+LOCK = "lock"
+"""The file beside them that is locked while they are used."""
 _SHOWN = 80
+_OF_MACHINE = {
+    "APIConnectionError",  # openai, anthropic
+    "AutoReconnect",  # pymongo
+    "ConnectionError",  # redis, elastic_transport
+    "InterfaceError",  # of a driver of a database: its connection is closed
+    "OpenAIError",  # without a status, that no key is set
+    "OperationalError",  # likewise: locked, gone, no memory
+    "OutOfMemoryError",  # torch
+    "RpcError",  # grpc
+    "ServerSelectionTimeoutError",
+}
+"""Errors of libraries, by their names, that say nothing of the query."""
 _TEXTS_ALONE = ("raglift.components.", "raglift.adapters.functions")
 """Rerankers of these modules get the texts of hits, and nothing else of what a framework returned."""
 
@@ -63,16 +80,28 @@ def keeping_answers(config: Config, system: Any) -> Iterator[KeptAnswers | None]
             folder = user_path(config.answers)
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise RunError(f"{folder}: cannot be written: {error}; expected a folder for answers") from error
-            stack.enter_context(hold(folder / _LOCK, "an evaluation whose answers are kept there"))
-            own = Cache(folder / FILE)
+            except (OSError, ValueError) as error:  # ValueError: of a name that none can have
+                shown = printable(str(folder))
+                raise RunError(f"{shown}: cannot be written: {error}; expected a folder for answers") from error
+            stack.enter_context(hold(folder / LOCK, "an evaluation whose answers are kept there"))
+            own = _opened(folder / FILE)
             stack.callback(own.close)
         shared = None if config.version is None else default_cache()
         # A cache in memory ends with this process
         kept = own if own is not None and (shared is None or shared.path is None) else default_cache()
         identity = (config.version or "", _name_of(system), config.doc_key or "")
         yield KeptAnswers(AnswerStore(kept, own), identity, is_versioned=config.version is not None)
+
+
+def _opened(path: Path) -> Cache:
+    try:
+        return Cache(path)
+    except CacheError as error:  # which says that nothing is lost with the file
+        said = printable(str(error.__cause__ or error))
+        raise CacheError(
+            f"{path}: the answers of the system cannot be kept or read there: {said}; expected a file of raglift's, or "
+            "none: choose another folder, or move the file away, with the answers that it may hold"
+        ) from error
 
 
 def _name_of(system: Any) -> str:
@@ -84,6 +113,48 @@ def _name_of(system: Any) -> str:
     named = system if hasattr(system, "__qualname__") else type(system)
     module = getattr(named, "__module__", "")
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"
+
+
+_MOST_NESTED = 3
+"""So deep in what a function encloses its settings are looked for."""
+
+
+def _settings_of(asked: Any, depth: int = 0) -> str:
+    """Return the settings of a function that can be read: texts, numbers, truth values and None that it encloses.
+
+    Functions made by one function have the same name, and may answer differently; so may those that `partial` binds.
+    What a function assigns itself, as a counter, does not count, nor do attributes of objects: they change while the
+    system works, and then nothing would be found again.
+    """
+    if isinstance(asked, partial):
+        named = {**{str(place): value for place, value in enumerate(asked.args)}, **asked.keywords, "func": asked.func}
+    elif isinstance(asked, FunctionType):
+        cells = zip(asked.__code__.co_freevars, asked.__closure__ or (), strict=True)
+        changing = {step.argval for step in dis.get_instructions(asked.__code__) if step.opname == "STORE_DEREF"}
+        named = {name: cell.cell_contents for name, cell in cells if name not in changing and _is_filled(cell)}
+        named |= {f"default {place}": value for place, value in enumerate(asked.__defaults__ or ())}
+        named |= asked.__kwdefaults__ or {}
+    else:
+        return ""
+    told = {name: _setting(value, depth) for name, value in named.items()}
+    return json.dumps({name: value for name, value in sorted(told.items()) if value is not None})
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _setting(value: Any, depth: int) -> str | None:
+    """Return a setting as a text; None for what cannot be read."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return repr(value)
+    if isinstance(value, (partial, FunctionType)) and depth < _MOST_NESTED:
+        return f"{getattr(value, '__qualname__', '')} {_settings_of(value, depth + 1)}"
+    return None
 
 
 class KeptAnswers:
@@ -116,7 +187,8 @@ class KeptAnswers:
         needs_origin = any(_wants_origin(stage) for stage in then)
         kept: list[Stage] = []
         for number, stage in reversed(list(enumerate(stages))):
-            keeper = _StageKeeper(self, f"{part} {number}", may_lose_origin=not needs_origin)
+            asked = f"{part} {number} {_settings_of(function_of(asked_of(stage)))}"
+            keeper = _StageKeeper(self, asked, may_lose_origin=not needs_origin)
             kept.append(stage if _is_own(stage) else replace(stage, keeper=keeper))
             needs_origin = needs_origin or _wants_origin(stage)
         return kept[::-1]
@@ -171,7 +243,8 @@ class _StageKeeper:
         kept, store = self.kept, self.kept.store
         keys = [self.key(stage, *given) for given in inputs]
         known = store.find(keys)
-        if policy.on_error == "raise":  # a failure is to be seen as it happens
+        # A failure is to be seen as it happens; and where nothing but failures came, they are no single query's
+        if policy.on_error == "raise" or all(answer.ranking is None for answer in known.values()):
             known = {key: answer for key, answer in known.items() if answer.ranking is not None}
         kept.use(keys, known)
         places = [place for place, key in enumerate(keys) if key not in known]
@@ -193,6 +266,12 @@ class _StageKeeper:
             raise kept.failure
         asked = dict(zip(places, found, strict=True))
         return [asked[place] if place in asked else _outcome(known[key]) for place, key in enumerate(keys)]
+
+    def unanswered(self, stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
+        """Return the places of the inputs for which nothing is kept."""
+        keys = [self.key(stage, *given) for given in inputs]
+        known = self.kept.store.find(keys)
+        return [place for place, key in enumerate(keys) if key not in known]
 
     def key(self, stage: Stage, query: str, given: Any) -> bytes:
         """Return the key of an answer: of all that raglift knows to decide it."""
@@ -313,11 +392,25 @@ def _would_come_again(error: Exception) -> bool:
     """Whether a failure is the query's for good.
 
     It is not where it may pass, nor where the user can mend what it comes from without touching the system: how it is
-    asked, a key that a service refuses, a package that is missing.
+    asked, a key that a service refuses or that is not set, a file or a package that is missing.
     """
-    return not isinstance(error, (RagliftError, ImportError, MemoryError)) and not (
-        is_transient(error) or has_http_status(error)
-    )
+    return not has_http_status(error) and not any(map(_may_be_mended, _all_behind(error)))
+
+
+def _all_behind(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that were raised before it: not every wrapper says what it is raised from."""
+    seen: set[int] = set()
+    waiting: BaseException | None = error
+    while waiting is not None and id(waiting) not in seen:
+        yield waiting
+        seen.add(id(waiting))
+        waiting = waiting.__cause__ or waiting.__context__
+
+
+def _may_be_mended(error: BaseException) -> bool:
+    names = {cls.__name__ for cls in type(error).__mro__}
+    is_of_machine = isinstance(error, (RagliftError, ImportError, MemoryError, OSError)) or bool(names & _OF_MACHINE)
+    return is_of_machine or is_transient(error)
 
 
 class _Keeping:

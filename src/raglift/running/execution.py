@@ -25,7 +25,7 @@ from raglift.errors import (
     ServiceUnusable,
 )
 from raglift.records.rankings import Ranking, StageTrace, Trace
-from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async
+from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async, is_panic
 from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
@@ -100,8 +100,12 @@ def run_stages(
     for number, stage in enumerate(stages):
         alive = [place for place, error in enumerate(state.errors) if error is None]
         if calls is not None and not ahead.outcomes and len(alive) > 1 and calls.wants_first(policy.concurrency):
-            given = state.input_of(stage, alive[0])
-            ahead = _Ahead(alive[0], _ask_first(stages[number:], given, policy, provenance, watch, calls))
+            waiting = _unanswered(stage, [state.input_of(stage, place) for place in alive])
+            calls.kept[stage.name] = len(alive) - len(waiting)
+            if waiting:
+                first = alive[waiting[0]]
+                given = state.input_of(stage, first)
+                ahead = _Ahead(first, _ask_first(stages[number:], given, policy, provenance, watch, calls))
         outcomes = ahead.of(stage)
         waiting = [place for place in alive if place not in outcomes]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
@@ -176,6 +180,13 @@ class _Ahead:
     def of(self, stage: Stage) -> dict[int, Outcome[Ranking]]:
         """Return the outcome of a stage by the place of the query; empty if there is none."""
         return {self.place: self.outcomes[stage.name]} if stage.name in self.outcomes else {}
+
+
+def _unanswered(stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
+    """Return the places of the inputs for which no answer of an earlier attempt is kept."""
+    if stage.keeper is None or is_bypassed():
+        return list(range(len(inputs)))
+    return stage.keeper.unanswered(stage, inputs)
 
 
 def _ask_first(
@@ -283,7 +294,7 @@ def _is_misuse(error: BaseException | None) -> bool:
 
 def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
     """Return what to raise where the error of one query's call stops the run."""
-    if not isinstance(error, Exception) or _is_misuse(error):
+    if not (isinstance(error, Exception) or is_panic(error)) or _is_misuse(error):
         return error
     kind = QueryTimeout if isinstance(error, QueryTimeout) else QueryFailed
     system = stage.clearing.message(stage.system)
@@ -354,7 +365,9 @@ def _run_batch(
     started = time.perf_counter()
     try:
         rankings = tenacity.Retrying(**policy.retry_policy.for_tenacity())(_call_batch, stage, call, inputs)
-    except Exception as error:
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
             raise  # not one query's fault: a model that does not load, a cache that cannot be written
         if policy.on_error == "raise":

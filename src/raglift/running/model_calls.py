@@ -257,27 +257,39 @@ class CallMeter:
         if not way.is_deployed:
             where = f"{stage}: {way.name}, the" if stage else f"{way.name.capitalize()}, the"
         if projected.calls > before.calls:
+            kept = max(way.kept.values(), default=0)
+            before_that = f", {kept:,} of them answered before," if kept else ""
             notice(
                 f"{where} first query made {first.text(is_rounded=False)}; {counted(self.queries, 'query')}"
-                f"{self._extra} will come to {projected.text(is_rounded=True)}",
+                f"{before_that}{self._extra} will come to {projected.text(is_rounded=True)}",
                 show=self.progress is not False,
             )
         self.stop = next(iter(self._exceeded(projected, "would come")), self.stop)
 
     def projection(self) -> Spent:
         """Return what all queries come to, if each calls models as the first did that was asked in the same way."""
-        known = [way.first_query for way in self.ways.values() if way.first]
-        most = max(known, key=lambda spent: spent.calls, default=Spent())
-        asked = ((way.first_query if way.first else most).times(way.asks) for way in self.ways.values())
-        return sum(asked, self._before)
+        known = (way for way in self.ways.values() if way.first)
+        most = max(known, key=lambda way: way.first_query.calls, default=None)
+        first = most.first if most is not None else {}
+        return sum((way.comes_to(way.first or first) for way in self.ways.values()), self._before)
 
-    def would_exceed(self, expected: Spent) -> bool:
-        """Whether a limit is exceeded if so much is spent besides; then nothing is asked any more."""
-        if not self.stop and self.limits and expected.calls:
+    def would_exceed(self, expected: Spent, *, may_stray: bool = False) -> bool:
+        """Whether a limit is exceeded if so much is spent besides; then nothing is asked any more.
+
+        Args:
+            expected: what the queries that are under way and the next one will come to.
+            may_stray: whether they may make calls that are not seen to be theirs.
+        """
+        if not self.stop and self.limits and (expected.calls or may_stray):
             # Where calls alone are limited, nothing is added up: many queries ask this at the same time
             spent = Spent(len(self.tally.calls)) if self.limits.max_cost is None else self.spent()
             self.stop = next(iter(self._exceeded(spent + expected, "might come")), "")
         return bool(self.stop)
+
+    @property
+    def strays(self) -> float:
+        """How many calls were made that belong to no query, as those in a thread that a system starts."""
+        return len(self.tally.calls) - self._before.calls - sum(way.calls_of_queries for way in self.ways.values())
 
     def _exceeded(self, spent: Spent, come: str) -> list[str]:
         """Return which limits are exceeded, with what they are exceeded by."""
@@ -342,8 +354,12 @@ class Way:
     """How many queries are asked in this way in all."""
     first: dict[str, Spent] = field(default_factory=dict)
     """What the first query came to, by stage; stages that call no model are not in it."""
+    kept: dict[str, int] = field(default_factory=dict)
+    """Of how many queries the answers of an earlier attempt are kept, by stage."""
     _longest: dict[str, Spent] = field(default_factory=dict)
     _under_way: list[tuple[str, Tally]] = field(default_factory=list)
+    _calls: int = 0
+    _strays: dict[str, float] = field(default_factory=dict)
     _leading: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -356,6 +372,16 @@ class Way:
     def first_query(self) -> Spent:
         """What the first query came to, in all stages."""
         return sum(self.first.values(), Spent())
+
+    @property
+    def calls_of_queries(self) -> int:
+        """How many calls were made for queries."""
+        return self._calls + sum(len(part.calls) for _, part in self._under_way)
+
+    def comes_to(self, first: dict[str, Spent]) -> Spent:
+        """Return what all queries come to, if each stage calls models for each as it did for the first."""
+        asked = (spent.times(max(self.asks - self.kept.get(stage, 0), 0)) for stage, spent in first.items())
+        return sum(asked, Spent())
 
     @property
     def is_stopped(self) -> bool:
@@ -394,7 +420,8 @@ class Way:
         with self.meter.tally.part() as part:
             with self._lock:
                 expected = sum((self._left(*one) for one in [*self._under_way, (stage, part)]), Spent())
-                if self.meter.would_exceed(expected):
+                strays = self.meter.strays
+                if self.meter.would_exceed(expected, may_stray=strays > self._strays.setdefault(stage, strays)):
                     raise NotAsked(self.meter.stop)
                 entry = (stage, part)
                 self._under_way.append(entry)
@@ -405,6 +432,7 @@ class Way:
             finally:
                 with self._lock:
                     self._under_way = [one for one in self._under_way if one is not entry]
+                    self._calls += len(part.calls)
                     if part.calls:
                         self._note(stage, _spent(part.calls, price), is_answered)
 

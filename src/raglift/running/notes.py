@@ -1,73 +1,26 @@
-"""Notes of an evaluation: what a reader of its figures must know."""
+"""Notes of a run, the depths that it has figures at, and a run under other labels."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from raglift.adapters.stages import RetrieveStage
-from raglift.analysis.warnings import changed_hits_notes
+from raglift.analysis.scoring import cut_stages
 from raglift.base.display import counted
-from raglift.base.normalization import normalize
-from raglift.base.prefixes import find_occurrences
 from raglift.errors import ConfigurationError
-from raglift.matching.nearest import lost_labels_note
-from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.metrics.computing import rankings_by_stage
-from raglift.metrics.judged_measures import unjudged_share
-from raglift.metrics.profiles.registry import PROFILES
-from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Query
 from raglift.running.options import DEFAULT_KS, dataset_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.matching.matches import MatchTable
     from raglift.matching.provenance import Provenance
-    from raglift.records.documents import Chunk
-    from raglift.records.metric import Tokens
-    from raglift.records.rankings import Ranking, Run
-
-
-# Chunk-id labels that no hit ever has: most likely the hits have other ids, or none.
-
-
-_HOW = "return them as {'id': …, 'text': …} or rl.Chunk(text, id=…)"
-_EXAMPLES_OF_IDS = 60
-
-
-def ids_that_never_came(run: Run, dataset: Dataset) -> list[str]:
-    """Say so where labels name chunk ids and no hit of any query has one of them, and why that may be."""
-    labels = {
-        passage.chunk_id: None
-        for query in dataset.queries
-        if query.is_labelled
-        for fact in query.facts
-        for passage in fact.passages
-        if passage.chunk_id is not None
-    }
-    chunks = [hit.chunk for trace in run.traces for done in trace.stages[:1] for hit in done.ranking]
-    if not labels or not chunks or any(chunk.id in labels for chunk in chunks):
-        return []
-    named = f"{counted(len(labels), 'chunk id')}, as {next(iter(labels))[:_EXAMPLES_OF_IDS]!r}"
-    return [f"labels name {named}, and no hit has one of them: {_why(labels.keys(), chunks)}"]
-
-
-def _why(labels: Iterable[str], chunks: list[Chunk]) -> str:
-    as_text = next((chunk.text for chunk in chunks if chunk.text in labels), None)
-    if as_text is not None:
-        return f"the text of a hit is {as_text[:_EXAMPLES_OF_IDS]!r}: if texts are ids, {_HOW}"
-    own = next((chunk.id for chunk in chunks if chunk.has_own_id), None)
-    if own is None:
-        return f"hits have no ids of their own: {_HOW}"
-    return f"the first hit with an id of its own has {own[:_EXAMPLES_OF_IDS]!r}"
+    from raglift.records.rankings import Run
 
 
 # A run under other labels of the same queries.
@@ -110,17 +63,6 @@ def relabelled(run: Run, dataset: Dataset, labels: Dataset | Sequence[Query]) ->
     return replace(run, spec=spec, inventory=run.inventory if unchanged else None), found
 
 
-def relabelling_notes(run: Run) -> list[str]:
-    """Return how the labels fit the queries of a run that was scored under other ones than it was asked with."""
-    found = run.spec.get("relabelled", {})
-    notes = []
-    if found.get("unlabelled"):
-        notes.append(f"{counted(found['unlabelled'], 'query')} of the run not among the labels: unlabelled")
-    if found.get("ignored"):
-        notes.append(f"{counted(found['ignored'], 'query')} of the labels not in the run: ignored")
-    return notes
-
-
 def _checked(dataset: Dataset, labels: Dataset | Sequence[Query]) -> Sequence[Query]:
     queries = labels.queries if isinstance(labels, Dataset) else labels
     if not isinstance(queries, (list, tuple)) or not all(isinstance(query, Query) for query in queries):
@@ -152,44 +94,7 @@ def _facts(query: Query) -> object:
     return query.facts, query.answerable
 
 
-# Notes of an evaluation: truncating stages, failures, and what was left out.
-
-
-_LITTLE = 0.05
-"""Up to this share of unjudged hits no warning is given."""
-
-
-def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
-    """Return, for each stage that seems to cut, how many hits it returns at most.
-
-    A retriever truncates when its depth is its own or could not be set, and it returned fewer hits than figures are
-    asked for, and not all chunks. A later stage
-    truncates when every query that lost hits came out at the same length and none came out longer: a top_n. One that
-    drops hits by their content comes out at various lengths, or with nothing, and is scored as it is. Stages after a
-    truncating reranker cannot return more either.
-    """
-    cut: dict[str, int] = {}
-    lengths = [_lengths(run, rankings, number) for number in range(len(run.stages))]
-    first = run.stages[0]
-    most = max((after for _, after in lengths[0]), default=0)
-    bounded = first.has_own_depth or bool(first.depth_fixed)
-    has_all = run.inventory is not None and most >= run.inventory.chunks
-    if bounded and 0 < most < int(run.spec["candidates"]) and not has_all:
-        cut[first.name] = most
-    asked = run.spec.get("k")  # of a system that takes the number of hits as an argument
-    if asked is not None and asked < max(run.spec.get("ks") or (asked,)) and not has_all:
-        cut[first.name] = min(most, asked)
-    inherited: int | None = None
-    for stage, pairs in zip(run.stages[1:], lengths[1:], strict=True):
-        most = max((after for _, after in pairs), default=0)
-        after_loss = {after for before, after in pairs if after < before}
-        if after_loss == {most} and most > 0:
-            inherited = most
-        elif inherited is not None and most > inherited:  # a stage that adds hits
-            inherited = None
-        if inherited is not None:
-            cut[stage.name] = min(most, inherited)
-    return cut
+# Notes of a run, and the depths that it has figures at.
 
 
 def usual_depths(run: Run) -> list[int]:
@@ -201,28 +106,6 @@ def usual_depths(run: Run) -> list[int]:
     limit = min([*cut, run.spec.get("k", DEFAULT_KS[-1])])  # k: what a system without a depth of its own was asked for
     own = run.spec.get("deployed_depth", limit)
     return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, own, DEFAULT_KS[-1])})
-
-
-def fewest_tokens(truncated: Mapping[str, int], match_tables: Sequence[MatchTable], run: Run) -> dict[str, int]:
-    """Return, for each truncated stage, the fewest tokens of a labelled query's ranking that it cut."""
-    fewest = {}
-    was_cut = np.zeros(match_tables[0].queries, dtype=np.bool_)
-    labelled = np.bincount(match_tables[0].facts.query, minlength=match_tables[0].queries) > 0
-    for stage, judged in zip(run.stages, match_tables, strict=True):
-        if stage.name in truncated:
-            was_cut |= judged.hits >= truncated[stage.name]
-            fewest[stage.name] = int(context_totals(judged)[was_cut & labelled].min(initial=np.iinfo(np.int64).max))
-    return fewest
-
-
-def _lengths(run: Run, rankings: list[list[Ranking]], number: int) -> list[tuple[int, int]]:
-    """Return how many hits each query that finished a stage had before and after it."""
-    before = rankings[max(number - 1, 0)]
-    return [
-        (len(before[place]), len(rankings[number][place]))
-        for place, trace in enumerate(run.traces)
-        if len(trace.stages) > number
-    ]
 
 
 def _read_in_part(retriever: Any) -> Iterator[int]:
@@ -274,189 +157,3 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             "another text: the offsets were dropped"
         )
     return notes
-
-
-def evaluation_notes(
-    run: Run,
-    dataset: Dataset,
-    match_tables: Sequence[MatchTable],
-    truncated: Mapping[str, int],
-    budgets: Sequence[Tokens] = (),
-    beyond: Mapping[str, int] = MappingProxyType({}),
-) -> list[str]:
-    """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out."""
-    notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
-    notes += [*_without_text(run, dataset), *_repeated(run), *changed_hits_notes(run, beyond)]
-    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *_unjudged(run, dataset, match_tables[-1])]
-    for stage, limit in truncated.items():
-        why = "no fair lift at a deeper k"
-        if stage == run.stages[0].name:
-            own = run.stages[0].has_own_depth
-            why = (
-                "as deployed, so there are no figures at a deeper k" if own else "no more came back, whatever was asked"
-            )
-        notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
-    for budget in budgets:
-        notes += [*_nothing_fits(dataset, match_tables[-1], budget), *_unfilled(run, dataset, match_tables[0], budget)]
-    notes += _texts_that_occur_nowhere(dataset, match_tables)
-    alone = max((judged.by_text_alone for judged in match_tables), default=0)
-    if alone:
-        matches = "1 match" if alone == 1 else f"{alone:,} matches"
-        notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
-    return notes
-
-
-def _without_text(run: Run, dataset: Dataset) -> list[str]:
-    """Say how many hits came without any text, where labels are texts: most likely it is in another field of theirs."""
-    if not any(passage.text for query in dataset for fact in query.facts for passage in fact.passages):
-        return []
-    hits = [hit for trace in run.traces if trace.stages for hit in trace.stages[0].ranking.hits]
-    empty = sum(not hit.chunk.text.strip() for hit in hits)
-    if not empty:
-        return []
-    have, them = ("has", "it") if empty == 1 else ("have", "them")
-    return [
-        f"{run.stages[0].name}: {empty:,} of {counted(len(hits), 'hit')} {have} no text: no label's text is in {them}"
-    ]
-
-
-def _repeated(run: Run) -> list[str]:
-    """Say for how many queries the retriever returned a chunk more than once, which takes the place of another."""
-    rankings = [trace.stages[0].ranking.hits for trace in run.traces if trace.stages]
-    count = sum(len({(hit.chunk.id, hit.chunk.text) for hit in hits}) < len(hits) for hits in rankings)
-    if not count:
-        return []
-    many = f"{count:,} of {counted(len(rankings), 'query')}"
-    return [f"{run.stages[0].name}: for {many} a chunk came more than once and takes a place each time"]
-
-
-def _mixed_labels(dataset: Dataset) -> list[str]:
-    """Say that not all labels are of one judge, and whose they are."""
-    sources = dataset.label_sources
-    if not sources.is_mixed:
-        return []
-    judges = " and ".join(f"by {name or 'people'} ({count:,})" for name, count in sources.passages.items())
-    return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
-
-
-def _unjudged(run: Run, dataset: Dataset, last: MatchTable) -> list[str]:
-    """Note the share of unjudged hits among the first hits, if labels include judgments and it is not small."""
-    k = max(run.spec["ks"], default=None)
-    share = unjudged_share(last, k) if dataset.shows_judged else 0.0
-    if share <= _LITTLE:
-        return []
-    which = "hits" if k is None else f"first {counted(k, 'hit')}" if k > 1 else "first hits"
-    return [f"nobody judged {share:.1%} of the {which} of each query: they count as irrelevant (see Judged@k)"]
-
-
-def _nothing_fits(dataset: Dataset, last: MatchTable, budget: Tokens) -> list[str]:
-    """Say for how many labelled queries the first hit alone is more than a budget, so that they count 0."""
-    empty = (last.hits > 0) & (prefix_lengths(last, budget) == 0)
-    count = sum(query.is_labelled for query, nothing in zip(dataset.queries, empty.tolist(), strict=True) if nothing)
-    if not count:
-        return []
-    they = f"{'it' if count == 1 else 'they'} {_as_zero(count)}"
-    return [
-        f"{budget}: the first hit of {counted(count, 'query')} has more tokens than that, so nothing fits and {they}"
-    ]
-
-
-def _unfilled(run: Run, dataset: Dataset, candidates: MatchTable, budget: Tokens) -> list[str]:
-    """Say how many labelled queries' candidates end before a budget does, though there are more chunks."""
-    asked = int(run.spec["candidates"])
-    ended = (context_totals(candidates) < budget.most) & (candidates.hits >= asked)
-    if run.inventory is not None:
-        ended &= candidates.hits < run.inventory.chunks
-    count = sum(query.is_labelled for query, short in zip(dataset.queries, ended.tolist(), strict=True) if short)
-    if not count:
-        return []
-    short = f"the {asked:,} candidates of {counted(count, 'query')} come to fewer than {budget.most:,} tokens"
-    return [f"{budget}: {short}, so their figures are of smaller prompts; ask for more (k, or candidates)"]
-
-
-def _texts_that_occur_nowhere(dataset: Dataset, match_tables: Sequence[MatchTable]) -> list[str]:
-    """Say how many label texts that no hit matched stand in none of the documents: most likely they are misspelled."""
-    if not dataset.documents:
-        return []
-    matched = {place for judged in match_tables for place in judged.matches.fact.tolist()}
-    facts = [(query, fact) for query in dataset.queries if query.is_labelled for fact in query.facts]
-    literal = [
-        (query.id, passage.text)
-        for place, (query, fact) in enumerate(facts)
-        if place not in matched
-        for passage in fact.passages
-        if passage.text is not None and passage.start is None
-    ]
-    occurring = _occurring({normalize(text) for _, text in literal}, dataset)
-    nowhere = [(query_id, text) for query_id, text in literal if normalize(text) not in occurring]
-    if not nowhere:
-        return []
-    query_id, text = nowhere[0]
-    texts = "1 label text occurs" if len(nowhere) == 1 else f"{len(nowhere):,} label texts occur"
-    notes = [f"{texts} in none of the documents; the first, of query {query_id}: {text[:60]!r}"]
-    if len(nowhere) == sum(passage.text is not None for _, fact in facts for passage in fact.passages):
-        notes.append(lost_labels_note(text, query_id, dataset.documents))
-    return notes
-
-
-def _occurring(texts: set[str], dataset: Dataset) -> set[str]:
-    """Return those of some normalized texts that occur in a document; all are looked for in one pass."""
-    wanted = sorted(texts - {""})
-    is_missing = np.ones(len(wanted), dtype=np.bool_)
-    documents = (normalize(document.text) for document in dataset.documents) if wanted else ()
-    for found in find_occurrences(wanted, documents):
-        is_missing[found.pattern] = False
-        if not is_missing.any():
-            break
-    return texts - {wanted[place] for place in np.flatnonzero(is_missing).tolist()}
-
-
-def _left_out(run: Run, dataset: Dataset) -> list[str]:
-    """Say which queries count 0 because they failed, and which count not at all."""
-    notes = []
-    failed = [trace for trace in run.traces if trace.error is not None]
-    if failed:
-        first, many = failed[0], len(failed)
-        notes.append(
-            f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
-        )
-    unanswerable = sum(not query.answerable for query in dataset)
-    if unanswerable:
-        notes.append(f"{counted(unanswerable, 'query')} marked unanswerable and left out of every mean")
-    unlabelled = sum(query.answerable and not query.facts for query in dataset)
-    if unlabelled:
-        notes.append(f"{counted(unlabelled, 'query')} without labels and left out of every mean")
-    return notes
-
-
-def _empty(run: Run, dataset: Dataset) -> list[str]:
-    """Say how many labelled queries came out of each stage with nothing, having had something before it."""
-    notes = []
-    labelled = [trace for trace, query in zip(run.traces, dataset.queries, strict=True) if query.is_labelled]
-    for number, stage in enumerate(run.stages):
-        finished = [trace.stages for trace in labelled if len(trace.stages) > number]
-        empty = sum(
-            not stages[number].ranking.hits and (number == 0 or bool(stages[number - 1].ranking.hits))
-            for stages in finished
-        )
-        if empty:
-            outcome_of_fact = _outcome_of_empty(empty, run.spec["profile"])
-            notes.append(f"{stage.name}: {counted(empty, 'query')} with labels came back empty and {outcome_of_fact}")
-    return notes
-
-
-def _outcome_of_empty(queries: int, profile: str) -> str:
-    """Say how queries that came back empty count: some tools leave them out of all of their means, or of some."""
-    conventions = PROFILES[profile]
-    left_out = conventions.leaves_out_empty
-    if not left_out:
-        return _as_zero(queries)
-    are, they = ("is", "it") if queries == 1 else ("are", "they")
-    if left_out == set(conventions.functions):
-        return f"{are} left out of its means"
-    titles = " and ".join(measure.title for name, measure in MEASURES.items() if name in left_out)
-    return f"{are} left out of the means of {titles}; elsewhere {they} {_as_zero(queries)}"
-
-
-def _as_zero(queries: int) -> str:
-    return "counts 0" if queries == 1 else "count 0"

@@ -1,30 +1,23 @@
-"""Matching and scoring of a run, when it is made or again later by `rescore()`."""
+"""Scoring of a run when it is made, and again later by `rescore()`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from raglift.analysis.scoring import scored_run
 from raglift.base.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 from raglift.errors import ConfigurationError
-from raglift.matching.match import match_rankings, span_upper_bound_of
-from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens, rankings_by_stage, score
+from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
-from raglift.running.notes import cut_stages, evaluation_notes, fewest_tokens, relabelled
+from raglift.running.notes import relabelled
 from raglift.running.options import DEFAULT_KS
-from raglift.stats.paired_tests import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.matching.matches import MatchTable
-    from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
     from raglift.records.metric import Metric, Tokens
@@ -34,77 +27,11 @@ if TYPE_CHECKING:
 # A run, matched and scored.
 
 
-_WITHOUT_ABUTTING = (
-    "span_precision_omega: which chunks abut a passage without sharing a character with it was not kept when this run "
-    "was measured, so they are not counted, as they are in Chroma's code; evaluate again to count them"
-)
-
-
 def evaluation_of(
     run: Run, dataset: Dataset, metrics: tuple[Metric, ...], rule: MatchRule, profile: str, counter: TokenCounts
 ) -> Evaluation:
-    """Match and score a run.
-
-    Args:
-        run: what a system returned.
-        dataset: what it was asked, with the labels.
-        metrics: what to compute.
-        rule: what counts as a match.
-        profile: whose metric conventions.
-        counter: counts tokens, each distinct text once.
-    """
-    rankings = rankings_by_stage(run)
-    wants_reach = any(MEASURES[metric.name].needs_chunks for metric in metrics)
-    reach = (
-        span_upper_bound_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
-    )
-    match_tables = match_rankings(dataset.queries, rankings, rule, reach=reach, counter=counter)
-    notes = []
-    if reach is not None and run.inventory is not None and not run.inventory.abutting:
-        notes.append(_WITHOUT_ABUTTING)
-    budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
-    scored = {
-        "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
-        "budgets": [budget.most for budget in budgets],
-        "match": asdict(rule),
-        "profile": profile,
-    }
-    run = with_changed_hits(replace(run, spec={**run.spec, **scored}))
-    truncated = cut_stages(run, rankings)
-    scores = score(run, dataset, match_tables, metrics, profile)
-    beyond = _beyond_candidates(run, dataset, match_tables[-1], scores, rule, profile)
-    return Evaluation(
-        run=run,
-        dataset=dataset,
-        scores=scores,
-        profile=profile,
-        truncated=truncated,
-        notes=(*evaluation_notes(run, dataset, match_tables, truncated, budgets, beyond), *notes),
-        match_table=tuple(match_tables),
-        truncated_tokens=fewest_tokens(truncated, match_tables, run) if budgets else {},
-        beyond_candidates=beyond,
-    )
-
-
-def _beyond_candidates(
-    run: Run, dataset: Dataset, last: MatchTable, scores: Scores, rule: MatchRule, profile: str
-) -> dict[str, int]:
-    """Return for how many queries each metric after the last stage is higher than the candidates alone make it.
-
-    The last stage is scored once more with what was retrieved in the place of each of its hits (`candidates_alone`).
-    """
-    if not any(stage.changed_hits is not None and stage.changed_hits.not_candidates for stage in run.stages):
-        return {}
-    (alone,) = match_rankings(dataset.queries, [candidates_alone(run)], rule, reach=last.reach, counter=last.counter)
-    alone = replace(alone, rankings=last.rankings)  # so that budgets end where they ended
-    judged = [metric for metric in scores.metrics if not MEASURES[metric.name].is_neutral]
-    earned = score(replace(run, stages=run.stages[-1:]), dataset, [alone], judged, profile)
-    beyond = {}
-    for metric, values in zip(judged, earned.values[0], strict=True):
-        queries = int(np.count_nonzero(scores.of(run.stages[-1].name, metric) > values + TIED))
-        if queries:
-            beyond[str(metric)] = queries
-    return beyond
+    """Match and score a run: see `raglift.analysis.scoring.scored_run`."""
+    return Evaluation.from_record(scored_run(run, dataset, metrics, rule, profile, counter))
 
 
 def require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:

@@ -1,3 +1,7 @@
+from .grid_effects import GridEffects as GridEffects
+from .grid_effects import InteractionEffects as InteractionEffects
+from .grid_effects import PairEffects as PairEffects
+from .grid_effects import factor_effects as factor_effects
 from .intervals import CONFIDENCE as CONFIDENCE
 from .intervals import Interval as Interval
 from .intervals import difference_interval as difference_interval
@@ -9,3 +13,4 @@ from .paired_tests import paired_difference as paired_difference
 from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
 from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
+from .power import minimum_detectable_effects as minimum_detectable_effects

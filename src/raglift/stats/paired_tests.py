@@ -1,4 +1,4 @@
-"""Paired sign-flip tests, and Holm's correction."""
+"""Paired tests of a mean difference, and Holm's correction."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.stats.intervals import DIFFERENCE_METHOD, checked_fraction, checked_integer, difference_interval, numbers
-from raglift.stats.power import minimum_detectable_effect_of
+from raglift.stats.intervals import (
+    DIFFERENCE_METHOD,
+    TIED,
+    checked_fraction,
+    checked_integer,
+    difference_interval,
+    numbers,
+)
+from raglift.stats.power import minimum_detectable_effects
+from raglift.stats.skewness import HALL_TEST, hall_p, may_be_outweighed, skewness_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -23,9 +31,6 @@ if TYPE_CHECKING:
 # of them, the observed one included, that are at least as far from 0. (Fisher, The Design of Experiments, 1935;
 # Phipson and Smyth, 2010, on why the observed one is included.)
 
-
-TIED = 1e-9
-"""Differences up to this far from 0 are ties: what summing in another order leaves is not a difference."""
 
 _STEPS = 36
 """Differences are rounded to this many binary digits of the largest one, fewer if their sums would not be exact."""
@@ -193,7 +198,8 @@ class PairedDifference:
     high: float
     """The upper bound."""
     p: float
-    """Two-sided p-value of no difference, above 0; 1 where there is nothing to test."""
+    """Two-sided p-value of no difference, above 0; 1 where there is nothing to test. That of the sign-flip test or,
+    where differences are strongly skewed against their mean, of Hall's transformed t if it is larger."""
     wins: int
     """Queries with a difference above 1e-9."""
     ties: int
@@ -203,7 +209,8 @@ class PairedDifference:
     effect_size: float
     """Paired Cohen's d: mean / standard deviation (n − 1). If all are equal: 0 if they are 0, else NaN (no scale)."""
     minimum_detectable_effect: float
-    """The smallest true mean difference that n such queries would show at p < 0.05 with a power of 0.8."""
+    """The smallest true mean difference, in the direction of the mean, that n such queries would show at p < 0.05 with
+    a power of 0.8."""
     confidence: float
     """How often such intervals hold the true mean, as 0.95."""
     test: str
@@ -212,10 +219,15 @@ class PairedDifference:
     """The name of the method behind low and high."""
     seed: int
     """What drew the random signs."""
+    skewness: float = math.nan
+    """Of the differences: below 0 where few losses are larger than the wins; NaN if all differ alike."""
+    too_skewed: bool = False
+    """Whether p is at most 1 − confidence and still decides nothing: at most one query differs the other way, and large
+    differences that way, too rare to be among so many queries, could outweigh what was seen."""
 
 
 def paired_difference(
-    differences: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000
+    differences: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000, bound: float | None = None
 ) -> PairedDifference:
     """Describe the differences between two systems on the same queries.
 
@@ -224,16 +236,23 @@ def paired_difference(
         seed: draws the signs of the permutation test: an integer of at least 0.
         confidence: how often such intervals hold the true mean.
         resamples: how many assignments of signs are drawn where there are too many to try all.
+        bound: how large a difference can be, as 1 for metrics between 0 and 1. Without one, whether differences are too
+            skewed to decide is not looked at.
 
     Raises:
         ConfigurationError: an argument outside its range, or differences that are not finite numbers.
     """
     column = numbers("differences", differences, dimensions=1)[:, np.newaxis]
-    return paired_differences(column, seed=seed, confidence=confidence, resamples=resamples)[0]
+    return paired_differences(column, seed=seed, confidence=confidence, resamples=resamples, bounds=[bound])[0]
 
 
 def paired_differences(
-    matrix: ArrayLike, *, seed: int, confidence: float = 0.95, resamples: int = 10_000
+    matrix: ArrayLike,
+    *,
+    seed: int,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    bounds: Sequence[float | None] | None = None,
 ) -> list[PairedDifference]:
     """Describe each column of differences, as `paired_difference` does it for that column alone.
 
@@ -242,38 +261,65 @@ def paired_differences(
         seed: draws the signs of the permutation tests, the same for all columns: an integer of at least 0.
         confidence: how often such intervals hold the true mean.
         resamples: how many assignments of signs are drawn where there are too many to try all.
+        bounds: how large the differences of each column can be; None for one that has no bound, or for all.
 
     Raises:
         ConfigurationError: an argument outside its range, or differences that are not finite numbers.
     """
     confidence = checked_fraction("confidence", confidence)
     values = numbers("matrix", matrix, dimensions=2)
+    limits = _checked_bounds(bounds, values.shape[1])
     tests = sign_flip_test(values, seed=seed, resamples=resamples)
-    return [_described(values[:, column], test, confidence, int(seed)) for column, test in enumerate(tests)]
+    effects = [math.nan if math.isnan(one) else one for one in minimum_detectable_effects(values, seed=seed).tolist()]
+    return [
+        _described(column, test, effect, bound, confidence, int(seed))
+        for column, test, effect, bound in zip(values.T, tests, effects, limits, strict=True)
+    ]
 
 
-def _described(column: NDArray[np.float64], test: SignFlipTest, confidence: float, seed: int) -> PairedDifference:
+def _checked_bounds(bounds: Sequence[float | None] | None, columns: int) -> Sequence[float | None]:
+    if bounds is None:
+        return [None] * columns
+    if len(bounds) != columns:
+        raise ConfigurationError(f"bounds: found {len(bounds)} for {columns} columns; expected one for each")
+    wrong = [bound for bound in bounds if bound is not None and not 0.0 < bound < math.inf]
+    if wrong:
+        raise ConfigurationError(
+            f"bounds: found {wrong[0]:g}; expected numbers above 0, or None where there is no bound"
+        )
+    return bounds
+
+
+def _described(
+    column: NDArray[np.float64], test: SignFlipTest, effect: float, bound: float | None, confidence: float, seed: int
+) -> PairedDifference:
     found = column[~np.isnan(column)]
     found[np.abs(found) <= TIED] = 0.0  # a copy: masks never give a view
     n, wins, losses = len(found), int((found > 0.0).sum()), int((found < 0.0).sum())
     mean = float(found.mean()) if n else math.nan
     deviation = _standard_deviation(found)
     low, high = difference_interval(found, confidence=confidence)
+    p, name = test.p, test.name
+    if (against_skew := hall_p(found)) is not None and against_skew > p:
+        p, name = against_skew, HALL_TEST
+    alpha = 1.0 - confidence
     return PairedDifference(
         n=n,
         mean=mean,
         low=low,
         high=high,
-        p=test.p,
+        p=p,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
         effect_size=_effect_size(mean, deviation),
-        minimum_detectable_effect=minimum_detectable_effect_of(deviation, n),
+        minimum_detectable_effect=effect,
         confidence=confidence,
-        test=test.name,
+        test=name,
         interval=DIFFERENCE_METHOD,
         seed=seed,
+        skewness=skewness_of(found),
+        too_skewed=bound is not None and p <= alpha and may_be_outweighed(found, bound, alpha),
     )
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import scored
+from raglift.analysis.truncation import CUT
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.report.charts.parts import WIDTH, altair, data_of, figure, of_labels, plain, themed
@@ -31,7 +32,8 @@ _HEAD, _NAME, _CELL, _GAP = 26.0, 18.0, 34.0, 6.0
 """The heights of a block's name, a row's name, a row's cells, and the space below them, in pixels."""
 _DARK = 0.45
 """Up to this share of the colour scale white letters stand out more, above it black ones: always by over 4 to 1."""
-_CUT, _BEST = "✂", "★"
+_BEST, _BEST_WHOLE = "★", "☆"
+"""Signs of the best cell, and of the best without truncation where that is another one."""
 _UPRIGHT = 44
 """The number of letters that fit next to each other above the columns; longer labels are rotated."""
 
@@ -61,14 +63,16 @@ def alike_of(names: Iterable[str]) -> str:
     return alike if others and all(name.startswith(alike) for name in others) else ""
 
 
-def heatmap_chart(result: SweepResultRecord, metric: Metric, x: str, y: str, best: CellResult | None) -> alt.LayerChart:
-    """Return the map, with a star at the best; rows are named above, so that long names leave the cells their width."""
+def heatmap_chart(
+    result: SweepResultRecord, metric: Metric, x: str, y: str, signs: Mapping[str, str]
+) -> alt.LayerChart:
+    """Return the map, with signs at some cells, by key; rows are named above, so that long names leave them width."""
     alt = altair()
     squares = _squares(result, metric, x, y)
     columns = list(dict.fromkeys(square.column for square in squares))
     known = [square.value for square in squares if not math.isnan(square.value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    marks, texts, height = _laid_out(squares, metric, best, lambda value: (value - low) / ((high - low) or 1.0))
+    marks, texts, height = _laid_out(squares, metric, signs, lambda value: (value - low) / ((high - low) or 1.0))
     pixels = alt.Scale(domain=[height, 0], nice=False)
     across, down = _across(columns, x), alt.Y("a:Q", axis=None, scale=pixels)
     colour = alt.Color("v:Q", legend=None, scale=alt.Scale(scheme="viridis", domain=[low, high], nice=False))
@@ -122,7 +126,7 @@ def _called(part: str, value: str | None) -> str:
 
 
 def _laid_out(
-    squares: Sequence[_Square], metric: Metric, best: CellResult | None, share: Any
+    squares: Sequence[_Square], metric: Metric, signs: Mapping[str, str], share: Any
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
     """Return the cells and the names with their locations in pixels, and the height of all."""
     marks: list[dict[str, Any]] = []
@@ -135,23 +139,23 @@ def _laid_out(
         for row, in_row in groupby(in_block, key=lambda one: one.row):
             names.append({"a": top + _NAME / 2, "n": row, "s": "muted"})
             top += _NAME
-            marks += [_mark(one, metric, top, best, share) for one in in_row]
+            marks += [_mark(one, metric, top, signs, share) for one in in_row]
             top += _CELL + _GAP
     return marks, names, top
 
 
-def _mark(square: _Square, metric: Metric, top: float, best: CellResult | None, share: Any) -> dict[str, Any]:
+def _mark(square: _Square, metric: Metric, top: float, signs: Mapping[str, str], share: Any) -> dict[str, Any]:
     one, place = square.result, {"c": square.column, "a": top, "b": top + _CELL}
     if math.isnan(square.value):
         why = "failed: " + plain(one.error) if one.error else "no query counts"
         return place | {"v": None, "t": "–", "i": None, "n": plain(one.cell.name), "w": why}
     told = figure(metric, square.value)
-    signs = [_BEST] * (one is best) + [_CUT] * one.is_truncated
-    cut = ", reads some chunks only in part" if one.is_truncated else ""
+    truncation = one.truncation
+    cut = f", reads some chunks only in part ({truncation.mark})" if truncation else ""
     ink = "#ffffff" if share(square.value) < _DARK else "#000000"
     return place | {
         "v": square.value,
-        "t": " ".join([told, *signs]),
+        "t": " ".join(filter(None, [told, signs.get(one.cell.key), CUT if truncation else ""])),
         "i": ink,
         "n": plain(one.cell.name),
         "w": told + cut,
@@ -195,23 +199,16 @@ class SweepPlots:
     result: SweepResultRecord
     """What the sweep found."""
 
-    def heatmap(
-        self,
-        metric: Metric | str | None = None,
-        x: str = "chunker",
-        y: str = "embedding",
-        *,
-        include_truncated: bool = False,
-    ) -> alt.LayerChart:
+    def heatmap(self, metric: Metric | str | None = None, x: str = "chunker", y: str = "embedding") -> alt.LayerChart:
         """Return the cells' means as a map, a block for each combination of the other parts.
 
-        ★ marks the best cell, ✂ those whose embedding model or reranker truncates some chunks, and – those that failed.
+        ★ marks the best cell, ✂ those whose embedding model or reranker truncates some chunks, ☆ the best without any
+        where that is another one, and – those that failed.
 
         Args:
             metric: what to look at, after the last stage; by default the primary metric.
             x: the part that differs from left to right: `chunker`, `embedding`, `retriever`, `reranker` or `system`.
             y: the part that differs from row to row.
-            include_truncated: ★ may also mark a cell whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: no such part, twice the same, a metric that was not scored, or no finished cell.
@@ -220,35 +217,35 @@ class SweepPlots:
         for name, part in (("x", x), ("y", y)):
             if part not in PARTS or x == y:
                 raise ConfigurationError(f"{name}: found {part!r}; expected two different ones of {', '.join(PARTS)}")
-        best = self.result.best(include_truncated=include_truncated) if wanted == self.result.primary else None
-        return of_labels(heatmap_chart(self.result, wanted, x, y, best), self.result.label_sources)
+        signs: dict[str, str] = {}
+        if wanted == self.result.primary:
+            best, whole = self.result.best(), self.result.best(without_truncation=True)
+            signs |= {} if whole is None else {whole.cell.key: _BEST_WHOLE}
+            signs |= {} if best is None else {best.cell.key: _BEST}
+        return of_labels(heatmap_chart(self.result, wanted, x, y, signs), self.result.label_sources)
 
-    def intervals(self, metric: Metric | str | None = None, *, include_truncated: bool = False) -> alt.LayerChart:
+    def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return each cell's mean with its interval, best first.
 
         Args:
             metric: what to look at; by default the primary metric.
-            include_truncated: also show cells whose embedding model or reranker truncates some chunks.
 
         Raises:
-            ConfigurationError: the metric was not scored, or fewer than two cells are left.
+            ConfigurationError: the metric was not scored, or fewer than two cells were measured.
         """
-        return self._compared(include_truncated).intervals(metric)
+        return self._compared().intervals(metric)
 
-    def differences(
-        self, metric: Metric | str | None = None, *, baseline: str | None = None, include_truncated: bool = False
-    ) -> alt.LayerChart:
+    def differences(self, metric: Metric | str | None = None, *, baseline: str | None = None) -> alt.LayerChart:
         """Return each cell minus the baseline, with its interval, best first; hollow where not significant.
 
         Args:
             metric: what to look at; by default the primary metric.
-            baseline: the name or key of a cell; by default the first measured.
-            include_truncated: also show cells whose embedding model or reranker truncates some chunks.
+            baseline: the name or key of a cell; by default as in `compare`.
 
         Raises:
-            ConfigurationError: the metric was not scored, no such cell, or fewer than two cells are left.
+            ConfigurationError: the metric was not scored, no such cell, or fewer than two cells were measured.
         """
-        return self._compared(include_truncated, baseline).differences(metric)
+        return self._compared(baseline).differences(metric)
 
     def tradeoff(
         self,
@@ -256,7 +253,6 @@ class SweepPlots:
         cost: str = "latency_p50",
         *,
         known: Mapping[str, Mapping[str, float]] | None = None,
-        include_truncated: bool = False,
     ) -> alt.LayerChart:
         """Return quality against one cost, with a line through the cells that none beats in both.
 
@@ -264,12 +260,11 @@ class SweepPlots:
             quality: more is better; by default the primary metric.
             cost: less is better: one of those of `Comparison.pareto`.
             known: costs that you know, by name, then by the cell's name.
-            include_truncated: also show cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
         """
-        return self._compared(include_truncated).tradeoff(quality, cost, known=known)
+        return self._compared().tradeoff(quality, cost, known=known)
 
     def _wanted(self, metric: Metric | str | None) -> Metric:
         if not self.result.finished:
@@ -277,8 +272,8 @@ class SweepPlots:
         known = [one.evaluation.scores.metrics for one in self.result.finished if one.evaluation is not None]
         return scored(self.result.primary if metric is None else metric, known[0], "metric")
 
-    def _compared(self, include_truncated: bool, baseline: str | None = None) -> ComparisonPlots:
-        comparison = self.result.compare(baseline=baseline, include_truncated=include_truncated)
+    def _compared(self, baseline: str | None = None) -> ComparisonPlots:
+        comparison = self.result.compare(baseline=baseline)
         return ComparisonPlots(comparison, short_names(self.result))
 
 

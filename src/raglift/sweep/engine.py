@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from raglift.analysis.paired_statistics import primary_of
 from raglift.base.batches import HERE, Workers
 from raglift.base.display import describe_error
 from raglift.base.limits import is_folder, user_path
@@ -30,7 +31,8 @@ from raglift.sweep.eta import (
     scoring_label,
     steps_of,
 )
-from raglift.sweep.folder import MAPPINGS, SweepFolder, measure_again
+from raglift.sweep.fairness import decided_fairly
+from raglift.sweep.folder import MAPPINGS, NAMED, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
@@ -53,7 +55,7 @@ from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raglift.components.embedding import Embedder
     from raglift.components.truncation import Pair, Truncated
@@ -88,7 +90,21 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
     except ConfigurationError as error:
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
-    return SweepResult(head["title"], primary, head["seed"], tuple(results), folder.path, folder.billed())
+    results, decides, fairness = decided_fairly(results, primary, is_named=_is_named(head))
+    return SweepResult(
+        head["title"], decides, head["seed"], tuple(results), folder.path, folder.billed(), fairness=fairness
+    )
+
+
+def _is_named(head: Mapping[str, Any]) -> bool:
+    """Whether the primary metric of a sweep was named; of one that does not say so, whether it is not the default."""
+    if NAMED in head:
+        return bool(head[NAMED])
+    try:
+        metrics = choose_metrics(head["sweep"]["metrics"], head["sweep"]["ks"])
+        return bool(head["primary"] != str(primary_of(None, metrics)))
+    except (KeyError, TypeError, ConfigurationError):
+        return True
 
 
 def _measured(folder: SweepFolder, cell: Cell, dataset: Dataset | None) -> CellResult:
@@ -464,6 +480,7 @@ def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
     return {
         "title": sweep.title,
         "primary": sweep.primary,
+        NAMED: sweep.names_primary,
         "seed": sweep.seed,
         "hash": f"{sweep.hash}-{dataset_hash(dataset)}",
         "sweep": {**sweep.to_dict(), **({MAPPINGS: mappings} if (mappings := sweep.mappings) else {})},

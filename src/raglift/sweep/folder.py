@@ -45,6 +45,8 @@ _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
 MAPPINGS = "mappings"
 """What is noted of the content of mapping files, beside the fields of a sweep."""
+NAMED = "primary_named"
+"""Whether the user named the primary metric."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
 """The folder in which an evaluation is written before it gets its name."""
 _LOCK = "sweep.lock"

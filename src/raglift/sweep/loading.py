@@ -38,4 +38,5 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
         reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
     if reading.faults:
         raise SweepError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
-    return Sweep(**values)
+    named = given.get("primary") is not None
+    return Sweep(**values if named else {**values, "primary": None})

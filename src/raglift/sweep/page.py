@@ -7,23 +7,34 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import CUT
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import BEYOND, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
 from raglift.report.format import interval_text, level, marks
-from raglift.report.page.comparison import comparison_headline, comparison_sections, lead, notes_of, other_of
+from raglift.report.page.comparison import comparison_headline, comparison_sections, notes_of, other_of
 from raglift.report.page.evaluation import evaluation_document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
 from raglift.report.page.rendering import Page
-from raglift.report.sentences import BEYOND_CANDIDATES, best_of, comparison_sentence, held_out_sentence
+from raglift.report.recommendation import recommendation_section, recommendation_sentence
+from raglift.report.sentences import (
+    BEYOND_CANDIDATES,
+    baseline_sentence,
+    best_of,
+    comparison_sentence,
+    held_out_sentence,
+)
 from raglift.report.summaries.results import failure_section, regressions_sections
 from raglift.sweep.charts import SweepPlots, short_names
+from raglift.sweep.effects import effects_sections
+from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.records import compare_cells
 from raglift.sweep.terminal import (
     alike_text,
+    best_lines_of,
     changed_models,
     failed_by_reason,
     result_foot,
@@ -49,31 +60,27 @@ _HEADLINE = 6
 _FEW = 2
 """The better of two is what a comparison says; the best of more is partly the luckiest."""
 _NAMED = 5
-_CUT = "✂"
 
 
-def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, include_truncated: bool = False) -> Page:
+def sweep_document(result: SweepResultRecord, *, baseline: str | None = None) -> Page:
     """Return the page of a sweep.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
 
     Args:
         result: what a sweep found.
-        baseline: the name or key of the cell that the others are compared with; by default the first measured.
-        include_truncated: also compare cells whose embedding model or reranker truncates some chunks. They are
-            compared in any case where fewer than two others are measured.
+        baseline: the name or key of the cell that the others are compared with; by default as in `raglift.compare`.
 
     Raises:
-        ConfigurationError: no cell is measured, or the baseline is none of those that are compared.
+        ConfigurationError: no cell is measured, or the baseline is none of those that are.
     """
     if not result.finished:
         reason = f"; the first failed: {result.failed[0].error}" if result.failed else ""
         raise ConfigurationError(f"report: found no measured cell in {result.folder}; expected at least one{reason}")
     if len(result.finished) == 1:
         return _one_cell(result)
-    whole = sum(not entry.is_truncated for entry in result.finished)
-    include_truncated = include_truncated or whole < _FEW
-    comparison = compared(result, baseline, include_truncated=include_truncated)
+    comparison = compared(result, baseline)
+    advised = result.recommend()
     shown = _shown(comparison)
     matched = {
         name: replace(one, match_table=match_tables_of(one)) for name in shown if (one := comparison.evaluation(name))
@@ -91,14 +98,16 @@ def sweep_document(result: SweepResultRecord, *, baseline: str | None = None, in
     )
     return Page(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
-        lead=lead(comparison),
+        lead=" ".join([recommendation_sentence(advised), *_best_sentences(result)]),
         headline=_headline(comparison),
         measured=(("Swept over", _swept(result)), *measured_together(comparison, match=queries.match)),
-        warnings=(*_warnings(result, comparison), *comparison.warnings),
+        warnings=(*_unmeasured(result), *comparison.warnings),
         notes=(*comparison.notes, *notes_of(comparison)),
         sections=(
+            recommendation_section(advised),
+            *effects_sections(result),
             _cells_section(result, comparison),
-            *_map_sections(result, include_truncated=include_truncated),
+            *_map_sections(result),
             *comparison_sections(comparison, shown),
             *failed_sections(result),
         ),
@@ -121,15 +130,19 @@ def _one_cell(result: SweepResultRecord) -> Page:
     )
 
 
-def compared(result: SweepResultRecord, baseline: str | None, *, include_truncated: bool) -> Comparison:
+def compared(result: SweepResultRecord, baseline: str | None) -> Comparison:
     """Return the comparison of the cells by short names, with held-out queries for the best where that can be done."""
     called = short_names(result)
     if len(result.finished) > _FEW:
         try:
-            return compare_cells(result, called, baseline=baseline, hold_out=True, include_truncated=include_truncated)
+            return compare_cells(result, called, baseline=baseline, hold_out=True)
         except ConfigurationError:  # too few queries for two halves, or what the next line says again
             pass
-    return compare_cells(result, called, baseline=baseline, hold_out=False, include_truncated=include_truncated)
+    return compare_cells(result, called, baseline=baseline, hold_out=False)
+
+
+def _best_sentences(result: SweepResultRecord) -> list[str]:
+    return [f"{line[0].upper()}{line[1:]}." for line in best_lines_of(result)]
 
 
 def _shown(comparison: Comparison) -> list[str]:
@@ -171,15 +184,6 @@ def _swept(result: SweepResultRecord) -> str:
     return "; ".join(filter(None, [*parts, alike_text(result)]))
 
 
-def _warnings(result: SweepResultRecord, comparison: Comparison) -> list[str]:
-    left_out = len(result.finished) - len(comparison.names)
-    if not left_out:
-        return _unmeasured(result)
-    why = "because the embedding model or the reranker reads some of their chunks only in part"
-    told = f"{_CUT} {counted(left_out, 'cell')} left out of the comparison, {why}; include_truncated=True "
-    return [*_unmeasured(result), f"{told}(--include-truncated) compares them too"]
-
-
 def _unmeasured(result: SweepResultRecord) -> list[str]:
     waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
     failed = changed_models(result)
@@ -195,24 +199,23 @@ def _cells_section(result: SweepResultRecord, comparison: Comparison) -> Section
     table = Table("Every measured cell, best first", columns, rows, text_columns=(0, 4))
     why = "The embedding model or the reranker reads some chunks only in part"
     cut = any(entry.is_truncated for entry in result.finished)
-    told = [f"{_CUT} {why}, so these cells measure the cut as well."] if cut else []
+    told = [f"{CUT} {why}, so these cells measure the cut as well."] if cut else []
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
     if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
         told.append(f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.")
-    return Section("Every cell", (f"The baseline is {comparison.baseline}.", *told), (table,))
+    said = filter(None, [comparison_sentence(comparison), held_out_sentence(comparison)])
+    return Section("Every cell", (*said, baseline_sentence(comparison), *told), (table,))
 
 
 def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell | str]:
     evaluation, metric = entry.evaluation, comparison.primary
     assert evaluation is not None  # noqa: S101 — a measured cell
-    cells: list[Cell | str] = [f"{name} {_CUT}" if entry.is_truncated else name]
+    cells: list[Cell | str] = [" ".join(filter(None, [name, entry.truncation.mark]))]
     values = evaluation.scores.of(evaluation.after, metric)
     interval = interval_of(metric, values, comparison.method.confidence)
     mark = marks(evaluation, evaluation.after, metric)
     cells.append(interval_text(evaluation.scores.mean(evaluation.after, metric), interval) + mark)
-    if name not in comparison.names:
-        cells += ["", "", Cell("not compared", "muted")]
-    elif name == comparison.baseline:
+    if name == comparison.baseline:
         cells += ["", "", verdict_cell("baseline")]
     else:
         row = comparison.row(name)
@@ -220,7 +223,7 @@ def _cell_row(entry: CellResult, name: str, comparison: Comparison) -> list[Cell
     return cells
 
 
-def _map_sections(result: SweepResultRecord, *, include_truncated: bool) -> list[Section]:
+def _map_sections(result: SweepResultRecord) -> list[Section]:
     """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
     told = [entry.cell.to_dict() for entry in result.finished]
     varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
@@ -230,8 +233,10 @@ def _map_sections(result: SweepResultRecord, *, include_truncated: bool) -> list
     name, called = mean_title(result.primary), short_names(result)
     said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
     cut = "one whose embedding model or reranker reads some chunks only in part"
-    caption = f"★ the best cell, {_CUT} {cut}, – one that failed."
-    chart = SweepPlots(result).heatmap(result.primary, x=x, y=y, include_truncated=include_truncated)
+    best, whole = result.best(), result.best(without_truncation=True)
+    second = ", ☆ the best without truncation" if whole is not None and whole is not best else ""
+    caption = f"★ the best cell{second}, {CUT} {cut}, – one that failed."
+    chart = SweepPlots(result).heatmap(result.primary, x=x, y=y)
     figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
     return [Section("Heat map", figures=(figure,))]
 
@@ -259,7 +264,6 @@ def failed_sections(result: SweepResultRecord) -> list[Section]:
 
 _SHOWN = 10
 """As many cells are shown before the others are folded."""
-_FEW_CELLS = 2
 _WARNING = "! "
 
 
@@ -268,23 +272,25 @@ def _without_emphasis(table: Table) -> Table:
     return replace(table, rows=tuple(tuple(replace(cell, emphasis="") for cell in row) for row in table.rows))
 
 
-def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False) -> Document:
+def sweep_summary(result: SweepResultRecord) -> Document:
     """Return what a sweep found, in short.
 
     Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
 
     Args:
         result: what a sweep found.
-        include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
     """
-    comparison = _compared(result, include_truncated=include_truncated)
+    comparison = result.compared
+    advised = None if comparison is None else result.recommend()
     table = _without_emphasis(result_table(result))
     first = replace(table, rows=table.rows[:_SHOWN])
     # The comparison has its own warning of a best of many
-    foot = list(result_foot(result, include_truncated=include_truncated, held_out=comparison is not None))
+    foot = list(result_foot(result, held_out=comparison is not None))
     warnings = dict.fromkeys(line.removeprefix(_WARNING) for line in foot if line.startswith(_WARNING))
     warnings |= dict.fromkeys(comparison.warnings if comparison is not None else ())
-    said = [] if comparison is None else [comparison_sentence(comparison), held_out_sentence(comparison)]
+    said = [] if advised is None else [recommendation_sentence(advised)]
+    said += [] if comparison is None else sweep_sentences(result)
+    compared_cells = () if comparison is None else (comparison_sentence(comparison), held_out_sentence(comparison))
     return Document(
         title=result_head(result),
         lead=" ".join(filter(None, said)),
@@ -292,29 +298,24 @@ def sweep_summary(result: SweepResultRecord, *, include_truncated: bool = False)
         measured=(),
         warnings=tuple(warnings),
         labels=str(result.label_sources),
-        notes=tuple(line for line in foot if not line.startswith((_WARNING, " "))),
+        notes=(
+            *(line for line in foot if not line.startswith((_WARNING, " "))),
+            *filter(None, compared_cells),
+        ),
         sections=(
+            *([recommendation_section(advised)] if advised is not None else []),
+            *effects_sections(result),
             *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
-            *_best_section(result, include_truncated=include_truncated),
+            *_best_section(result),
             *(regressions_sections(comparison) if comparison is not None else []),
             *failed_sections(result),
         ),
     )
 
 
-def _compared(result: SweepResultRecord, *, include_truncated: bool) -> Comparison | None:
-    """Return the comparison of the cells; None if too few can be compared."""
-    for hold_out in (True, False) if len(result.finished) > _FEW_CELLS else (False,):
-        try:
-            return result.compare(hold_out=hold_out, include_truncated=include_truncated)
-        except ConfigurationError:  # fewer than two cells, or too few queries for two halves
-            continue
-    return None
-
-
-def _best_section(result: SweepResultRecord, *, include_truncated: bool) -> Iterator[Section]:
+def _best_section(result: SweepResultRecord) -> Iterator[Section]:
     """Yield where the best cell lost recall."""
-    best = result.best(include_truncated=include_truncated)
+    best = result.best()
     if best is not None and best.evaluation is not None:
         lost = failure_section(best.evaluation, result.primary)
         if lost is not None:

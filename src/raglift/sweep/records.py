@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from raglift.analysis.comparison import looks_too_deep
+from raglift.analysis.factors import effects_of_factors
+from raglift.analysis.recommendation import MARGIN
+from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.results.analyses import FactorEffects
 from raglift.results.comparison import compare
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
@@ -19,14 +24,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.analysis.fairness import Fairness
     from raglift.records.metric import Metric
-    from raglift.results.analyses import Tradeoff
+    from raglift.results.analyses import Recommendation, Tradeoff
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
 
 
 _FEWEST = 2
-"""As many cells as it takes to compare."""
+"""As many cells as it takes to compare; the better of two is what a comparison says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +63,24 @@ class CellResult:
         return sum(stage.changed_hits.not_candidates for stage in stages if stage.changed_hits is not None)
 
     @property
+    def truncation(self) -> Truncation:
+        """What its embedding model and its rerankers read in part."""
+        found = Truncation() if self.evaluation is None else truncation_of(self.evaluation)
+        return replace(found, chunks=self.read_in_part)
+
+    @property
     def is_truncated(self) -> bool:
         """Whether its embedding model or a reranker truncated some chunks, so that it measures that as well."""
-        return self.read_in_part > 0 or self.candidates_read_in_part > 0
+        return bool(self.truncation)
+
+    @property
+    def marked_name(self) -> str:
+        """The name of the cell, and the share of chunks that were truncated, as `… · dense ✂ 1.4 %`."""
+        return " ".join(filter(None, [self.cell.name, self.truncation.mark]))
+
+    def looks_too_deep(self, metric: Metric) -> bool:
+        """Whether a metric looks deeper than the cell could return, so that it cannot be compared with others."""
+        return self.evaluation is not None and looks_too_deep(self.evaluation, metric)
 
     def value(self, metric: Metric) -> float:
         """Return the mean of a metric after the last stage; NaN if the cell failed."""
@@ -82,6 +103,8 @@ class SweepResultRecord:
     """Where it is kept."""
     billed: Mapping[str, int] = field(default_factory=dict)
     """How many tokens providers have billed for each embedding model."""
+    fairness: Fairness | None = None
+    """What was done because cells have different chunks; None where they do not."""
 
     @property
     def finished(self) -> tuple[CellResult, ...]:
@@ -98,14 +121,18 @@ class SweepResultRecord:
         """The cells that were measured, best first by the primary metric; equal ones in the order of the sweep."""
         return tuple(sorted(self.finished, key=lambda result: _order(result.value(self.primary))))
 
-    def best(self, *, include_truncated: bool = False) -> CellResult | None:
-        """Return the cell with the highest mean of the primary metric; None when no cell can be it.
+    def best(self, *, without_truncation: bool = False) -> CellResult | None:
+        """Return the cell with the highest mean of the primary metric, of equal ones the first; None if there is none.
+
+        A cell that returns fewer hits than the metric looks at cannot be it: it cannot be compared with the others.
 
         Args:
-            include_truncated: also consider cells whose embedding model or reranker truncates some chunks.
+            without_truncation: of the cells whose embedding model and reranker read all chunks whole.
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
-        return next((result for result in known if include_truncated or not result.is_truncated), None)
+        known = (result for result in known if not without_truncation or not result.is_truncated)
+        metric = self.primary if self.fairness is None else self.fairness.in_hits(self.primary)
+        return next((result for result in known if not result.looks_too_deep(metric)), None)
 
     @property
     def label_sources(self) -> LabelSources:
@@ -140,20 +167,65 @@ class SweepResultRecord:
             f"cell: found {name!r}; expected one of {'; '.join(result.cell.name for result in self.results)}"
         )
 
-    def compare(
-        self, *, baseline: str | None = None, hold_out: bool = False, include_truncated: bool = False
-    ) -> Comparison:
-        """Compare the cells, with paired statistics: see `raglift.compare`.
+    def compare(self, *, baseline: str | None = None, hold_out: bool = False) -> Comparison:
+        """Compare the cells that were measured, with paired statistics: see `raglift.compare`.
 
         Args:
-            baseline: the name or key of the cell that the others are compared with; by default the first measured.
+            baseline: the name or key of the cell that the others are compared with; by default as in
+                `raglift.compare`: of two the first, else the only plain BM25, else the best.
             hold_out: pick the best on one half of the queries, and measure it on the other.
-            include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
 
         Raises:
-            ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
+            ConfigurationError: fewer than two cells were measured, or the baseline is none of them.
         """
-        return compare_cells(self, {}, baseline=baseline, hold_out=hold_out, include_truncated=include_truncated)
+        return compare_cells(self, {}, baseline=baseline, hold_out=hold_out)
+
+    @cached_property
+    def compared(self) -> Comparison | None:
+        """All measured cells compared, the best on held-out queries where that can be done; None if they cannot be."""
+        for hold_out in (True, False) if len(self.finished) > _FEWEST else (False,):
+            try:
+                return self.compare(hold_out=hold_out)
+            except ConfigurationError:  # fewer than two cells, or too few queries for two halves
+                continue
+        return None
+
+    def recommend(
+        self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
+    ) -> Recommendation:
+        """Return which cell to use: the cheapest of those that cannot be told from the best.
+
+        Args:
+            known: costs that you know, by name, then by the cell's name.
+            margin: a cell whose mean is lower than the best's by more than this is not recommended for its cost.
+
+        Raises:
+            ConfigurationError: fewer than two cells were measured; a margin below 0, or costs of no cell.
+        """
+        return (self.compared or self.compare()).recommend(known=known, margin=margin)
+
+    def effects(self, *, confidence: float = 0.95) -> FactorEffects:
+        """Return what each part does to the primary metric: its levels over matched cells, and what depends on what.
+
+        Each level of the chunkers, embedding models, retrievers, rerankers and systems is compared with the others over
+        the cells that differ in it alone, query by query. All measured cells take part.
+
+        Args:
+            confidence: how often all intervals of a part hold together.
+
+        Raises:
+            ConfigurationError: no two measured cells differ in one part alone.
+        """
+        measured = {entry.cell.name: entry for entry in self.finished}
+        found = effects_of_factors(
+            {name: entry.evaluation for name, entry in measured.items() if entry.evaluation is not None},
+            {name: entry.cell.to_dict() for name, entry in measured.items()},
+            self.primary,
+            references={"reranker": NO_RERANKER},
+            seed=self.seed,
+            confidence=confidence,
+        )
+        return FactorEffects.from_record(found)
 
     def pareto(
         self,
@@ -161,7 +233,6 @@ class SweepResultRecord:
         costs: Sequence[str] | None = None,
         *,
         known: Mapping[str, Mapping[str, float]] | None = None,
-        include_truncated: bool = False,
     ) -> Tradeoff:
         """Return cost against quality, and the cells that no other beats in all: see `Comparison.pareto`.
 
@@ -170,18 +241,17 @@ class SweepResultRecord:
             costs: less is better; by default latency (where the sweep has `latency`) and context tokens (where they are
                 among its metrics).
             known: costs that you know, by name, then by the cell's name.
-            include_truncated: also take cells whose embedding model or reranker truncates some chunks.
 
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no cell; or fewer than two cells.
         """
-        return self.compare(include_truncated=include_truncated).pareto(quality, costs, known=known)
+        return (self.compared or self.compare()).pareto(quality, costs, known=known)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cell, metric and depth.
 
-        Columns: the parts of the cell, truncated chunks and candidates, hits that were not candidates, error, metric,
-        before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
+        Columns: the parts of the cell, truncated chunks and candidates and their share, hits that were not candidates,
+        error, metric, before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
         """
         import pandas as pd
 
@@ -193,6 +263,7 @@ class SweepResultRecord:
             parts |= {
                 "read_in_part": result.read_in_part,
                 "candidates_read_in_part": result.candidates_read_in_part,
+                "truncated_share": result.truncation.share if result.is_truncated else 0.0,
                 "not_candidates": result.not_candidates,
                 "error": error,
             }
@@ -215,26 +286,19 @@ def compare_cells(
     *,
     baseline: str | None,
     hold_out: bool,
-    include_truncated: bool,
 ) -> Comparison:
     """Compare the cells as `SweepResult.compare` does, with names of one's own.
 
     Args:
         result: what a sweep found.
         called: what to call cells, by their names; others keep theirs.
-        baseline: the name or key of the cell that the others are compared with; by default the first measured.
+        baseline: the name or key of the cell that the others are compared with; by default as in `raglift.compare`.
         hold_out: pick the best on one half of the queries, and measure it on the other.
-        include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
 
     Raises:
-        ConfigurationError: fewer than two cells are left to compare, or the baseline is none of them.
+        ConfigurationError: fewer than two cells were measured, or the baseline is none of them.
     """
-    taken = [entry for entry in result.finished if include_truncated or not entry.is_truncated]
-    if len(taken) < _FEWEST and len(result.finished) >= _FEWEST:
-        raise ConfigurationError(
-            f"compare: found {len(taken)} cells whose embedding model and reranker read every chunk to its end, of "
-            f"{len(result.finished)} measured; expected two or more: include_truncated=True compares the others too"
-        )
+    taken = result.finished
     names = {entry.cell.name: called.get(entry.cell.name, entry.cell.name) for entry in taken}
     cells = {names[entry.cell.name]: entry.evaluation for entry in taken if entry.evaluation is not None}
     known = names | {entry.cell.key: names[entry.cell.name] for entry in taken}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.rendering.markdown import markdown_of
 from raglift.report.frames import per_query_frames
 from raglift.report.presenting import summary_of, text_of
 from raglift.results.analyses import Presentable
+from raglift.sweep.exporting import export_cell
 from raglift.sweep.page import sweep_document, sweep_summary
 from raglift.sweep.records import SweepResultRecord
 from raglift.sweep.terminal import result_text
@@ -41,15 +41,32 @@ class SweepResult(Presentable, SweepResultRecord):
         measured = {entry.cell.name: entry.evaluation for entry in self.finished if entry.evaluation is not None}
         return per_query_frames(measured, "cell")
 
-    def report(
-        self, path: str | Path, *, baseline: str | None = None, include_truncated: bool = False, overwrite: bool = True
-    ) -> Path:
+    def export_best(self, folder: str | Path, *, cell: str | None = None, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write the pipeline of the recommended cell as two scripts: one for LangChain, one for LlamaIndex.
+
+        Both load the same documents, and split, embed, retrieve and rerank as the cell did: with the framework's own
+        parts where these do the same, else with raglift's behind the framework's interfaces.
+
+        Args:
+            folder: where `langchain_pipeline.py` and `llama_index_pipeline.py` are written; made when missing.
+            cell: the name or key of another cell than the recommended one.
+            overwrite: replace scripts that are already there.
+
+        Returns:
+            The paths of the scripts.
+
+        Raises:
+            ConfigurationError: a system of your own, documents that were given as objects or have changed since, no
+                such cell, or scripts that are already there.
+        """
+        return export_cell(self, folder, cell=cell, overwrite=overwrite)
+
+    def report(self, path: str | Path, *, baseline: str | None = None, overwrite: bool = True) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with the queries of the cells that matter.
 
         Args:
             path: the file.
-            baseline: the name or key of the cell that the others are compared with; by default the first measured.
-            include_truncated: also compare cells whose embedding model or reranker truncates some chunks.
+            baseline: the name or key of the cell that the others are compared with; by default as in `compare`.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -62,14 +79,4 @@ class SweepResult(Presentable, SweepResultRecord):
         """
         from raglift.report.page.rendering import write_page
 
-        return write_page(
-            sweep_document(self, baseline=baseline, include_truncated=include_truncated), path, overwrite=overwrite
-        )
-
-    def to_markdown(self, *, include_truncated: bool = False) -> str:
-        """Return a summary of the sweep as GitHub's Markdown, for a pull request.
-
-        Args:
-            include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
-        """
-        return markdown_of(sweep_summary(self, include_truncated=include_truncated))
+        return write_page(sweep_document(self, baseline=baseline), path, overwrite=overwrite)

@@ -6,6 +6,7 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
+from raglift.analysis.truncation import CUT
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.base.display import BEYOND, counted
@@ -13,9 +14,12 @@ from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, table_of
-from raglift.report.format import labels_line, lifted, seconds_text
+from raglift.report.format import decimals_of, labels_line, lifted, seconds_text
+from raglift.report.recommendation import recommendation_parts
 from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
+from raglift.sweep.effects import effects_lines
+from raglift.sweep.fairness import means_beside, sweep_sentences
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 120
-_CUT = "✂"
 _CONTEXT = "context_tokens"
 _FEW_CELLS = 2
 """The better of two is what a comparison says; the best of more is partly the luckiest."""
@@ -41,9 +44,9 @@ def plan_text(plan: Plan) -> str:
     return as_text(_plan_lines(plan), width=_WIDTH, wrap=False)
 
 
-def result_text(result: SweepResultRecord, *, include_truncated: bool = False) -> str:
+def result_text(result: SweepResultRecord) -> str:
     """Return the result of a sweep as plain text, as wide as it needs to be."""
-    return as_text(result_parts(result, include_truncated=include_truncated), width=_WIDTH, wrap=False)
+    return as_text(result_parts(result), width=_WIDTH, wrap=False)
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -51,24 +54,31 @@ def print_plan(plan: Plan, console: Console) -> None:
     write(console, _plan_lines(plan), wrap=False)
 
 
-def print_result(result: SweepResultRecord, console: Console, *, include_truncated: bool = False) -> None:
+def print_result(result: SweepResultRecord, console: Console) -> None:
     """Print the cells of a sweep, best first, then what failed and warnings.
 
     Args:
         result: what a sweep found.
         console: where.
-        include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
     """
-    write(console, result_parts(result, include_truncated=include_truncated), wrap=False)
+    write(console, result_parts(result), wrap=False)
 
 
-def result_parts(result: SweepResultRecord, *, include_truncated: bool = False) -> Iterator[Part]:
-    """Yield the lines and the table of the cells of a sweep."""
+def result_parts(result: SweepResultRecord) -> Iterator[Part]:
+    """Yield what is recommended and why, then the lines and the table of the cells of a sweep."""
+    held_out = False
+    if result.compared is not None:
+        advised = result.recommend()
+        held_out = advised.confirmation is not None
+        yield from recommendation_parts(advised)
+        yield ""
     yield result_head(result)
     yield from labels_line(result.label_sources)
+    yield from sweep_sentences(result)
     if result.finished:
         yield result_table(result)
-    yield from result_foot(result, include_truncated=include_truncated)
+        yield from effects_lines(result)
+    yield from result_foot(result, held_out=held_out)
 
 
 def result_head(result: SweepResultRecord) -> str:
@@ -143,15 +153,16 @@ def _to_do(total: int, missing: int, unit: str, verb: str) -> str:
 
 def result_table(result: SweepResultRecord) -> Table:
     """Return a row a measured cell, best first: the parts in which cells differ, and the figures."""
-    parts, columns = varying_parts(result), _columns(result)
+    parts, columns, beside = varying_parts(result), _columns(result), means_beside(result)
     rows = []
     for entry in result.ranked:
         if entry.evaluation is not None:
             told = entry.cell.to_dict()
             names = [told.get(part, "–") for part in parts]
-            names[0] += f" {_CUT}" if entry.is_truncated else ""
-            rows.append([*names, *(of(entry.evaluation) for of in columns.values())])
-    return table_of((*parts, *columns), rows, left=range(len(parts)))
+            names[0] = " ".join(filter(None, [names[0], entry.truncation.mark]))
+            means = [Cell(of_cell.get(entry.cell.name, "–"), "muted") for of_cell in beside.values()]
+            rows.append([*names, *(of(entry.evaluation) for of in columns.values()), *means])
+    return table_of((*parts, *columns, *beside), rows, left=range(len(parts)))
 
 
 def varying_parts(result: SweepResultRecord) -> list[str]:
@@ -179,7 +190,8 @@ def _columns(result: SweepResultRecord) -> dict[str, Callable[[Evaluation], str 
         columns["reranked"] = lambda one: _if_reranked(one, _mean(one, one.after, metric))
         columns["lift"] = lambda one: _lift(one, metric)
     columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
-    context = Metric(_CONTEXT, metric.depth)
+    fair = result.fairness
+    context = Metric(_CONTEXT, metric.depth if fair is None or fair.unbudgeted is None else fair.unbudgeted.depth)
     if any(context in one.scores.metrics for one in measured):
         columns["tokens"] = lambda one: _number(one.scores.mean(one.after, context))
     if any(_p50(one) is not None for one in measured):
@@ -213,15 +225,14 @@ def _p50(evaluation: Evaluation) -> float | None:
     return None if cost is None or cost.whole is None else cost.whole.p50
 
 
-def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, held_out: bool = False) -> Iterator[str]:
+def result_foot(result: SweepResultRecord, *, held_out: bool = False) -> Iterator[str]:
     """Yield the best cell, what was billed, what failed, and warnings.
 
     Args:
         result: what a sweep found.
-        include_truncated: also call a cell the best whose embedding model or reranker truncates some chunks.
         held_out: the best was measured on queries that had no part in the choice, next to this.
     """
-    yield from _best(result, include_truncated=include_truncated, held_out=held_out)
+    yield from _best(result, held_out=held_out)
     for model, tokens in result.billed.items():
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
@@ -248,10 +259,7 @@ def result_foot(result: SweepResultRecord, *, include_truncated: bool = False, h
             yield from (f"    {line}" for line in failures_lines(entry.evaluation)[1:])
     if len(result.finished) > 1:
         runs, primary = f"{shlex.quote(str(result.folder))}/cells/*", shlex.quote(str(result.primary))
-        yield (
-            f"which differences are real: raglift compare {runs} --primary {primary}, or "
-            "result.compare(hold_out=True) in Python"
-        )
+        yield f"every cell against a baseline: raglift compare {runs} --primary {primary} --hold-out"
 
 
 def _cutters(cut: Sequence[CellResult]) -> str:
@@ -261,29 +269,34 @@ def _cutters(cut: Sequence[CellResult]) -> str:
     return " or ".join(filter(None, [models, rerankers])) + " reads"
 
 
-def _best(result: SweepResultRecord, *, include_truncated: bool, held_out: bool) -> Iterator[str]:
+def best_lines_of(result: SweepResultRecord) -> Iterator[str]:
+    """Yield which cell is the best and, where that is another one, which is the best without truncation."""
+    best, whole = result.best(), result.best(without_truncation=True)
+    for what, entry in (("best", best), ("best without truncation", whole)):
+        if entry is not None and (what == "best" or entry is not best):
+            value = f"{entry.value(result.primary):.{decimals_of(result.primary)}f}"
+            yield f"{what}: {entry.marked_name}, {mean_title(result.primary)} {value}"
+    if result.finished and best is None:
+        counts = any(not math.isnan(entry.value(result.primary)) for entry in result.finished)
+        why = f"no cell returns as many hits as {mean_title(result.primary)} looks at" if counts else "no query counts"
+        yield f"best: none, because {why}"
+    if best is not None and best.is_truncated and whole is None:
+        yield "best without truncation: none, because every cell truncates some chunks"
+
+
+def _best(result: SweepResultRecord, *, held_out: bool) -> Iterator[str]:
     """Name the best cell, and print warnings."""
     cut = [entry for entry in result.finished if entry.is_truncated]
-    best = result.best(include_truncated=include_truncated)
-    chosen_from = len(result.finished) if include_truncated else len(result.finished) - len(cut)
-    if best is not None:
-        aside = f" of those without {_CUT}" if cut and not include_truncated else ""
-        yield f"best{aside}: {best.cell.name}"
-    elif result.finished and len(cut) < len(result.finished):
-        yield "best: none, because no query counts" + (f" in cells without {_CUT}" if cut else "")
-    elif result.finished:
-        yield "best: none, because every cell's embedding model or reranker reads some chunks only in part"
+    best = result.best()
+    yield from best_lines_of(result)
     if cut:
-        yield (
-            f"{_CUT} {_cutters(cut)} some chunks only in part, so these cells measure the cut as well"
-            + ("" if include_truncated else ": left out of best unless asked (--include-truncated)")
-        )
+        yield f"{CUT} {_cutters(cut)} this share of the chunks only in part, so these cells measure the cut as well"
     if best is None or best.evaluation is None:
         return
-    if chosen_from > _FEW_CELLS and not held_out:
+    if len(result.finished) > _FEW_CELLS and not held_out:
         yield (
-            f"! the best of {chosen_from:,} on the queries that it was chosen on, so its lead is likely too large: "
-            "--hold-out (hold_out=True) of the comparison chooses on one half of them and measures on the other"
+            f"! the best of {len(result.finished):,} on the queries that it was chosen on, so its lead is likely too "
+            "large: --hold-out (hold_out=True) of the comparison chooses on one half of them and measures on the other"
         )
     for warning in few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary)):
         yield f"! {warning}"

@@ -37,7 +37,7 @@ def compared(ranked: Callable[..., Evaluation], hostile: str) -> Comparison:
         return dataclasses.replace(evaluation, run=dataclasses.replace(evaluation.run, cost=cost))
 
     systems = {"fast": costing([2, 2, 3], 0.01), hostile: costing([1, 1, 1], 0.05), "slow": costing([1, 2, 1], 0.06)}
-    return compare(systems, primary="rr@3")
+    return compare(systems, baseline="fast", primary="rr@3")
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def systems(ranked):
 
 @pytest.fixture
 def comparison(systems):
-    return rl.compare(systems, primary="rr@3", hold_out=True)
+    return rl.compare(systems, primary="rr@3", baseline="base", hold_out=True)
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison)
 
 @pytest.mark.slow
 def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, systems):
-    comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3")
+    comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3", baseline="base")
     rows = {row[0].text: row for row in comparison_document(comparison).headline.rows}
     assert rows["cut"][1].text.endswith("†")
     assert [cell.text for cell in rows["cut"][2:]] == ["–", "–", ""]

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from raglift.metrics.computing import Scores
+from raglift.metrics.parsing import as_metric
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
@@ -53,6 +54,7 @@ MRR@3                 0.7500          1.0000†         –   2
 
 Recall@1              0.5000           1.0000   +0.5000   2
 Recall@3              1.0000          1.0000†         –   2
+Lift in MRR@1 +0.500 [-1.000, +1.000], p 1.0000 (n = 2); more: print(evaluation.reranker_lift())
 
 MRR over k, 1 to 5
   retrieve  0.5000 ▁▅▅▅▅ 0.7500
@@ -234,18 +236,20 @@ def test_a_cost_has_no_colour():
 
 
 @pytest.mark.slow
-def test_the_lift_in_ndcg_is_shown_with_its_interval_and_p(ranked):
+def test_the_lift_in_the_metric_that_decides_is_shown_with_its_interval_and_p(ranked):
     before, after = [2, 3, 1, 5, 1, None] * 6, [1, 1, 2, 2, 1, 1] * 6
     both = ranked(before, reranked=after, metrics=["ndcg", "mrr"])
     lift = both.reranker_lift("ndcg@3").row().difference
     line = next(line for line in str(both).splitlines() if line.startswith("Lift in"))
     assert line == (
         f"Lift in NDCG@3 {lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}], p {lift.p:.4f} (n = 36); "
-        "more: print(evaluation.reranker_lift('ndcg@3'))"
+        "more: print(evaluation.reranker_lift())"
     )
     cut = str(ranked(before, reranked=after, metrics=["ndcg"], top_n=2))  # no fair pair at 3
     assert "Lift in NDCG@1 " in cut
-    assert "Lift in" not in str(ranked(before, reranked=after, metrics=["mrr"]))
+    assert "Lift in MRR@3 " in str(ranked(before, reranked=after, metrics=["mrr"]))
+    assert "Lift in" not in str(ranked(before, reranked=after, metrics=["context_tokens"]))
     assert "Lift in" not in str(ranked(before, metrics=["ndcg"]))
-    at_ten = str(ranked(before, reranked=after, metrics=["ndcg"], ks=(1, 10), candidates=10))
-    assert "more: print(evaluation.reranker_lift())" in at_ten
+    deeper = ranked(before, reranked=after, metrics=["ndcg"], ks=(1, 10, 20), candidates=20)
+    assert "Lift in NDCG@10 " in str(deeper)
+    assert deeper.reranker_lift().primary == as_metric("ndcg@10")

@@ -23,7 +23,7 @@ def test_the_primary_metric_is_said_in_words_and_all_are_in_the_table(ranked):
     assert lines[5].startswith("Lift +0.194 [+0.0")
     assert lines[5].endswith(": better.")
     assert lines[6] == "18 queries won, 12 tied, 6 lost; effect size +0.48."
-    assert lines[7].startswith("Minimum detectable effect in MRR@3 (80% power): 0.1")
+    assert lines[7].startswith("Minimum detectable effect in MRR@3 (80% power): 0.20")
     rows = [line.split()[0] for line in lines[11:18] if line]
     assert rows == ["MRR@3", "MRR@1", "Recall@1", "Recall@3", "MRR@3"]
     assert max(map(len, lines)) <= 100

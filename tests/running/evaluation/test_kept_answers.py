@@ -251,6 +251,21 @@ def test_a_folder_that_cannot_be_made_is_named(dataset: Dataset, tmp_path: Path)
         evaluate(Counting(), dataset, answers=tmp_path / "file" / "answers")
 
 
+def test_a_name_that_no_folder_can_have_is_one_clear_error(dataset: Dataset) -> None:
+    with pytest.raises(RunError, match="cannot be written: embedded null byte; expected a folder for answers"):
+        evaluate(Counting(), dataset, answers="no\0name")
+
+
+def test_a_file_that_is_damaged_is_not_said_to_hold_nothing(dataset: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "answers.sqlite").write_text("no database" * 100)
+    with pytest.raises(
+        CacheError, match="file is not a database; expected a file of raglift's, or none: choose"
+    ) as told:
+        evaluate(Counting(), dataset, answers=tmp_path)
+    assert "RAGLIFT_CACHE" not in str(told.value)
+    assert (tmp_path / "answers.sqlite").read_text() == "no database" * 100
+
+
 def test_what_is_kept_is_json_in_one_file(dataset: Dataset, tmp_path: Path) -> None:
     evaluate(Counting(), dataset, answers=tmp_path)
     file = sqlite3.connect(tmp_path / FILE)

@@ -200,6 +200,38 @@ def test_calls_in_threads_of_the_system_are_counted(server, chat):
     assert calls_of(rl.evaluate(search, DATA, progress=False)) == len(server.requests) == 4
 
 
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_calls_in_threads_of_the_system_are_limited(concurrency, chat):
+    def search(query):
+        thread = threading.Thread(target=chat.invoke, args=(query,))
+        thread.start()
+        thread.join()
+        return TEXTS
+
+    with pytest.raises(CostLimitReached, match="max_model_calls: the calls") as stopped:
+        rl.evaluate(search, DATA, ks=(1,), max_model_calls=1, concurrency=concurrency)
+    assert 2 <= len(stopped.value.evaluation.dataset.queries) <= 1 + concurrency
+
+
+def test_what_was_answered_before_counts_for_nothing(chat, capsys, tmp_path):
+    may_call = 3
+
+    def search(query):
+        nonlocal may_call
+        if not may_call:
+            raise KeyboardInterrupt
+        may_call -= 1
+        chat.invoke(query)
+        return TEXTS
+
+    with pytest.raises(KeyboardInterrupt):
+        rl.evaluate(search, DATA, ks=(1,), answers=tmp_path / "answers")
+    may_call = 1
+    capsys.readouterr()
+    rl.evaluate(search, DATA, ks=(1,), answers=tmp_path / "answers", max_model_calls=1)
+    assert "4 queries, 3 of them answered before, will come to about 1 call of" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_what_was_called_is_saved_and_shown(server, chat, tmp_path):
     evaluation = rl.evaluate(multi_query(chat), DATA, progress=False)

@@ -275,7 +275,7 @@ def differences_of_systems(
         estimates,
         scale,
         title=f"{mean_title(wanted)} minus that of {plain(baseline)}",
-        subtitle="filled: better or worse; hollow: not significant, or not tested",
+        subtitle="filled: better or worse; hollow: not significant, too skewed to decide, or not tested",
         series=("",),
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from raglift.analysis.paired_statistics import is_bounded
 from raglift.metrics.computing import mean_title
 from raglift.report.charts.parts import DOWN, UP, WIDTH, altair, data_of, figure, numbers, plain, themed
-from raglift.stats.paired_tests import TIED
+from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,10 +9,12 @@ from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import marked
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Section, Table, row_of
+from raglift.report.fairness import columns_beside, fairness_sentences
 from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
@@ -34,6 +36,8 @@ from raglift.report.page.rendering import Page
 from raglift.report.sentences import (
     EXPLORATORY,
     ON_THE_FRONT,
+    baseline_sentence,
+    best_lines,
     best_of,
     comparison_sentence,
     failure_analysis_depth,
@@ -91,7 +95,8 @@ def lead(comparison: ComparisonRecord) -> str:
         for name, one in zip(comparison.names, comparison.evaluations, strict=True)
         if (words := failure_sentence(one))
     ]
-    told = [comparison_sentence(comparison), held_out_sentence(comparison), failure_analysis_sentence(losses, best)]
+    told = [comparison_sentence(comparison), *fairness_sentences(comparison), held_out_sentence(comparison)]
+    told.append(failure_analysis_sentence(losses, best))
     more = len(failures) - _NAMED
     told += [*failures[:_NAMED], f"Queries failed in {more:,} more." if more > 0 else ""]
     return " ".join(filter(None, told))
@@ -115,18 +120,20 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
     """Return the primary metric of each system, compared with the baseline."""
     metric, percent = comparison.primary, level(comparison.method)
     p = "p (Holm)" if len(comparison.others) > 1 else "p"
-    columns = ("system", f"{mean_title(metric)} [{percent}]", f"difference [{percent}]", p, "")
+    beside = columns_beside(comparison)
+    columns = ("system", f"{mean_title(metric)} [{percent}]", f"difference [{percent}]", p, "", *beside)
     rows = []
     for row in by_mean(comparison):
         is_baseline = row.system == comparison.baseline
         rows.append(
             row_of(
                 (
-                    row.system,
+                    marked(row.system, comparison.evaluation(row.system)),
                     mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
                     Cell("") if is_baseline else decided_cell(row),
                     Cell("") if is_baseline else p_cell(row.p_holm),
                     verdict_cell("baseline" if is_baseline else row.verdict),
+                    *(Cell(means.get(row.system, "–"), "muted") for means in beside.values()),
                 )
             )
         )
@@ -199,7 +206,9 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
     if found is not None and found.n:
         pictures.append(figures.pair_lift(comparison, other))
     table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
-    return Section("Differences", (said,) if rows else (), (table,) if rows else (), tuple(pictures))
+    best = tuple(f"{line[0].upper()}{line[1:]}." for line in best_lines(comparison))
+    told = (baseline_sentence(comparison), *best, *([said] if rows else []))
+    return Section("Differences", told, (table,) if rows else (), tuple(pictures))
 
 
 def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:

@@ -15,7 +15,7 @@ from raglift.analysis.warnings import few_queries, read_in_part
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Section, Table, row_of
-from raglift.report.format import decimals_of, interval_text, level, marks
+from raglift.report.format import decimals_of, interval_text, level, marks, table_metrics
 from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.parts import (
@@ -179,7 +179,7 @@ def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) 
 
 def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confidence: float) -> Section:
     """Return every metric at every depth."""
-    metrics = evaluation.scores.metrics
+    metrics = table_metrics(evaluation.scores.metrics)
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
     percent = f"{confidence * 100:g} %"

@@ -21,6 +21,7 @@ from raglift.report.format import (
     level,
     outcome_text,
     p_text,
+    table_metrics,
     verdict_emphasis,
 )
 from raglift.report.terminal.analysis import cost_parts
@@ -75,7 +76,7 @@ def p_cell(p: float | None) -> Cell:
 
 
 def verdict_cell(verdict: str | None) -> Cell:
-    """Return `better`, `worse`, `not significant` or `baseline`."""
+    """Return `better`, `worse`, `not significant`, `too skewed to decide` or `baseline`."""
     return Cell(verdict or "", verdict_emphasis(verdict))
 
 
@@ -89,7 +90,7 @@ def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) 
 # Tables and sections that pages of one system and of several have in common.
 
 
-_HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision", "judged")
+_HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision")
 """The measures of the first screen, besides the one that decides."""
 _FEW = "‡"
 
@@ -378,7 +379,7 @@ def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Sect
         others: those that are compared with the baseline, the best first; only as many are shown as fit.
     """
     shown = _fitting(others, len(comparison.baseline))
-    metrics = comparison.metrics
+    metrics = table_metrics(comparison.metrics)
     alpha = f"{comparison.method.alpha:g}"
     said = (
         f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "

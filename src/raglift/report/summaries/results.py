@@ -34,8 +34,7 @@ from raglift.report.sentences import (
 from raglift.report.terminal.analysis import headroom_line, over_k_table
 from raglift.report.terminal.comparison import exploratory_parts
 from raglift.report.terminal.evaluation import evaluation_table
-from raglift.stats.intervals import CONFIDENCE
-from raglift.stats.paired_tests import TIED
+from raglift.stats.intervals import CONFIDENCE, TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import marked
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, table_of
+from raglift.report.fairness import columns_beside, fairness_sentences
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -27,9 +29,16 @@ from raglift.report.format import (
     p_text,
     place_text,
     signed,
+    table_metrics,
     verdict_emphasis,
 )
-from raglift.report.sentences import EXPLORATORY, ON_THE_FRONT, detectable_effect_sentence
+from raglift.report.sentences import (
+    EXPLORATORY,
+    ON_THE_FRONT,
+    baseline_sentence,
+    best_lines,
+    detectable_effect_sentence,
+)
 from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
@@ -148,9 +157,11 @@ def comparison_parts(comparison: ComparisonRecord) -> Iterator[Part]:
     labels = labels_of(comparison.names)
     yield _head(comparison)
     yield from labels_line(comparison.label_sources)
+    yield from fairness_sentences(comparison)
     yield ""
     yield from legend(labels)
     yield _primary_table(comparison, labels)
+    yield from _beside(comparison, labels)
     yield ""
     if any(row.difference is not None and row.difference.n for row in comparison.of(comparison.primary)):
         yield _detail_table(comparison, labels)
@@ -197,7 +208,7 @@ def _primary_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> T
         is_baseline = row.system == comparison.baseline
         rows.append(
             (
-                labels[row.system],
+                marked(labels[row.system], comparison.evaluation(row.system)),
                 interval_text(row.mean, row.interval) + mark,
                 Cell("baseline", "muted") if is_baseline else _told(row),
                 "" if is_baseline else p_text(row.p_holm),
@@ -206,6 +217,18 @@ def _primary_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> T
         )
     columns = ("system", f"{title} [{percent}]", f"difference [{percent}]", "p (Holm)" if several else "p", "")
     return table_of(columns, rows, left=(0, 4))
+
+
+def _beside(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Iterator[Part]:
+    """Yield the means that do not decide, where chunks differ: a table of its own, since both would be too wide."""
+    columns = columns_beside(comparison)
+    if columns:
+        yield ""
+        rows = [
+            (labels[row.system], *(means.get(row.system, "–") for means in columns.values()))
+            for row in _sorted(comparison)
+        ]
+        yield table_of((f"beside {mean_title(comparison.primary)}", *columns), rows)
 
 
 def _told(row: ComparisonRow) -> Cell:
@@ -235,8 +258,10 @@ def _detail_table(comparison: ComparisonRecord, labels: Mapping[str, str]) -> Ta
 
 
 def _sentences(comparison: ComparisonRecord) -> Iterator[str]:
-    """Say what the queries can show, and what was found on the half that had no part in the choice."""
+    """Name the baseline and the best, and say what the queries can show, and what was found on the half held out."""
     title = mean_title(comparison.primary)
+    yield baseline_sentence(comparison)
+    yield from best_lines(comparison)
     sizes = [
         row.minimum_detectable_effect
         for row in comparison.of(comparison.primary)
@@ -248,9 +273,10 @@ def _sentences(comparison: ComparisonRecord) -> Iterator[str]:
         yield detectable_effect_sentence(about, title)
     held = comparison.held_out
     if held is not None:
+        second = f" over {held.baseline}, the second best" if held.of_all else ""
         yield (
             f"Held out: {held.system} was best on {len(held.selection):,} queries ({signed(held.selection_difference)} "
-            f"there). On the {len(held.held_out):,} others it has {held.mean:.3f}, {comparison.baseline} "
+            f"there{second}). On the {len(held.held_out):,} others it has {held.mean:.3f}, {held.baseline} "
             f"{held.baseline_mean:.3f}: {difference_text(held.difference)}, p {p_text(held.difference.p)}: "
             f"{held.verdict}."
         )
@@ -268,7 +294,7 @@ def exploratory_parts(comparison: ComparisonRecord, labels: Mapping[str, str]) -
     )
     rows: list[tuple[str | Cell, ...]] = []
     family = None
-    for metric in comparison.metrics[1:]:
+    for metric in table_metrics(comparison.metrics)[1:]:
         if family is not None and metric.name != family:
             rows.append(())
         family = metric.name

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import within_reach
+from raglift.analysis.paired_statistics import TOO_SKEWED, bound_of, is_quality, primary_of, within_reach
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
@@ -24,6 +24,7 @@ from raglift.report.format import (
     lifted,
     marks,
     p_text,
+    table_metrics,
 )
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
@@ -84,17 +85,14 @@ def _head(evaluation: EvaluationRecord) -> list[str]:
 
 
 def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
-    """Return the lift in NDCG with its interval, at the deepest k of the deployed system with a fair pair, if any."""
-    found = [each for each in evaluation.scores.metrics if each.name == "ndcg" and each.k is not None]
-    fair = [each for each in found if evaluation.has_fair_lift(each)]
-    limit = evaluation.depth_limit
-    within = [each for each in fair if limit is None or (each.k or 0) <= limit] or fair
-    if not within:
+    """Return the lift in the metric that decides, with its interval; nothing if there is none, or no fair pair."""
+    known = evaluation.scores.metrics
+    if not any(map(is_quality, known)):
         return []
-    metric = max(within, key=lambda each: (each.k or 0, not each.parameters))
-    asked = "" if str(metric) == "ndcg@10" else repr(str(metric))
-    more = f"; more: print(evaluation.reranker_lift({asked}))"
-    lines = _lift_line(evaluation.lift(metric), metric, "", more)
+    metric = primary_of(None, known, evaluation.depth_limit)
+    if not evaluation.has_fair_lift(metric):
+        return []
+    lines = _lift_line(evaluation.lift(metric), metric, "", "; more: print(evaluation.reranker_lift())")
     over = evaluation.candidates
     if over is not None:
         lines += _lift_line(evaluation.lift(metric, over=over), metric, f" over {over}", "")
@@ -102,10 +100,11 @@ def _primary_lift(evaluation: EvaluationRecord) -> list[str]:
 
 
 def _lift_line(lift: NDArray[np.float64], metric: Metric, over: str, more: str) -> list[str]:
-    difference = within_reach(metric, paired_difference(lift, seed=0))
+    difference = within_reach(metric, paired_difference(lift, seed=0, bound=bound_of(metric)))
     if not difference.n:
         return []
-    found_p = f"p {p_text(difference.p)} (n = {difference.n:,})"
+    undecided = f", {TOO_SKEWED}" if difference.too_skewed else ""
+    found_p = f"p {p_text(difference.p)} (n = {difference.n:,}){undecided}"
     return [f"Lift in {mean_title(metric)}{over} {difference_text(difference)}, {found_p}{more}"]
 
 
@@ -138,7 +137,7 @@ def evaluation_table(evaluation: EvaluationRecord) -> Table:
     lifts = _lifts_over(evaluation)
     rows: list[tuple[str | Cell, ...]] = []
     family = None
-    for metric in scores.metrics:
+    for metric in table_metrics(scores.metrics):
         if family is not None and metric.name != family:
             rows.append(())
         family = metric.name
@@ -255,7 +254,10 @@ def _lift_table(lift: LiftRecord, found: Sequence[LiftRow], before: str) -> Tabl
     columns = ("metric", before, "after", f"lift [{level(lift.method)}]", "p", "win/tie/loss")
     rows: list[tuple[str | Cell, ...]] = [_row(found[0], lift.method.alpha)]
     family = None
+    shown = table_metrics([row.metric for row in found])
     for row in found[1:]:
+        if row.metric not in shown:
+            continue
         if row.metric.name != family:
             rows.append(())
         family = row.metric.name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.paired_statistics import within_reach
+from raglift.analysis.paired_statistics import bound_of, within_reach
 from raglift.base.display import one_line
 from raglift.base.limits import user_path
 from raglift.base.validation import quoted
@@ -64,7 +64,7 @@ def differences_from_first(
     queries = [query for query in runs[first][metrics[0]] if all(query in runs[run][metrics[0]] for run in others)]
     pairs = [(run, metric) for run in others for metric in metrics]
     columns = [_column(runs[run][metric], queries) - _column(runs[first][metric], queries) for run, metric in pairs]
-    found = paired_differences(np.stack(columns, axis=1), seed=seed)
+    found = paired_differences(np.stack(columns, axis=1), seed=seed, bounds=[bound_of(metric) for _, metric in pairs])
     corrected = holm([paired.p for paired in found]).tolist()
     return tuple(
         RunDifference(run, first, metric, within_reach(metric, paired), p)

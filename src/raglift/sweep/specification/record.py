@@ -77,7 +77,8 @@ class Sweep:
     """Measures to take, at each of `ks` where they name no depth of their own."""
     primary: str | None = None
     """The metric by which cells are compared; None for NDCG@10 or, where that is not taken, NDCG at the deepest depth
-    that is, else the first measure of quality at its deepest."""
+    that is, else the first measure of quality at its deepest. Unless it is named, it is taken at an equal budget of
+    context tokens where chunks differ in length by more than a quarter: see `raglift.compare`."""
     match: str = "coverage"
     """What counts as a match; with coverage, chunk sizes are compared fairly."""
     match_threshold: float | None = None
@@ -102,10 +103,16 @@ class Sweep:
     """A title; by default the dataset's."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_names_primary", self.primary is not None)
         from raglift.sweep.specification.validation import checked
 
         for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}, DEFAULTS).items():
             object.__setattr__(self, name, value)
+
+    @property
+    def names_primary(self) -> bool:
+        """Whether the primary metric was named: then it decides as it is, also where chunks differ in length."""
+        return bool(getattr(self, "_names_primary", True))
 
     def cells(self) -> tuple[Cell, ...]:
         """Return the systems to be measured, each once: what is left of the grid, what is included, the user's own."""

@@ -1,0 +1,121 @@
+"""Whether systems retrieve the same chunks, how long their hits are, and what share of an index k hits are."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from raglift.analysis.records import EvaluationRecord
+    from raglift.records.documents import Chunk
+    from raglift.records.rankings import Hit, Inventory
+
+
+LONGER = 1.25
+"""From how many times the length on hits are of another length: by more than a quarter."""
+LARGE_SHARE = 0.1
+"""Above this share of an index, the first k hits find much of what is there, whatever ranks them."""
+_IN_COMMON = 0.5
+"""From this share of common hits on, systems whose chunks are not known retrieve the same chunks."""
+
+
+def hit_length(evaluation: EvaluationRecord, k: int | None) -> float:
+    """Return how long the first k hits of the last stage are, in characters: the mean over all hits of all queries.
+
+    It is the mean because k times it is what a prompt of k hits holds. 0 without hits, or where no hit has a text.
+
+    Args:
+        evaluation: the evaluation.
+        k: how many hits of each query count; None for all.
+    """
+    lengths = [len(hit.chunk.text) for hits in last_hits(evaluation) for hit in hits[:k]]
+    return sum(lengths) / len(lengths) if lengths else 0.0
+
+
+def last_hits(evaluation: EvaluationRecord) -> Iterator[tuple[Hit, ...]]:
+    """Yield the hits of each query after the last stage; of one that failed before it, none."""
+    for trace in evaluation.run.traces:
+        found = [done.ranking.hits for done in trace.stages if done.stage == evaluation.after]
+        yield found[-1] if found else ()
+
+
+def differ_in_length(lengths: Mapping[str, float]) -> bool:
+    """Whether the longest hits are more than a quarter longer than the shortest; not where some have no text."""
+    least, most = min(lengths.values()), max(lengths.values())
+    return 0 < least * LONGER < most
+
+
+def differently_chunked(systems: Mapping[str, EvaluationRecord], lengths: Mapping[str, float]) -> bool:
+    """Whether some systems retrieve other chunks of the documents than others.
+
+    Two do where the chunks of both indexes are known and not the same. Where they are not known (or a stage changes
+    its hits), where their hits differ in length by more than a quarter, and fewer than half of the hits of the one with
+    fewer are hits of the other. Labels that are chunk ids hold for one chunking, so with these alone no two do.
+
+    Args:
+        systems: by name.
+        lengths: of their hits, by name.
+    """
+    if not any(has_words(evaluation) for evaluation in systems.values()):
+        return False
+    return any(
+        _differ(systems[one], systems[other], {name: lengths[name] for name in (one, other)})
+        for one, other in combinations(systems, 2)
+    )
+
+
+def has_words(evaluation: EvaluationRecord) -> bool:
+    """Whether some label is a text or a place in a document, and not the id of a chunk."""
+    return any(
+        passage.chunk_id is None
+        for query in evaluation.dataset
+        if query.is_labelled
+        for fact in query.facts
+        for passage in fact.passages
+    )
+
+
+def _differ(one: EvaluationRecord, other: EvaluationRecord, lengths: Mapping[str, float]) -> bool:
+    first, second = one.run.inventory, other.run.inventory
+    changes = any(stage.changed_hits is not None for each in (one, other) for stage in each.run.stages)
+    if first is not None and second is not None and not changes:
+        if first.chunks != second.chunks:
+            return True
+        same_labels = one.dataset.queries == other.dataset.queries
+        return same_labels and _settings(first) == _settings(second) and _touching(first) != _touching(second)
+    return differ_in_length(lengths) and not _share_hits(one, other)
+
+
+def _settings(inventory: Inventory) -> tuple[int, bool, bool]:
+    """Return what decides which chunks of an index an inventory names."""
+    return inventory.minimum_length, inventory.unicode_folding, inventory.abutting
+
+
+def _touching(inventory: Inventory) -> set[tuple[object, ...]]:
+    return {_identity(chunk) for chunk in inventory.touching}
+
+
+def _share_hits(one: EvaluationRecord, other: EvaluationRecord) -> bool:
+    """Whether at least half of the hits of the system with fewer are hits of the other."""
+    first, second = ({_identity(hit.chunk)[:2] for hits in last_hits(each) for hit in hits} for each in (one, other))
+    return len(first & second) >= _IN_COMMON * min(len(first), len(second))
+
+
+def _identity(chunk: Chunk) -> tuple[object, ...]:
+    return chunk.text, chunk.doc_id, chunk.start, chunk.end
+
+
+def index_share(evaluation: EvaluationRecord, k: int | None) -> float | None:
+    """Return which share of its index k hits are, where that is more than a tenth; None otherwise, and if not known.
+
+    Args:
+        evaluation: the evaluation.
+        k: the depth; None for a metric that has none.
+    """
+    inventory = evaluation.run.inventory
+    if k is None or inventory is None or not inventory.chunks:
+        return None
+    share = min(k / inventory.chunks, 1.0)
+    return share if share > LARGE_SHARE else None

@@ -1,0 +1,71 @@
+"""How much of its chunks a system's models did not read to the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raglift.analysis.records import EvaluationRecord
+
+
+CUT = "✂"
+"""Marks a system whose embedding model or reranker truncates some chunks."""
+_LEAST_SHOWN = 0.001
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """What a system's models read in part; all 0 where they read everything, or where it is not known."""
+
+    chunks: int = 0
+    """How many distinct chunks the embedding model truncated."""
+    of_chunks: int | None = None
+    """How many distinct chunks the index holds; None where that is not known."""
+    candidates: int = 0
+    """How many candidates the rerankers truncated; one counts once for each query that it is a candidate of."""
+    of_candidates: int = 0
+    """How many candidates these rerankers were given."""
+
+    def __bool__(self) -> bool:
+        """Whether anything was truncated."""
+        return self.chunks > 0 or self.candidates > 0
+
+    @property
+    def share(self) -> float | None:
+        """The share of chunks, or of candidates, that were truncated: the greater of both; None if it is not known."""
+        shares = [self.chunks / self.of_chunks] if self.of_chunks else []
+        shares += [self.candidates / self.of_candidates] if self.of_candidates else []
+        return max(shares, default=None)
+
+    @property
+    def mark(self) -> str:
+        """What stands behind the system's name, as `✂ 1.4 %`; empty where nothing was truncated."""
+        return truncation_mark(self.share) if self else ""
+
+
+def truncation_of(evaluation: EvaluationRecord) -> Truncation:
+    """Return what the embedding model and the rerankers of a system read in part, as far as its run says."""
+    run = evaluation.run
+    index = None if run.cost is None else run.cost.index
+    counted = None if index is None else index.read_in_part
+    known = [stage.read_in_part for stage in run.stages if stage.read_in_part is not None]
+    cut = [part for part in known if part.candidates]
+    return Truncation(
+        chunks=run.spec.get("sweep", {}).get("read_in_part", 0) if counted is None else counted,
+        of_chunks=None if index is None else index.distinct_texts,
+        candidates=sum(part.candidates for part in cut),
+        of_candidates=sum(part.of for part in cut),
+    )
+
+
+def marked(name: str, evaluation: EvaluationRecord) -> str:
+    """Return a system's name, with the share of truncated chunks behind it where there are any."""
+    return " ".join(filter(None, [name, truncation_of(evaluation).mark]))
+
+
+def truncation_mark(share: float | None) -> str:
+    """Return the mark of a system of which this share was truncated; without a figure where it is not known."""
+    if share is None:
+        return CUT
+    return f"{CUT} < 0.1 %" if share < _LEAST_SHOWN else f"{CUT} {100 * share:.1f} %"

@@ -1,0 +1,233 @@
+"""What the parts of a sweep's cells do, in words and as a table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.analysis.paired_statistics import TOO_SKEWED
+from raglift.base.display import counted
+from raglift.metrics.computing import mean_title
+from raglift.rendering.document import Cell, Document, Section, Table, row_of
+from raglift.report.format import decimals_of, labels_line, level, p_text, signed, verdict_emphasis
+from raglift.report.terminal.rendering import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.analysis.factor_records import (
+        FactorEffect,
+        FactorEffectsRecord,
+        InteractionEffect,
+        LevelDifference,
+    )
+    from raglift.rendering.document import Part
+
+
+_HEADING = "What each part does"
+_MOST_LEVELS = 10
+"""As many levels of a part are shown, those with the largest means."""
+_MOST_NAMED = 4
+_WIDTH = 120
+
+
+def effects_section(effects: FactorEffectsRecord) -> Section:
+    """Return what each part does as a section: a table of levels, then what depends on what, and what is left open."""
+    return Section(
+        _HEADING,
+        (_intro(effects), *interaction_sentences(effects), *_open(effects), *effects.notes),
+        (_table(effects),),
+    )
+
+
+def effects_parts(effects: FactorEffectsRecord) -> Iterator[Part]:
+    """Yield the same lines and table for a terminal."""
+    section = effects_section(effects)
+    first, *others = section.paragraphs
+    yield f"{section.heading}: {first}"
+    yield from section.tables
+    yield from others
+
+
+def effects_text(effects: FactorEffectsRecord) -> str:
+    """Return what each part does as plain text."""
+    lines = [*labels_line(effects.label_sources), *effects_parts(effects)]
+    return as_text([*lines, *(f"! {warning}" for warning in effects.warnings)], width=_WIDTH, wrap=False)
+
+
+def effects_summary(effects: FactorEffectsRecord) -> Document:
+    """Return what each part does, for notebooks and Markdown."""
+    section = effects_section(effects)
+    return Document(
+        f"{_HEADING}: {section.paragraphs[0]}",
+        " ".join(_capital(f"{effect_sentence(effects, one.factor)}.") for one in effects.factors),
+        section.tables[0],
+        (),
+        warnings=effects.warnings,
+        notes=section.paragraphs[1:],
+        labels=str(effects.label_sources),
+    )
+
+
+def effect_sentence(effects: FactorEffectsRecord, factor: str) -> str:
+    """Return what one part does, in a sentence without its full stop.
+
+    As `the reranker late-interaction adds +0.131 [+0.102, +0.160]; more with recursive:200/0 (+0.160) than with
+    recursive:1000/0 (+0.050)`.
+
+    Args:
+        effects: what all parts do.
+        factor: one of them.
+
+    Raises:
+        ConfigurationError: it is none of which levels can be compared.
+    """
+    found, decimals = effects.factor(factor), decimals_of(effects.primary)
+    depends = [one for one in effects.interactions if one.factor == factor]
+    if found.without is None:
+        return "; ".join([_among_levels(found, decimals), *(_interaction(one, decimals) for one in depends[:1])])
+    added = [one for one in depends if one.other == found.without]
+    return "; ".join([_added(found, decimals), *(_more_with(one, found, decimals) for one in added[:1])])
+
+
+def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
+    """Return the clearest interaction of each two parts, as a sentence each."""
+    by_parts: dict[tuple[str, str], list[InteractionEffect]] = {}
+    for one in effects.interactions:
+        by_parts.setdefault((one.factor, one.by), []).append(one)
+    decimals = decimals_of(effects.primary)
+    told = []
+    for (factor, by), found in by_parts.items():
+        first = found[0]
+        more = f" ({counted(len(found) - 1, 'more contrast')} of these two)" if len(found) > 1 else ""
+        told.append(f"{factor} × {by}: {_interaction(first, decimals)}; p {p_text(first.p)}{more}")
+    return told
+
+
+def _intro(effects: FactorEffectsRecord) -> str:
+    """Return what is compared, and how intervals and p-values are to be read."""
+    return (
+        f"{mean_title(effects.primary)} of cells that differ in one part alone, over {counted(effects.n, 'query')}; "
+        f"the {level(effects.method)} intervals of a part hold together, and p is corrected over its pairs of levels"
+    )
+
+
+def _table(effects: FactorEffectsRecord) -> Table:
+    """Return each level of each part minus its reference."""
+    rows: list[tuple[Cell, ...]] = []
+    sections = []
+    for factor in effects.factors:
+        sections.append(len(rows))
+        shown = factor.shown
+        kept = sorted(shown, key=lambda one: -one.mean)[:_MOST_LEVELS]
+        rows += [
+            _row(one, is_first=number == 0, decimals=decimals_of(effects.primary))
+            for number, one in enumerate(one for one in shown if one in kept)
+        ]
+        if len(shown) > len(kept):
+            rows.append(row_of(("", f"and {counted(len(shown) - len(kept), 'level')} further behind", "", "", "", "")))
+    return Table(
+        f"{mean_title(effects.primary)} by part: each level minus the best, or minus none",
+        ("part", "levels", f"difference [{level(effects.method)}]", "p", "", "combinations"),
+        tuple(rows),
+        text_columns=(0, 1, 4),
+        sections=tuple(sections[1:]),
+    )
+
+
+def _row(one: LevelDifference, *, is_first: bool, decimals: int) -> tuple[Cell, ...]:
+    emphasis = verdict_emphasis(one.verdict)
+    difference = Cell(_with_interval(one, decimals), emphasis)
+    if not math.isnan(one.low):
+        difference = Cell(difference.text, emphasis, one.low, one.mean, one.high)
+    return row_of(
+        (
+            one.factor if is_first else "",
+            f"{one.level} − {one.other}",
+            difference,
+            p_text(one.p),
+            Cell(one.verdict, emphasis),
+            f"{one.contexts:,}",
+        )
+    )
+
+
+def _open(effects: FactorEffectsRecord) -> Iterator[str]:
+    """Yield which levels cannot be told from the best, and why some differences decide nothing."""
+    if effects.tested and not effects.interactions:
+        yield (f"no part's effect depends on another by more than noise ({counted(effects.tested, 'contrast')} tested)")
+    several = [one for one in effects.factors if len(one.candidates) > 1]
+    if several:
+        told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
+        yield f"which is best remains open: {told}"
+    if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
+        yield (
+            f"{TOO_SKEWED}: nearly all differences are small and go one way; large ones the other way, too rare to be "
+            f"among these {counted(effects.n, 'query')}, could outweigh them"
+        )
+
+
+def _added(found: FactorEffect, decimals: int) -> str:
+    """Return what a part adds that can be left out."""
+    told = [f"{one.level} {_effect_of(one, decimals)}" for one in found.shown]
+    return f"the {found.factor} {', '.join(told[:_MOST_NAMED])}" + _and_more(told)
+
+
+def _effect_of(one: LevelDifference, decimals: int) -> str:
+    text = _with_interval(one, decimals)
+    if one.verdict == "better":
+        return f"adds {text}"
+    if one.verdict == "worse":
+        return f"costs {text}"
+    if one.verdict == TOO_SKEWED:
+        return f"has {text}, {TOO_SKEWED}"
+    return f"has no effect beyond noise ({text})"
+
+
+def _among_levels(found: FactorEffect, decimals: int) -> str:
+    """Return which levels of a part are best."""
+    others = [one.level for one in found.levels if one.level not in found.candidates]
+    if not others:
+        return f"none of the {len(found.levels):,} {found.factor}s can be told from the best"
+    behind = [one for one in found.shown if one.level in others]
+    next_one = max(behind, key=lambda one: one.mean).turned if behind else None
+    ahead = "" if next_one is None else f", {_with_interval(next_one, decimals)} over {next_one.other}"
+    if len(found.candidates) == 1:
+        the_next = ", the next" if len(others) > 1 and ahead else ""
+        return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
+    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} cannot be told from the best"
+
+
+def _interaction(one: InteractionEffect, decimals: int) -> str:
+    """Return a difference at both levels of what it depends on."""
+    return (
+        f"{one.level} − {one.other} is {signed(one.effect, decimals)} with {one.at} and "
+        f"{signed(one.effect_other, decimals)} with {one.at_other}"
+    )
+
+
+def _more_with(one: InteractionEffect, found: FactorEffect, decimals: int) -> str:
+    """Return where a part that can be left out adds more."""
+    which = f"{one.level} " if len(found.shown) > 1 else ""
+    return (
+        f"{which}more with {one.at} ({signed(one.effect, decimals)}) than with {one.at_other} "
+        f"({signed(one.effect_other, decimals)})"
+    )
+
+
+def _with_interval(one: LevelDifference, decimals: int) -> str:
+    if math.isnan(one.low):
+        return signed(one.mean, decimals)
+    return f"{signed(one.mean, decimals)} [{signed(one.low, decimals)}, {signed(one.high, decimals)}]"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMED]) + _and_more(names)
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""

@@ -1,0 +1,99 @@
+"""Writing the pipeline of a cell as scripts for LangChain and LlamaIndex."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.base.limits import is_there, resolved, user_path
+from raglift.base.replacing import replacing_file
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, RagliftError
+from raglift.running.options import dataset_hash
+from raglift.sweep.folder import SweepFolder
+from raglift.sweep.scripts import Pipeline, langchain_script, llama_index_script
+
+if TYPE_CHECKING:
+    import os
+
+    from raglift.sweep.records import CellResult, SweepResultRecord
+
+
+SCRIPTS = {"langchain_pipeline.py": langchain_script, "llama_index_pipeline.py": llama_index_script}
+"""The files that are written, and what writes each."""
+_LOADING = ("documents", "include_files", "encoding")
+
+
+def export_cell(
+    result: SweepResultRecord, folder: str | os.PathLike[str], *, cell: str | None = None, overwrite: bool = False
+) -> tuple[Path, ...]:
+    """Write scripts that build the pipeline of a cell; see `SweepResult.export_best`."""
+    chosen = _chosen(result, cell)
+    pipeline = _pipeline(result, chosen)
+    target = user_path(Path(folder))
+    files = [target / name for name in SCRIPTS]
+    for file in files:
+        if is_there(file) and not overwrite:
+            raise ConfigurationError(f"{file}: found something there; expected a free name, or overwrite=True")
+    for file, script in zip(files, SCRIPTS.values(), strict=True):
+        with replacing_file(file, overwrite=overwrite) as opened:
+            opened.write(script(pipeline))
+    return tuple(files)
+
+
+def _chosen(result: SweepResultRecord, name: str | None) -> CellResult:
+    """Return the cell of a name or key; by default the recommended one, or the only one that was measured."""
+    if name is None and len(result.finished) > 1:
+        name = result.recommend().recommended
+    elif name is None and result.finished:
+        name = result.finished[0].cell.name
+    if name is None:
+        raise ConfigurationError("export: found no cell that is recommended; expected one by name")
+    for entry in result.results:
+        if name in (entry.cell.name, entry.cell.key):
+            return entry
+    raise ConfigurationError(
+        f"cell: found {name!r}; expected one of {'; '.join(entry.cell.name for entry in result.results)}"
+    )
+
+
+def _pipeline(result: SweepResultRecord, entry: CellResult) -> Pipeline:
+    """Return what the scripts of a cell build.
+
+    Raises:
+        ConfigurationError: the cell is a system of the user's, or the documents that were searched cannot be loaded.
+    """
+    cell = entry.cell
+    if cell.system is not None:
+        raise ConfigurationError(
+            f"export: found {cell.name}, a system of your own; expected a cell of raglift's own parts: how yours is "
+            "built is in your code"
+        )
+    if entry.evaluation is None:
+        raise ConfigurationError(f"export: found {cell.name}, which was not measured; expected one that was")
+    sweep = SweepFolder(user_path(result.folder)).head()["sweep"]
+    dataset, loading = str(sweep["dataset"]), {name: sweep.get(name) for name in _LOADING if sweep.get(name)}
+    arguments = {"include" if name == "include_files" else name: value for name, value in loading.items()}
+    if "documents" in arguments:
+        arguments["documents"] = str(resolved(user_path(Path(arguments["documents"]))))
+    if is_there(user_path(Path(dataset))):
+        dataset = str(resolved(user_path(Path(dataset))))
+    _check_documents(dataset, arguments, str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))
+    counts = [k for k in sweep["ks"] if isinstance(k, int)]
+    candidates = int(sweep["candidates"])
+    return Pipeline(cell, dataset, arguments, candidates, max(counts, default=candidates), str(sweep["dtype"]))
+
+
+def _check_documents(dataset: str, arguments: dict[str, object], measured: str) -> None:
+    """Check that scripts would load what was measured.
+
+    Raises:
+        ConfigurationError: it cannot be loaded, or is something else by now.
+    """
+    advice = "expected a dataset by name or path, as scripts load it (rl.write_dataset writes one)"
+    try:
+        found = load_dataset(dataset, **arguments)  # type: ignore[arg-type]
+    except RagliftError as error:
+        raise ConfigurationError(f"export: the dataset {dataset!r} cannot be loaded: {error}; {advice}") from error
+    if dataset_hash(found) != measured:
+        raise ConfigurationError(f"export: the dataset {dataset!r} is not what was measured; {advice}")

@@ -1,0 +1,66 @@
+"""Differences that are too skewed to decide: said wherever a verdict is, and no regression of a gate."""
+
+from __future__ import annotations
+
+import raglift as rl
+from raglift.report.sentences import comparison_sentence, held_out_sentence, lift_sentence
+from raglift.results.comparison import compare
+
+BASE, UP, DOWN = [3] * 40, [2] * 14 + [3] * 26, [3] * 26 + [4] * 14
+WHY = (
+    "40 queries with small wins and no losses cannot rule out large losses too rare to be among them, which could "
+    "outweigh the wins"
+)
+
+
+def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
+    comparison = compare({"base": ranked(BASE), "up": ranked(UP)}, primary="rr@3")
+    row = comparison.row("up")
+    assert row.difference.p < 0.001
+    assert row.verdict == "too skewed to decide"
+    assert f"up against base is too skewed to decide: {WHY}; more queries would show them" in comparison.notes
+    assert comparison_sentence(comparison).startswith("up cannot be told from base in MRR@3: 0.392 against 0.333 (")
+    assert f"too skewed to decide: {WHY}." in comparison_sentence(comparison)
+    assert "too skewed to decide" in str(comparison)
+
+
+def test_several_systems_are_counted_with_it(ranked):
+    systems = {"base": ranked(BASE), "up": ranked(UP), "top": ranked([1] * 40), "same": ranked(BASE)}
+    told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
+    assert "1 is better, 1 is not significant and 1 is too skewed to decide in MRR@3" in told
+
+
+def test_of_the_held_out_half_it_is_told_too(ranked):
+    comparison = compare({"base": ranked(BASE * 2), "up": ranked(UP * 2)}, primary="rr@3", hold_out=True)
+    assert comparison.held_out.verdict == "too skewed to decide"
+    assert held_out_sentence(comparison).endswith("too skewed to decide.")
+
+
+def test_a_lift_is_told_likewise(ranked):
+    evaluation = ranked(BASE, reranked=UP, metrics=["mrr"])
+    lift = evaluation.reranker_lift("rr@3")
+    assert lift.row().verdict == "too skewed to decide"
+    assert lift_sentence(lift).endswith(f": too skewed to decide: {WHY}.")
+    assert any(WHY in warning for warning in lift.warnings)
+    line = next(line for line in str(evaluation).splitlines() if line.startswith("Lift in"))
+    assert "(n = 40), too skewed to decide;" in line
+
+
+def test_a_gate_tells_of_it_and_does_not_fail(ranked):
+    # The 14 queries lose 1/3 − 1/4 each in RR@5
+    result = rl.gate(ranked(DOWN, ks=(5,)), baseline=ranked(BASE, ks=(5,)), no_regression=["rr@5"])
+    (one,) = result.regressions
+    assert result.passed
+    assert one.too_skewed
+    assert one.p_holm < 0.001
+    assert "MRR@5 dropped, too skewed to decide: 0.3333 → 0.3042" in str(result) or "too skewed to decide: " in str(
+        result
+    )
+    assert any("it fails no gate: 40 queries with small losses and no wins" in told for told in result.warnings)
+    assert "too skewed to decide" in result.to_markdown()
+
+
+def test_large_drops_fail_a_gate_all_the_same(ranked):
+    result = rl.gate(ranked([2] * 14 + [1] * 26), baseline=ranked([1] * 40), no_regression=["rr@3"])
+    assert not result.passed
+    assert not result.regressions[0].too_skewed

@@ -1,0 +1,113 @@
+"""Skewed differences: Hall's test, and samples that are too skewed to decide."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from raglift.errors import ConfigurationError
+from raglift.stats.intervals import transformed, transformed_back
+from raglift.stats.paired_tests import paired_difference, paired_differences, sign_flip_test
+from raglift.stats.skewness import hall_p, skewness_of
+
+SMALL_WINS = np.array([0.05] * 36 + [-0.5, -0.3] + [0.0] * 22)
+"""Many small wins and two large losses: mean +0.017."""
+
+
+def test_the_skewness_is_that_of_scipy() -> None:
+    differences = np.random.default_rng(0).exponential(size=50)
+    assert skewness_of(differences) == pytest.approx(stats.skew(differences))
+    assert skewness_of(1e-90 * differences) == pytest.approx(stats.skew(differences))
+    assert paired_difference(differences, seed=0).skewness == skewness_of(differences)
+    assert math.isnan(skewness_of(np.full(8, 0.25)))
+
+
+def test_few_large_losses_against_many_small_wins_are_tested_by_halls_t() -> None:
+    found = paired_difference(SMALL_WINS, seed=0)
+    t = stats.ttest_1samp(SMALL_WINS, 0.0).statistic
+    skewness, root = stats.skew(SMALL_WINS), math.sqrt(60)
+    h = t + skewness * t**2 / (3 * root) + skewness**2 * t**3 / (27 * 60) + skewness / (6 * root)
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(h), 59))
+    assert found.test == "t test of the mean with Hall's transformation for skewness, two-sided"
+    assert found.p > sign_flip_test(SMALL_WINS[:, np.newaxis], seed=0)[0].p
+
+
+@pytest.mark.parametrize(
+    "differences",
+    [
+        [1.0] * 12 + [0.0] * 48,  # skewed, but to the side of the mean
+        [0.5, -0.4] * 20 + [0.3] * 10,  # hardly skewed
+        [0.0] * 60,
+        [0.5],
+        [],
+    ],
+)
+def test_elsewhere_the_sign_flip_test_decides(differences: list[float]) -> None:
+    found = paired_difference(differences, seed=0)
+    assert hall_p(np.array(differences)) is None
+    assert found.p == sign_flip_test(np.array(differences)[:, np.newaxis], seed=0)[0].p
+    assert "sign-flip" in found.test
+
+
+@settings(deadline=None)
+@given(st.floats(-8.0, 8.0), st.floats(-5.0, 5.0), st.integers(20, 500))
+def test_the_transformation_is_undone(t: float, skewness: float, n: int) -> None:
+    step = skewness / math.sqrt(n)
+    assert transformed_back(transformed(t, step), step) == pytest.approx(t, abs=1e-4)
+
+
+@settings(deadline=None)
+@given(st.permutations(list(range(60))), st.sampled_from([0.25, 1.0, 512.0]))
+def test_neither_order_nor_sign_nor_unit_changes_the_p_value(order: list[int], unit: float) -> None:
+    expected = hall_p(SMALL_WINS)
+    assert hall_p(unit * SMALL_WINS[order]) == expected
+    assert hall_p(-SMALL_WINS[order]) == expected
+
+
+def test_small_wins_without_a_loss_decide_nothing_where_losses_can_be_large() -> None:
+    wins = np.array([0.04] * 30 + [0.0] * 10)
+    found = paired_difference(wins, seed=0, bound=1.0)
+    assert found.p < 0.001
+    assert found.too_skewed  # 1.04³⁰ = 3.2, and 20 are needed
+    assert paired_difference(-wins, seed=0, bound=1.0).too_skewed
+    assert paired_difference(np.append(wins, -0.02), seed=0, bound=1.0).too_skewed
+    # With losses of at most 0.2 they would be enough: 1.2³⁰ = 237. Without a bound nothing is said.
+    assert not paired_difference(wins, seed=0, bound=0.2).too_skewed
+    assert not paired_difference(wins, seed=0).too_skewed
+
+
+def test_a_sample_that_shows_how_large_losses_are_is_decided() -> None:
+    assert not paired_difference([0.1] * 40 + [-0.1] * 3, seed=0, bound=1.0).too_skewed
+
+
+def test_hits_without_a_loss_are_decided_where_the_sign_test_decides() -> None:
+    six = paired_difference([1.0] * 6 + [0.0] * 34, seed=0, bound=1.0)
+    assert (six.p, six.too_skewed) == (2 / 64, False)
+
+
+def test_what_is_not_significant_is_not_too_skewed() -> None:
+    found = paired_difference([0.01] * 4 + [0.0] * 36, seed=0, bound=1.0)
+    assert (found.p, found.too_skewed) == (0.125, False)
+
+
+def test_each_column_has_its_own_bound() -> None:
+    wins = np.array([0.04] * 30 + [0.0] * 10)
+    found = paired_differences(np.stack([wins, wins, 40 * wins], axis=1), seed=0, bounds=[1.0, None, 40.0])
+    assert [one.too_skewed for one in found] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ([1.0], r"bounds: found 1 for 2 columns; expected one for each"),
+        ([1.0, 0.0], "bounds: found 0; expected numbers"),
+    ],
+)
+def test_bounds_that_cannot_be_used_are_refused(bounds: list[float], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        paired_differences(np.ones((3, 2)), seed=0, bounds=bounds)

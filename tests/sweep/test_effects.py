@@ -1,0 +1,167 @@
+"""What each part of the cells of a sweep does, as data, in words, on the terminal, in Markdown and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from raglift.components.retrievers import RetrieverSpec
+from raglift.errors import ConfigurationError
+from raglift.metrics.parsing import parse
+from raglift.results.analyses import FactorEffects
+from raglift.results.evaluation import Evaluation
+from raglift.sweep.page import sweep_document
+from raglift.sweep.records import CellResult
+from raglift.sweep.result import SweepResult
+from raglift.sweep.specification.cells import Cell
+from raglift.sweep.terminal import result_text
+
+QUERIES = 60
+BM25 = RetrieverSpec("bm25")
+SMALL, LARGE = "recursive:200/0", "recursive:1000/0"
+FOUND_FIRST: Mapping[tuple[str, str], float] = {
+    (SMALL, "none"): 0.3,
+    (SMALL, "late-interaction"): 0.9,
+    (LARGE, "none"): 0.35,
+    (LARGE, "late-interaction"): 0.4,
+}
+"""How many of the queries each cell finds first; the others it finds third."""
+
+
+def swept(evaluations: Mapping[Cell, Evaluation], folder: Path) -> SweepResult:
+    results = tuple(CellResult(cell, evaluation) for cell, evaluation in evaluations.items())
+    return SweepResult("stones", parse("rr@3"), 0, results, folder)
+
+
+@pytest.fixture
+def result(ranked: Callable[..., Evaluation], tmp_path: Path) -> SweepResult:
+    """Two chunk sizes with and without a reranker, which helps on small chunks alone."""
+    ease = np.random.default_rng(0).permutation(QUERIES) / QUERIES
+    ranks = {key: [1 if one < share else 3 for one in ease.tolist()] for key, share in FOUND_FIRST.items()}
+    return swept(
+        {Cell(chunker, None, BM25, reranker): ranked(found) for (chunker, reranker), found in ranks.items()}, tmp_path
+    )
+
+
+def test_each_part_is_compared_over_the_cells_that_differ_in_it_alone(result: SweepResult) -> None:
+    effects = result.effects()
+    assert isinstance(effects, FactorEffects)
+    assert [one.factor for one in effects.factors] == ["chunker", "reranker"]
+    assert (effects.n, effects.cells) == (QUERIES, 4)
+    reranker = effects.factor("reranker")
+    assert (reranker.reference, reranker.best) == ("none", "late-interaction")
+    (difference,) = reranker.shown
+    assert (difference.level, difference.other, difference.contexts) == ("late-interaction", "none", 2)
+    assert difference.mean == pytest.approx((0.6 + 0.05) / 2 * (1 - 1 / 3))
+    assert difference.verdict == "better"
+    assert reranker.difference("none", "late-interaction").mean == -difference.mean
+    assert reranker.candidates == ("late-interaction",)
+
+
+def test_an_interaction_is_told_as_an_effect_that_depends(result: SweepResult) -> None:
+    effects = result.effects()
+    (found,) = effects.interactions
+    assert (found.factor, found.level, found.other) == ("reranker", "late-interaction", "none")
+    assert (found.by, found.at, found.at_other) == ("chunker", SMALL, LARGE)
+    assert (found.effect, found.effect_other) == (pytest.approx(0.4), pytest.approx(0.05 * 2 / 3))
+    assert found.mean == pytest.approx(found.effect - found.effect_other)
+    assert found.low < found.mean < found.high
+    assert found.p < 0.01
+    sentence = effects.sentence("reranker")
+    assert sentence.startswith("the reranker late-interaction adds +0.217 [+0.1")
+    assert sentence.endswith(f"; more with {SMALL} (+0.400) than with {LARGE} (+0.033)")
+
+
+def test_truncated_cells_count_like_all_others(result: SweepResult) -> None:
+    cut = replace(result, results=tuple(replace(one, read_in_part=2) for one in result.results))
+    assert str(cut.effects()) == str(result.effects())
+
+
+def test_failed_cells_leave_the_matched_ones(result: SweepResult) -> None:
+    first, *others = result.results
+    effects = replace(result, results=(replace(first, evaluation=None, error="broken"), *others)).effects()
+    (difference,) = effects.factor("reranker").shown
+    assert difference.mean == pytest.approx(0.05 * 2 / 3)
+    assert (difference.contexts, difference.unmatched) == (1, 1)
+    assert any("1 cell of a pair of levels" in note for note in effects.notes)
+
+
+def test_too_little_to_compare_is_refused_and_left_out_of_what_is_shown(result: SweepResult) -> None:
+    first, second, third, fourth = result.results
+    none = replace(result, results=(first, fourth))  # they differ in two parts
+    with pytest.raises(ConfigurationError, match="effects: found no two of 2 cells that differ in one part alone"):
+        none.effects()
+    with pytest.raises(ConfigurationError, match="effects: found 0 cells with a value of rr@3; expected two or more"):
+        replace(result, results=()).effects()
+    assert "What each part does" not in result_text(none)
+    assert "What each part does" not in none.to_markdown()
+    with pytest.raises(ConfigurationError, match="factor: found 'embedding'; expected one of chunker, reranker"):
+        replace(result, results=(first, second, third)).effects().factor("embedding")
+
+
+def test_cells_that_return_too_few_hits_are_left_out(result: SweepResult, ranked: Callable[..., Evaluation]) -> None:
+    *others, last = result.results
+    shallow = ranked([1] * QUERIES, depth=2)
+    shallow = replace(shallow, truncated={shallow.after: 2})
+    effects = replace(result, results=(*others, replace(last, evaluation=shallow))).effects()
+    assert effects.cells == 3
+    assert any("fewer hits than rr@3 looks at" in note and last.cell.name in note for note in effects.notes)
+
+
+def test_terminal_page_and_markdown_say_the_same(result: SweepResult) -> None:
+    effects = result.effects()
+    line = "reranker × chunker: late-interaction − none is +0.400 with recursive:200/0 and +0.033 with recursive:1000/0"
+    (section,) = [one for one in sweep_document(result).sections if one.heading == "What each part does"]
+    assert any(line in paragraph for paragraph in section.paragraphs)
+    row = next(row for row in section.tables[0].rows if row[0].text == "reranker")
+    figure = row[2].text
+    assert [cell.text for cell in row[1:2]] == ["late-interaction − none"]
+    assert row[4].text == "better"
+    for text in (result_text(result), result.to_markdown(), str(effects), effects.to_markdown()):
+        assert "What each part does" in text
+        assert figure in text
+        assert line in text
+
+
+def test_the_frame_has_pairs_and_interactions(result: SweepResult) -> None:
+    frame = result.effects().to_frame()
+    assert frame["factor"].tolist() == ["chunker", "reranker", "reranker"]
+    assert frame["by"].isna().tolist() == [True, True, False]
+    assert frame["verdict"].isna().tolist() == [False, False, True]
+    assert frame["difference"].iloc[2] == pytest.approx(frame["effect"].iloc[2] - frame["effect_other"].iloc[2])
+
+
+def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., Evaluation], tmp_path: Path) -> None:
+    ease = np.random.default_rng(0).permutation(QUERIES) / QUERIES
+    shares = {"recursive:100/0": 0.2, "recursive:400/0": 0.8, "recursive:500/0": 0.75}
+    cells = {
+        Cell(chunker, None, BM25): ranked([1 if one < share else 3 for one in ease.tolist()])
+        for chunker, share in shares.items()
+    }
+    effects = swept(cells, tmp_path).effects()
+    (chunker,) = effects.factors
+    assert chunker.reference == "recursive:400/0"
+    assert [(one.level, one.verdict) for one in chunker.shown] == [
+        ("recursive:100/0", "worse"),
+        ("recursive:500/0", "not significant"),
+    ]
+    assert effects.sentence("chunker") == (
+        "of 3 chunkers, recursive:400/0, recursive:500/0 cannot be told from the best"
+    )
+    assert "which is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
+
+
+def test_small_wins_that_a_rare_loss_could_outweigh_decide_nothing(
+    ranked: Callable[..., Evaluation], tmp_path: Path
+) -> None:
+    cells = {Cell("recursive:400/0", None, BM25): ranked([3] * QUERIES)}
+    cells[Cell("recursive:500/0", None, BM25)] = ranked([2] * 16 + [3] * (QUERIES - 16))
+    effects = swept(cells, tmp_path).effects()
+    (difference,) = effects.factor("chunker").shown
+    assert (difference.p < 0.001, difference.verdict) == (True, "too skewed to decide")
+    assert effects.sentence("chunker") == "none of the 2 chunkers can be told from the best"
+    assert "too skewed to decide: nearly all differences are small and go one way" in str(effects)

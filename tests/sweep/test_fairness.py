@@ -1,0 +1,94 @@
+"""Cells of chunks of different lengths are ranked at an equal budget of context tokens."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from raglift.metrics.budgets import ContextTokens
+from raglift.metrics.graded_measures import NDCG
+from raglift.results.comparison import compare
+from raglift.running.scoring import rescore
+from raglift.sweep.engine import load_sweep_result
+from raglift.sweep.loading import load_sweep
+from raglift.sweep.specification.record import Sweep
+
+SMALL, LARGE = (f"recursive:{size}/0" for size in (150, 6000))
+PARTS = {"dataset": "lighthouse", "chunkers": (SMALL, LARGE), "retrievers": ("bm25",)}
+
+
+def sweep(folder, **options):
+    return Sweep(**PARTS, **options).run(folder, progress=False)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    return sweep(tmp_path_factory.mktemp("sweep") / "budget")
+
+
+def test_the_best_cell_is_the_best_at_the_equal_budget(result):
+    large, small = (next(one for one in result.finished if one.cell.chunker == name) for name in (LARGE, SMALL))
+    assert large.value(NDCG @ 10) > small.value(NDCG @ 10) + 0.3
+    assert result.primary.name == "ndcg"
+    assert result.primary.budget is not None
+    assert result.best() is small
+
+
+def test_the_text_and_the_page_say_what_decides(result):
+    title = f"NDCG@{result.primary.budget}"
+    text = str(result)
+    assert f"\nlighthouse: 2 of 2 cells measured, by {title}, match by coverage" in text
+    assert f"\n{title} decides, at an equal budget of context tokens, because hits are 3,753 characters long in" in text
+    assert "10 hits are 42 % of the index of recursive:6000/0 (24 chunks)." in text
+    header = next(line for line in text.splitlines() if line.startswith("chunker"))
+    assert header.split("  ")[-2:] == ["NDCG@10", "by containment"]
+    assert f"{title} decides" in result.to_markdown()
+
+
+def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
+    compared = result.compare()
+    assert compared.primary == result.primary
+    assert compared.fairness.smallest is not None
+    folders = [str(path) for path in sorted((result.folder / "cells").iterdir())]
+    assert compare(folders).primary == result.primary  # without the budget being kept in the cells
+    assert compare(folders, primary=str(result.primary)).primary == result.primary
+
+
+def test_it_is_the_same_when_it_is_loaded(result):
+    loaded = load_sweep_result(result.folder)
+    assert str(loaded) == str(result)
+
+
+def test_the_budget_is_the_median_of_the_context_tokens_of_the_small_chunks(result):
+    small = next(one for one in result.finished if one.cell.chunker == SMALL).evaluation
+    tokens = rescore(small, metrics=[ContextTokens @ 10]).scores.values[0, 0]
+    assert result.primary.budget.most == int(np.nanmedian(tokens))
+
+
+def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):
+    named = sweep(tmp_path / "named", primary="ndcg@10")
+    assert named.primary == NDCG @ 10
+    assert named.best().cell.chunker == LARGE
+    assert not named.fairness.decides
+    assert any("the same k is not the same prompt" in warning for warning in named.compare().warnings)
+    assert f"NDCG@{named.fairness.budgeted.budget}" in str(named)
+
+
+def test_a_folder_of_an_earlier_raglift_takes_the_default_for_not_named(result, tmp_path):
+    folder = tmp_path / "earlier"
+    shutil.copytree(result.folder, folder)
+    head = json.loads((folder / "sweep.json").read_text())
+    del head["primary_named"]
+    (folder / "sweep.json").write_text(json.dumps(head))
+    assert load_sweep_result(folder).primary == result.primary
+    (folder / "sweep.json").write_text(json.dumps({**head, "primary": "recall@10"}))
+    assert str(load_sweep_result(folder).primary) == "recall@10"
+
+
+def test_a_file_names_the_primary_metric_or_does_not(tmp_path):
+    (tmp_path / "sweep.yaml").write_text("dataset: lighthouse\n")
+    assert not load_sweep(tmp_path / "sweep.yaml").names_primary
+    (tmp_path / "sweep.yaml").write_text("dataset: lighthouse\nprimary: ndcg@10\n")
+    assert load_sweep(tmp_path / "sweep.yaml").names_primary
+    assert load_sweep(tmp_path / "sweep.yaml") == Sweep(dataset="lighthouse")
