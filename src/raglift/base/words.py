@@ -54,7 +54,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _split(words: list[str]) -> list[str]:
-    """Separate what is joined by a mark that does not join it: letters are joined by ' . · and digits by ' . , alone."""
+    """Separate what is joined by a mark that does not join it: ' . · join letters, and ' . , join digits."""
     found: list[str] = []
     for word in words:
         if word.isalnum() or _JOINS.isdisjoint(word):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import string
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,7 +14,7 @@ from raglift.base.words import letters_by_script, words_of
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 # Languages with a Snowball stemmer, by ISO 639-1 code, and the name of their stop words in bm25s. Chinese, Japanese,
@@ -40,8 +41,21 @@ STEMMERS = (*sorted({stemmer for stemmer, _ in _LANGUAGES.values()}), "porter", 
 
 _OF_SCRIPT = {"Greek": "el", "Armenian": "hy", "Tamil": "ta"}
 """Scripts of one language that has a stemmer."""
-_LEAST_STOP_WORDS = 0.1
-"""A text with a smaller share of stop words of a language is not in it. In running text the share is 0.2 to 0.5."""
+_LETTERS = {
+    "da": "æøåé", "de": "äöüß", "es": "áéíóúüñ", "fr": "àâæçéèêëîïôœùûüÿ", "it": "àèéìîòù", "nl": "áéíóúàèëïöü",
+    "no": "æøåéèêóòâô", "pt": "áâãàçéêíóôõúü", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "sv": "åäöéà",
+    "tr": "çğıöşüâîû",
+}  # fmt: skip
+"""What a language is written with, beside a to z. Words with others are foreign to it; English borrows all of them."""
+_SEEN = {"ru": "ыэ"}
+"""Letters that tell a language from its neighbours by being there: Bulgarian has none of these."""
+_FOREIGN = 0.03
+"""A text with a larger share of words in letters that a language does not have is not in it."""
+_LEAST_STOP_WORDS = 0.15
+"""A text with a smaller share of stop words of a language is not in it; words of one letter do not count.
+
+In running text the share is 0.2 to 0.6.
+"""
 _READ = 200_000
 """Characters of all texts that are looked at for their language."""
 
@@ -120,8 +134,9 @@ def language_of(texts: Iterable[str]) -> str:
     """Return the language by which texts are analyzed where none is given, from about 200,000 characters of them.
 
     The script with the most letters decides. Of languages that share a script, it is the one whose stop words make up
-    the largest part of the words, and none where that is less than a tenth: words that are not stemmed are found in
-    every language, and a stemmer of another language does harm.
+    the largest part of the words, if that is at least 15 % and the words are written in its letters. Otherwise, and
+    where two languages have equal parts, there is none: words that are not stemmed are found in every language, and a
+    stemmer of another language does harm.
 
     Args:
         texts: of one corpus.
@@ -152,21 +167,39 @@ _HINDI = frozenset(
 """The most frequent words of Hindi, which tell it from Marathi and Nepali."""
 
 
+_PERSIAN = frozenset("پچژگکیےٹڈڑ")
+
+
 def _has_persian_letters(words: Counter[str]) -> bool:
     """Whether letters occur that Persian and Urdu have and Arabic has not, in more words than foreign names are."""
-    with_them = sum(count for word, count in words.items() if not _PERSIAN.isdisjoint(word))
-    return with_them > _FOREIGN * words.total()
+    return _share(words, lambda word: not _PERSIAN.isdisjoint(word)) > _FOREIGN
 
 
-_PERSIAN = frozenset("پچژگکیےٹڈڑ")
-_FOREIGN = 0.02
+def _is_written_in(language: str, words: Counter[str]) -> bool:
+    """Whether words have the letters of a language: hardly any others, and those that its neighbours do not have."""
+    letters = _LETTERS.get(language)
+    if letters is None:
+        return True
+    known = {*letters, *string.ascii_lowercase}
+    foreign = _share(words, lambda word: any(mark.isalpha() and mark not in known for mark in word))
+    seen = _SEEN.get(language)
+    return foreign <= _FOREIGN and (seen is None or _share(words, lambda word: not set(seen).isdisjoint(word)) > 0)
 
 
-def _by_share(words: Counter[str], stop_words: dict[str, frozenset[str]]) -> str:
-    total = words.total()
-    counts = {language: sum(words[word] for word in known) for language, known in stop_words.items()}
-    best = max(counts, key=lambda language: (counts[language], language))
-    return best if total and counts[best] >= _LEAST_STOP_WORDS * total else NO_LANGUAGE
+def _share(words: Counter[str], holds: Callable[[str], bool]) -> float:
+    return sum(count for word, count in words.items() if holds(word)) / words.total()
+
+
+def _by_share(words: Counter[str], stop_words: Mapping[str, frozenset[str]]) -> str:
+    # A single letter is a word in many languages: “a” is the article of Hungarian, and a stop word in Portuguese
+    parts = {
+        language: _share(words, {word for word in known if len(word) > 1}.__contains__)
+        for language, known in stop_words.items()
+        if _is_written_in(language, words)
+    }
+    most = max(parts.values(), default=0.0)
+    best = [language for language, part in parts.items() if part == most]
+    return best[0] if len(best) == 1 and most >= _LEAST_STOP_WORDS else NO_LANGUAGE
 
 
 def _sample(texts: Sequence[str]) -> list[str]:

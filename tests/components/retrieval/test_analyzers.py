@@ -9,10 +9,10 @@ from raglift.errors import ConfigurationError
 
 SENTENCES = {
     "en": "The keeper of the lighthouse was in the tower when the ship came to the harbour with the mail.",
-    "de": "Der Wärter des Leuchtturms war in dem Turm, als das Schiff mit der Post in den Hafen kam, und er sah es nicht.",
+    "de": "Der Wärter des Leuchtturms war in dem Turm, als das Schiff in den Hafen kam, und er sah es nicht.",
     "fr": "Le gardien du phare était dans la tour quand le navire est arrivé au port avec le courrier et les vivres.",
-    "es": "El guardián del faro estaba en la torre cuando el barco llegó al puerto con el correo y la comida de los demás.",
-    "ru": "Смотритель маяка был в башне, когда корабль пришёл в гавань, и он не увидел его, потому что на море был туман.",
+    "es": "El guardián del faro estaba en la torre cuando el barco llegó al puerto con el correo de los demás.",
+    "ru": "Смотритель маяка был в башне, когда корабль пришёл в гавань, и он не увидел его в тумане.",
     "ar": "كان حارس المنارة في البرج عندما وصلت السفينة إلى الميناء",
     "el": "Ο φύλακας του φάρου ήταν στον πύργο όταν το πλοίο έφτασε στο λιμάνι",
     "hi": "जब जहाज़ बंदरगाह में आया तो प्रकाशस्तंभ का रखवाला मीनार में था और उसने उसे नहीं देखा कि वह एक जहाज़ है",
@@ -28,6 +28,11 @@ def test_the_language_is_found_by_script_and_stop_words(language: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "A világítótorony őre a toronyban volt, amikor a hajó megérkezett a kikötőbe a postával és az élelemmel.",
+        "El guardià del far era a la torre quan el vaixell va arribar al port amb el correu, i també així no el va veure.",
+        "Пазачът на фара беше в кулата, когато корабът пристигна в пристанището с пощата, и той не го видя.",
+        "Доглядач маяка був у вежі, коли корабель прийшов у гавань, і він його не бачив, бо на морі був туман.",
+        "Hvor er det?",  # Danish and Norwegian
         "灯塔的看守人在塔里。",
         "灯台守は塔の中にいた。",
         "ผู้ดูแลประภาคารอยู่ในหอคอย",

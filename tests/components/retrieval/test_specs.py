@@ -41,7 +41,7 @@ def test_only_bm25_needs_no_embedding_model() -> None:
     [
         ("dens", r"found 'dens' \(did you mean 'dense'\?\); expected one of dense, bm25, hybrid"),
         ("", "found ''; expected one of"),
-        ("hybrid(dense=0.7", r"found 'hybrid\(dense=0.7'; expected dense, bm25, hybrid, or"),
+        ("hybrid(dense=0.7", r"found 'hybrid\(dense=0.7'; expected dense, bm25, hybrid, bm25 with settings, as bm25"),
         ("hybrid(lexical=1)", "found the setting 'lexical=1'"),
         ("hybrid(dense=a)", "found the setting 'dense=a'"),
         ("hybrid(dense=nan)", "found the setting 'dense=nan'"),
