@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 K1, B = 1.2, 0.75
 """Lucene's defaults. Anserini's are 0.9 and 0.4."""
+BM25_VERSION = 2
+"""Raised whenever the same settings rank otherwise: a sweep that was begun with another is not resumed."""
 
 
 @dataclass(frozen=True)

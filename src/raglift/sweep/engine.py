@@ -13,6 +13,7 @@ from raglift.base.batches import HERE, Workers
 from raglift.base.display import describe_error
 from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
+from raglift.components.bm25 import BM25_VERSION
 from raglift.components.embedding import embed
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
@@ -32,7 +33,7 @@ from raglift.sweep.eta import (
     steps_of,
 )
 from raglift.sweep.fairness import decided_fairly
-from raglift.sweep.folder import MAPPINGS, NAMED, SweepFolder, measure_again
+from raglift.sweep.folder import BM25, MAPPINGS, NAMED, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
@@ -483,6 +484,10 @@ def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
         NAMED: sweep.names_primary,
         "seed": sweep.seed,
         "hash": f"{sweep.hash}-{dataset_hash(dataset)}",
-        "sweep": {**sweep.to_dict(), **({MAPPINGS: mappings} if (mappings := sweep.mappings) else {})},
+        "sweep": {
+            **sweep.to_dict(),
+            **({MAPPINGS: mappings} if (mappings := sweep.mappings) else {}),
+            **({BM25: BM25_VERSION} if sweep.uses_bm25 else {}),
+        },
         "cells": [cell.to_dict() for cell in sweep.cells()],
     }

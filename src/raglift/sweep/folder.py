@@ -45,6 +45,8 @@ _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
 MAPPINGS = "mappings"
 """What is noted of the content of mapping files, beside the fields of a sweep."""
+BM25 = "bm25"
+"""Which of raglift's BM25 takes part, beside the fields of a sweep."""
 NAMED = "primary_named"
 """Whether the user named the primary metric."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
@@ -304,7 +306,10 @@ def _changed(found: Any, wanted: Any) -> str:
     edited = [name for name in now if name in before and now[name] != before[name]]
     if edited:
         return f"the mapping of {', '.join(edited)} has changed"
-    found, wanted = ({name: value for name, value in each.items() if name != MAPPINGS} for each in (found, wanted))
+    if BM25 in wanted and found.get(BM25) != wanted[BM25]:
+        return "another version of raglift began it, whose BM25 ranks otherwise"
+    beside = (MAPPINGS, BM25)
+    found, wanted = ({name: value for name, value in each.items() if name not in beside} for each in (found, wanted))
     names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
     shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
     return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"

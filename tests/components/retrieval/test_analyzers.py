@@ -29,7 +29,7 @@ def test_the_language_is_found_by_script_and_stop_words(language: str) -> None:
     "text",
     [
         "A világítótorony őre a toronyban volt, amikor a hajó megérkezett a kikötőbe a postával és az élelemmel.",
-        "El guardià del far era a la torre quan el vaixell va arribar al port amb el correu, i també així no el va veure.",
+        "El guardià del far era a la torre quan el vaixell va arribar amb el correu, i també així no el va veure.",
         "Пазачът на фара беше в кулата, когато корабът пристигна в пристанището с пощата, и той не го видя.",
         "Доглядач маяка був у вежі, коли корабель прийшов у гавань, і він його не бачив, бо на морі був туман.",
         "Hvor er det?",  # Danish and Norwegian

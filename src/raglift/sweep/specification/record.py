@@ -7,6 +7,7 @@ import json
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.components.bm25 import BM25_VERSION
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
@@ -57,7 +58,7 @@ class Sweep:
     embeddings: Sequence[str] | None = None
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
     retrievers: Sequence[Any] | None = None
-    """`dense` (the default), `bm25`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
+    """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
     rerankers: Sequence[str | None] | None = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
     exclude: Sequence[Any] = ()
@@ -201,12 +202,19 @@ class Sweep:
         return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
 
     @property
+    def uses_bm25(self) -> bool:
+        """Whether raglift's BM25 takes part in a cell."""
+        return any(cell.retriever is not None and cell.retriever.kind != "dense" for cell in self.cells())
+
+    @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
         left_out = {*_HOW_CALLED, *(name for name in _ADDED if not getattr(self, name))}
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings
+        if self.uses_bm25:
+            measured["bm25"] = BM25_VERSION
         text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
