@@ -396,12 +396,19 @@ def walkthrough(
 
 @group.command()
 def demo(
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            help="raglift's own, alone, as bm25; by default dense before and after reranking, or bm25 where the "
+            "extra “local” is not installed."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Evaluate on a small corpus that comes with raglift: no network, no key, a few seconds."""
     from raglift.cli import demo as command
 
-    command.run(as_json=as_json)
+    command.run(retriever, as_json=as_json)
 
 
 @group.command()
