@@ -1,4 +1,4 @@
-"""What BM25 finds in English, Chinese and Thai, beside Anserini's published figures and a BM25 over `\\w+` words.
+r"""What BM25 finds in English, Chinese and Thai, beside Anserini's published figures and a BM25 over `\w+` words.
 
 The collections are BEIR's SciFact and XQuAD, which are not part of raglift: `../shared/corpora` or the folder that
 RAGLIFT_CORPORA names holds `scifact` (corpus.jsonl, queries.jsonl, qrels/test.tsv) and `xquad` (xquad.en.json and

@@ -30,17 +30,25 @@ _LANGUAGES = {
     "ru": ("russian", "RUSSIAN"), "sr": ("serbian", None), "sv": ("swedish", "SWEDISH"), "ta": ("tamil", None),
     "tr": ("turkish", "TURKISH"), "yi": ("yiddish", None),
 }  # fmt: skip
-_UNSTEMMED = ("zh", "ja", "ko", "th", "lo", "km", "my", "bo")
-"""Languages that are known by their script alone."""
+_BY_PAIRS = {
+    "bo": "Tibetan", "ja": "Hiragana", "km": "Khmer", "ko": "Hangul", "lo": "Lao", "my": "Myanmar", "th": "Thai",
+    "zh": "Han",
+}  # fmt: skip
+"""Languages whose words are pairs of characters, and the script that tells each."""
 NO_LANGUAGE = "none"
 """Words as they are: no stemming, no stop words."""
-LANGUAGES = (*sorted((*_LANGUAGES, *_UNSTEMMED)), NO_LANGUAGE)
+LANGUAGES = (*sorted((*_LANGUAGES, *_BY_PAIRS)), NO_LANGUAGE)
 """The languages that BM25 may be told: ISO 639-1 codes, or `none` for words as they are."""
 STEMMERS = (*sorted({stemmer for stemmer, _ in _LANGUAGES.values()}), "porter", NO_LANGUAGE)
 """The stemmers that BM25 may be told: Snowball's, with Porter's first one as `porter`, or `none`."""
 
-_OF_SCRIPT = {"Greek": "el", "Armenian": "hy", "Tamil": "ta"}
-"""Scripts of one language that has a stemmer."""
+_OF_SCRIPT = {
+    "Greek": "el", "Armenian": "hy", "Tamil": "ta", "Katakana": "ja", "Bopomofo": "zh",
+    **{script: language for language, script in _BY_PAIRS.items()},
+}  # fmt: skip
+"""The language of a script that has one."""
+_LEAST_KANA = 0.05
+"""Of a text in Chinese characters, the share of kana from which on it is Japanese."""
 _LETTERS = {
     "da": "æøåé", "de": "äöüß", "es": "áéíóúüñ", "fr": "àâæçéèêëîïôœùûüÿ", "it": "àèéìîòù", "nl": "áéíóúàèëïöü",
     "no": "æøåéèêóòâô", "pt": "áâãàçéêíóôõúü", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "sv": "åäöéà",
@@ -105,7 +113,8 @@ class Analyzer:
 
     def __str__(self) -> str:
         stemmer = self.stemmer or _LANGUAGES.get(self.language, (NO_LANGUAGE, None))[0]
-        stems = "words unstemmed" if stemmer == NO_LANGUAGE else f"{stemmer} stems"
+        words = "pairs of characters" if self.language in _BY_PAIRS else "words unstemmed"
+        stems = words if stemmer == NO_LANGUAGE else f"{stemmer} stems"
         stop_words = f", {len(self._stop_words)} stop words" if self._stop_words else ""
         return f"{stems}{stop_words}"
 
@@ -150,7 +159,11 @@ def language_of(texts: Iterable[str]) -> str:
         letters.update(letters_by_script(text))
     if not letters:
         return NO_LANGUAGE
+    kana = letters.pop("Hiragana", 0) + letters.pop("Katakana", 0)
+    letters["Han"] += kana
     script = letters.most_common(1)[0][0]
+    if script == "Han" and kana > _LEAST_KANA * letters["Han"]:
+        script = "Hiragana"
     words = Counter(word for text in sample for word in words_of(text))
     if script == "Arabic":
         return NO_LANGUAGE if _has_persian_letters(words) else "ar"
