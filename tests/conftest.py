@@ -309,7 +309,6 @@ def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny-cross-encoder")
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = [*special, "the", "lamp", "fog", "horn", "keeper", "island", "boat", "tide", "who", "what", "is", "a", "of"]
-    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=len(words),
@@ -322,7 +321,8 @@ def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initializer_range=1.0,
     )
     BertForSequenceClassification(config).save_pretrained(folder)
-    BertTokenizer(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    vocabulary = {word: number for number, word in enumerate(words)}
+    BertTokenizer(vocabulary, model_max_length=64).save_pretrained(folder)
     return folder
 
 

@@ -183,7 +183,9 @@ def _write(static: StaticModel, folder: Path) -> None:
 
     # model2vec's matrix lies column by column, and safetensors writes an array as it lies in memory: without the copy,
     # another matrix would be read back
-    arrays = {"embeddings": static.embedding, "weights": np.asarray(static.weights)}
+    arrays = {"embeddings": static.embedding}
+    if static.weights is not None:  # since model2vec 0.10 they are in the vectors
+        arrays["weights"] = np.asarray(static.weights)
     # As bytes, written here: what the libraries raise of a full disk is no OSError
     (folder / _VECTORS).write_bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
     (folder / _TOKENIZER).write_text(static.tokenizer.to_str(pretty=False), encoding="utf-8", newline="\n")
@@ -197,7 +199,7 @@ def _read(folder: Path) -> StaticModel:
 
     arrays = load_file(folder / _VECTORS)
     tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-    return StaticModel(arrays["embeddings"], tokenizer, normalize=True, weights=arrays["weights"])
+    return StaticModel(arrays["embeddings"], tokenizer, normalize=True, weights=arrays.get("weights"))
 
 
 def _distil() -> StaticModel:

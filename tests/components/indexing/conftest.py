@@ -18,7 +18,6 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     known = ["the", "lamp", "keeper", "fog", "horn", "island", "boat"]
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     vocabulary = [*special, *known, *sorted(words - {*known})]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=len(vocabulary),
@@ -30,7 +29,7 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initializer_range=1.0,
     )
     BertModel(config).save_pretrained(folder)
-    tokenizer = BertTokenizer(str(folder / "vocab.txt"), model_max_length=64)
+    tokenizer = BertTokenizer({word: number for number, word in enumerate(vocabulary)}, model_max_length=64)
     tokenizer.backend_tokenizer.enable_padding(length=16)  # as MiniLM's does
     tokenizer.backend_tokenizer.enable_truncation(32)
     tokenizer.save_pretrained(folder)
