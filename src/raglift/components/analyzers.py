@@ -6,7 +6,7 @@ import difflib
 import string
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import short_repr
@@ -92,29 +92,21 @@ class Analyzer:
         words = words_of(text)
         if self.language == "en":
             words = [word.removesuffix("'s") for word in words]
-        stop_words, stem = self._stop_words, self._stem
+        stop_words, stem = self._stop_words, _stem(self._stemmer)
         kept = [word for word in words if word not in stop_words] if stop_words else words
         return kept if stem is None else stem.stemWords(kept)
 
-    @cached_property
+    @property
     def _stop_words(self) -> frozenset[str]:
         return _stop_words(self.language)
 
-    @cached_property
-    def _stem(self) -> Any:
-        name = self.stemmer or _LANGUAGES.get(self.language, (NO_LANGUAGE, None))[0]
-        if name == NO_LANGUAGE:
-            return None
-        try:
-            import Stemmer
-        except ImportError:
-            raise MissingDependency("PyStemmer", None, "BM25 retrieval") from None
-        return Stemmer.Stemmer(name)
+    @property
+    def _stemmer(self) -> str:
+        return self.stemmer or _LANGUAGES.get(self.language, (NO_LANGUAGE, None))[0]
 
     def __str__(self) -> str:
-        stemmer = self.stemmer or _LANGUAGES.get(self.language, (NO_LANGUAGE, None))[0]
         words = "pairs of characters" if self.language in _BY_PAIRS else "words unstemmed"
-        stems = words if stemmer == NO_LANGUAGE else f"{stemmer} stems"
+        stems = words if self._stemmer == NO_LANGUAGE else f"{self._stemmer} stems"
         stop_words = f", {len(self._stop_words)} stop words" if self._stop_words else ""
         return f"{stems}{stop_words}"
 
@@ -125,6 +117,19 @@ def _check(what: str, found: object, known: Sequence[str]) -> None:
     near = difflib.get_close_matches(str(found), known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise ConfigurationError(f"bm25 {what}: found {short_repr(found)}{hint}; expected one of {', '.join(known)}")
+
+
+# An analyzer keeps no stemmer, since these cannot be pickled or copied
+@cache
+def _stem(stemmer: str) -> Any:
+    """Return Snowball's stemmer of a name; None for `none`."""
+    if stemmer == NO_LANGUAGE:
+        return None
+    try:
+        import Stemmer
+    except ImportError:
+        raise MissingDependency("PyStemmer", None, "BM25 retrieval") from None
+    return Stemmer.Stemmer(stemmer)
 
 
 @cache

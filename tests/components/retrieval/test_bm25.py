@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from typing import Any
 
 import pytest
@@ -74,6 +76,12 @@ def test_texts_without_spaces_are_found_by_a_part_of_them() -> None:
     retriever = BM25Retriever(chunks)
     assert [hit.chunk for hit in retriever.retrieve(["谁是看守人？"], 5)[0]] == [chunks[0]]
     assert [hit.chunk for hit in retriever.retrieve(["ประภาคาร"], 5)[0]] == [chunks[2]]
+
+
+def test_a_copy_finds_the_same() -> None:
+    retriever = BM25Retriever(CHUNKS, language="en")
+    for copied in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):  # noqa: S301
+        assert copied.retrieve(["lamps"], 5) == retriever.retrieve(["lamps"], 5)
 
 
 def test_its_name_says_how_it_reads_texts() -> None:
