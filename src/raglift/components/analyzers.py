@@ -114,7 +114,9 @@ class Analyzer:
 def _check(what: str, found: object, known: Sequence[str]) -> None:
     if found in known:
         return
-    near = difflib.get_close_matches(str(found), known, n=1)
+    written = str(found).lower()
+    of_name = [code for code, (name, _) in _LANGUAGES.items() if name == written and code in known]
+    near = of_name or difflib.get_close_matches(written, known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise ConfigurationError(f"bm25 {what}: found {short_repr(found)}{hint}; expected one of {', '.join(known)}")
 

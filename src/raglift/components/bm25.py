@@ -106,7 +106,7 @@ class BM25Retriever:
         self.analyzer = Analyzer(chosen, stemmer)
         terms = [self.analyzer.terms(chunk.text) for chunk in chunks]
         if not any(terms):
-            raise ConfigurationError("BM25Retriever: found no words in the chunks; expected at least one")
+            raise ConfigurationError("BM25Retriever: found no words to look for in the chunks; expected at least one")
         self.chunks = tuple(chunks)
         self._model = bm25s.BM25(k1=float(k1), b=float(b), method="lucene")
         self._model.index(terms, show_progress=False)
@@ -144,7 +144,7 @@ class BM25Retriever:
 def _best(scores: np.ndarray[Any, np.dtype[Any]], k: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Return the places of the k highest scores above 0, best first, equal ones in order."""
     found = np.flatnonzero(scores > 0)
-    if len(found) > k:
+    if 0 < k < len(found):
         least = np.partition(scores[found], len(found) - k)[len(found) - k]
         found = found[scores[found] >= least]
     return found[np.argsort(-scores[found], kind="stable")][:k]

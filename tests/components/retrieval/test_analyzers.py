@@ -74,7 +74,9 @@ def test_every_stemmer_that_is_offered_can_be_used(stemmer: str) -> None:
 
 
 def test_an_unknown_language_or_stemmer_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'english'; expected one of ar, bo, "):
-        Analyzer("english")
+    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'xx'; expected one of ar, bo, "):
+        Analyzer("xx")
+    with pytest.raises(ConfigurationError, match=r"bm25 language: found 'English' \(did you mean 'en'\?\); expected"):
+        Analyzer("English")
     with pytest.raises(ConfigurationError, match=r"bm25 stemmer: found 'englsh' \(did you mean 'english'\?\)"):
         Analyzer("en", "englsh")

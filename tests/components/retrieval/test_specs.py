@@ -69,7 +69,7 @@ def test_only_bm25_needs_no_embedding_model() -> None:
         ("hybrid(constant=1.5)", "fusion constant: found 1.5"),
         ("bm25(language=)", "found the setting 'language='"),
         ("bm25(language=de,language=en)", "found the setting 'language=en'; .* each setting once"),
-        ("bm25(language=german)", "bm25 language: found 'german'; expected one of ar, bo, "),
+        ("bm25(language=german)", r"bm25 language: found 'german' \(did you mean 'de'\?\); expected one of ar, bo, "),
         ("bm25(k1=-1)", "bm25 k1: found -1"),
         ("hybrid(b=1.5)", "bm25 b: found 1.5; expected a number from 0 to 1"),
         ("dense(language=de)", "found language for 'dense'; expected settings of BM25 with 'bm25' or 'hybrid' alone"),
