@@ -8,6 +8,7 @@ from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.base.display import excerpt
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
+from raglift.errors import MissingDependency
 from raglift.metrics.graded_measures import NDCG
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
@@ -15,6 +16,7 @@ from raglift.running.systems import LocalSystem, build_retriever
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
 
 
@@ -26,8 +28,14 @@ _SHOWN = 3
 _EXCERPT = 60
 
 
-def run(*, as_json: bool) -> None:
-    """Evaluate the embedded models on the demonstration corpus, and show what the reranker moved."""
+def run(retriever: str | None = None, *, as_json: bool) -> None:
+    """Evaluate on the demonstration corpus.
+
+    Args:
+        retriever: one of raglift's own, without a reranker; None for the embedded models, with what the reranker moved,
+            or for BM25 where what they need is not installed.
+        as_json: print JSON alone.
+    """
     from rich.console import Console
 
     from raglift.datasets.corpora.catalogue import find_corpus
@@ -40,12 +48,24 @@ def run(*, as_json: bool) -> None:
     corpus = find_corpus(CORPUS)
     console.print(f"{corpus.title}: {corpus.description}\n", markup=False, highlight=False)
     dataset = load_dataset(CORPUS)
-    evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
+    if retriever is not None:
+        evaluation = _alone(dataset, retriever)
+    else:
+        try:
+            evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
+        except MissingDependency as error:
+            evaluation = _alone(dataset, "bm25")
+            _print(console, f"BM25 alone: {error}\n")
     if as_json:
         print_json(evaluation_as_json(evaluation))
         return
     print_document(evaluation_view(evaluation, detail=Detail.SUMMARY), console)
-    _show_moves(evaluation, console)
+    if evaluation.after != evaluation.before:
+        _show_moves(evaluation, console)
+
+
+def _alone(dataset: Dataset, retriever: str) -> Evaluation:
+    return evaluate(build_retriever(dataset, LocalSystem(retriever)), dataset)
 
 
 def _show_moves(evaluation: Evaluation, console: Console) -> None:

@@ -239,7 +239,11 @@ def chat(
     model: LanguageModelName = "openai:gpt-4o-mini",
     temperature: Temperature = "0",
     retriever: Annotated[
-        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
+        str,
+        typer.Option(
+            help="raglift's own: dense, bm25, hybrid, or with settings: bm25(language=de,k1=0.9,b=0.4), "
+            "hybrid(dense=0.7,bm25=0.3)."
+        ),
     ] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "late-interaction",

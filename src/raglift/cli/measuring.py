@@ -54,7 +54,11 @@ def evaluate(
     encoding: Encoding = None,
     include: Include = None,
     retriever: Annotated[
-        str, typer.Option(help="raglift's own: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).")
+        str,
+        typer.Option(
+            help="raglift's own: dense, bm25, hybrid, or with settings: bm25(language=de,k1=0.9,b=0.4), "
+            "hybrid(dense=0.7,bm25=0.3)."
+        ),
     ] = "dense",
     embedding: Embedding = "minilm",
     reranker: Reranker = "none",
@@ -396,12 +400,19 @@ def walkthrough(
 
 @group.command()
 def demo(
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            help="raglift's own, alone, as bm25; by default dense before and after reranking, or bm25 where the "
+            "extra “local” is not installed."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Evaluate on a small corpus that comes with raglift: no network, no key, a few seconds."""
     from raglift.cli import demo as command
 
-    command.run(as_json=as_json)
+    command.run(retriever, as_json=as_json)
 
 
 @group.command()
