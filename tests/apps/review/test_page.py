@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from raglift.datasets.jsonl import read_queries, write_queries
+from raglift.metrics import Recall
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Query
@@ -200,7 +201,7 @@ def recall_of(labels: Path, *found: str) -> float:
     """Recall at 3 of a system that returns these chunks, by the labels in a file."""
     queries = Dataset(read_queries(labels), name="fog")
     measured = evaluate(FakeRetriever({HORN_QUESTION: list(found)}), queries, ks=(3,), depth="deep", candidates=3)
-    return measured["recall@3"]
+    return measured.scores.mean(measured.before, Recall @ 3)
 
 
 def test_three_wordings_of_one_fact_are_graded_by_number_and_credited_once(

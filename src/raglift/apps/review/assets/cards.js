@@ -78,8 +78,8 @@ function supportName(chunk) {
 function factButtons(chunk, number, review) {
   const { options, chosen } = review.destinations(number);
   if (!options.length) {
-    const several = chunk.grade && chunk.facts.length && chunk.facts.every((fact) => review.showsFact(fact));
-    return several && review.detail.facts.length > 1
+    const told = chunk.grade && chunk.facts.length && chunk.facts.every((fact) => review.showsFact(fact));
+    return told && review.detail.facts.length > 1
       ? element("p", { class: "support muted" }, `Evidence for fact${chunk.facts.length > 1 ? "s" : ""} ${chunk.facts.map((fact) => fact + 1).join(", ")}. Move its passages under Facts.`)
       : "";
   }
@@ -88,7 +88,9 @@ function factButtons(chunk, number, review) {
     title: fact === ANOTHER ? "A fact that the answer needs as well" : factName(review.detail.facts[fact], review, fact),
     onclick: () => review.support(number, fact),
   }, fact === ANOTHER ? "Another fact" : ["Same as fact ", element("span", { class: "badge" }, String(fact + 1))]));
-  return element("div", { class: "support", role: "group", "aria-label": `Which fact chunk ${number + 1} is evidence for`, "aria-keyshortcuts": "s" },
+  const planned = !(chunk.grade > 0);
+  return element("div", { class: `support${planned ? " planned" : ""}`, role: "group", "aria-label": `Which fact chunk ${number + 1} is evidence for`, "aria-keyshortcuts": "s" },
+    planned ? element("span", { class: "muted support-if" }, "If relevant:") : "",
     shown,
     chosen === ANOTHER || chosen === null ? "" : element("bdi", { class: "support-words muted", "aria-hidden": "true" }, factName(review.detail.facts[chosen], review, chosen)));
 }
