@@ -157,8 +157,17 @@ class Review {
       this.cards = this.detail.pool.map((_, number) => this.newCard(number));
       place.replaceChildren(...this.cards, this.detail.pool.length ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
     } else {
-      this.detail.pool.forEach((chunk, number) => this.repaint(number, this.looks[number] !== this.look(number)));
+      this.inPlace(() => this.detail.pool.forEach((_, number) => this.repaint(number, this.looks[number] !== this.look(number))));
     }
+  }
+
+  // The chunk that is read does not move when those above it get more to show
+  inPlace(paint) {
+    const top = () => this.cards[this.chunk]?.getBoundingClientRect().top ?? 0;
+    const before = top();
+    paint();
+    const pane = STACKED.matches ? document.documentElement : document.getElementById("query");
+    pane.scrollBy({ top: top() - before, behavior: "instant" });
   }
 
   // Everything that a card shows depends on this
