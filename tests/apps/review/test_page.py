@@ -406,6 +406,7 @@ def test_labels_of_a_model_in_the_file_itself_are_compared_and_become_a_persons(
     page = visit(start(labels).url)
     assert "hidden while you judge blind" in page.locator("#facts").inner_text()
     assert page.locator(".fact").count() == 0
+    assert page.locator(".support").count() == 0  # nor is a hidden fact offered as the same
     press(page, "j2")
     second = chunk_of(page, 0, 1)
     (passage,) = [p for f in read(labels, lighthouse)[0].facts for p in f.passages if p.text == second["text"]]

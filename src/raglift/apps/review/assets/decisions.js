@@ -2,9 +2,11 @@
 
 const ANOTHER = "another";
 
-// Which text a passage is, wherever it stands among the facts
-function placeKey({ document: name, start, text, chunk }) {
-  return JSON.stringify([name, start, text, chunk]);
+// The number that a fact has now, by the passages that it had; -1 once none of them is left
+function numberNow(passages, facts) {
+  const key = ({ document: name, start, text, chunk }) => JSON.stringify([name, start, text, chunk]);
+  const known = new Set(passages?.map(key));
+  return facts.findIndex((one) => one.some((passage) => known.has(key(passage))));
 }
 
 const DECISIONS = {
@@ -93,13 +95,21 @@ const DECISIONS = {
   // What was chosen for a chunk holds; where nothing was, the facts decide that are there when its turn comes
   destinationLater(number) {
     const choice = this.choice?.chunk === number ? this.choice.fact : null;
-    return (query) => choice ?? (query.pool ? this.usual(query, number) : null); // without its chunks the server decides
+    const passages = this.detail.facts[choice];
+    return (query) => {
+      if (choice === ANOTHER) return ANOTHER;
+      if (!query.pool) return null; // changed by others since, and not open: the server decides
+      const chosen = passages ? numberNow(passages, query.facts) : -1;
+      return chosen < 0 ? this.usual(query, number) : chosen;
+    };
   },
 
   support(number, fact) {
     const before = this.underWay.get(this.keyOf(number));
     if ((before ? before.grade : this.detail.pool[number].grade) > 0) {
-      this.decide({ kind: "move-chunk", chunk: number, fact }).then((done) => done && this.hear(number));
+      const passages = this.detail.facts[fact];
+      const now = (query) => (fact === ANOTHER || !query.facts ? fact : Math.max(0, numberNow(passages, query.facts)));
+      this.decide((query) => ({ kind: "move-chunk", chunk: number, fact: now(query) })).then((done) => done && this.hear(number));
       return;
     }
     const old = this.choice?.chunk ?? number;

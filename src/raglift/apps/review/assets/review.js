@@ -100,10 +100,7 @@ class Review {
 
   // Facts have other numbers once one before them is gone: what was chosen stays chosen
   follow(before, query) {
-    const now = (fact) => {
-      const passages = new Set(before.facts[fact]?.map(placeKey));
-      return query.facts.findIndex((one) => one.some((passage) => passages.has(placeKey(passage))));
-    };
+    const now = (fact) => numberNow(before.facts[fact], query.facts);
     const fact = this.made ?? now(this.fact);
     this.fact = Math.max(0, fact < 0 ? Math.min(this.fact, query.facts.length - 1) : fact);
     if (this.choice && this.choice.fact !== ANOTHER) {
