@@ -271,7 +271,10 @@ numbers = st.integers(0, 4)
 decisions = st.lists(
     st.one_of(
         st.tuples(
-            st.just("grade"), st.integers(0, len(CHUNKS) - 1), st.integers(0, 3), st.none() | numbers | st.just("another")
+            st.just("grade"),
+            st.integers(0, len(CHUNKS) - 1),
+            st.integers(0, 3),
+            st.none() | numbers | st.just("another"),
         ),
         st.tuples(st.just("move chunk"), st.integers(0, len(CHUNKS) - 1), numbers | st.just("another")),
         st.tuples(st.just("move passage"), numbers, numbers, numbers | st.just("another")),
