@@ -417,6 +417,17 @@ def sweep(
     resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
     engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
+    max_model_calls: Annotated[
+        int | None,
+        typer.Option(help="Stop before your systems, all cells together, call models more often in this run."),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            help="US dollars: stop before calls of models and embeddings, all cells together, cost more in this run."
+        ),
+    ] = None,
+    price: Price = None,
     export_best: Annotated[
         Path | None,
         typer.Option(help="Write the recommended pipeline here, as scripts for LangChain and LlamaIndex."),
@@ -432,7 +443,9 @@ def sweep(
 ) -> None:
     """Measure many systems, sharing their work: chunk sizes, embedding models, retrievers, rerankers."""
     from raglift.cli import sweep as command
+    from raglift.cli.model_options import parse_price
     from raglift.cli.tracking import Tracking
+    from raglift.running.model_calls import CallLimits
 
     tracking = Tracking.asked(track, track_project, track_files)
     command.run(
@@ -448,5 +461,6 @@ def sweep(
             export_best=export_best,
             export_cell=export_cell,
             overwrite=overwrite,
+            limits=CallLimits(max_model_calls, max_cost, None if price is None else parse_price(price)),
         )
     )

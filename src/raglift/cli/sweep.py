@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.display import printable
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
-from raglift.errors import ConfigurationError, QueryFailed
+from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
+from raglift.running.model_calls import CallLimits
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from raglift.cli.tracking import Tracking
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
+    from raglift.sweep.specification.record import Sweep
 
 
 _FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates")
@@ -42,6 +47,7 @@ class Request:
     export_best: Path | None = None
     export_cell: str | None = None
     overwrite: bool = False
+    limits: CallLimits = field(default_factory=CallLimits)
 
     @property
     def folder(self) -> Path:
@@ -57,13 +63,7 @@ def run(request: Request) -> None:
     """
     from rich.console import Console
 
-    if request.plan and request.tracking.trackers:
-        raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
-    if request.export_best is None and (request.export_cell is not None or request.overwrite):
-        given = "--overwrite" if request.export_cell is None else "--export-cell"
-        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
-    if request.plan and request.export_best is not None:
-        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
+    _check(request)
     request.tracking.check()
     if is_folder(request.file):
         show(request)
@@ -77,6 +77,33 @@ def run(request: Request) -> None:
         else:
             print_plan(plan, Console())
         return
+    result, stopped = _measured(sweep, request, console)
+    _print(result, as_json=request.as_json)
+    sys.stderr.write(f"kept in {result.folder}\n")
+    _export(result, request)
+    _track(result, request)
+    if stopped:
+        sys.stderr.write(f"raglift: stopped: {printable(stopped)}\n")
+        sys.exit(_SOME_FAILED)
+    if not result.finished:
+        raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
+    if result.failed:
+        sys.exit(_SOME_FAILED)
+
+
+def _check(request: Request) -> None:
+    """Raise where options do not go together."""
+    if request.plan and request.tracking.trackers:
+        raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
+    if request.export_best is None and (request.export_cell is not None or request.overwrite):
+        given = "--overwrite" if request.export_cell is None else "--export-cell"
+        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
+    if request.plan and request.export_best is not None:
+        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
+
+
+def _measured(sweep: Sweep, request: Request, console: Console) -> tuple[SweepResult, str]:
+    """Return what is measured, and why the rest was not where a limit was reached."""
     try:
         result = run_sweep(
             sweep,
@@ -85,17 +112,13 @@ def run(request: Request) -> None:
             engine=cast("EngineName", request.engine),
             address=request.address,
             announce=lambda plan: print_plan(plan, console),
+            limits=request.limits,
         )
+    except CostLimitReached as error:
+        return error.result, str(error)
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
-    _print(result, as_json=request.as_json)
-    sys.stderr.write(f"kept in {result.folder}\n")
-    _export(result, request)
-    _track(result, request)
-    if not result.finished:
-        raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
-    if result.failed:
-        sys.exit(_SOME_FAILED)
+    return result, ""
 
 
 def show(request: Request) -> None:
