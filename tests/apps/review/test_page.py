@@ -276,6 +276,20 @@ def test_what_a_key_means_does_not_depend_on_how_fast_the_server_is(
     assert facts_of(labels) == [set(texts[:2]), set(texts[2:4])]
 
 
+def test_choosing_a_fact_keeps_the_words_that_are_selected(
+    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    page = visit(serve(labels, paraphrased).url)
+    grade(page, PARAPHRASES[0], "2")
+    grade(page, BOAT, "s")
+    press(page, "2")
+    number = int(card_with(page, PARAPHRASES[1]).get_attribute("data-chunk"))
+    drag(page, number, 0, 36)
+    press(page, "[sa")
+    assert facts_of(labels) == [{PARAPHRASES[0], PARAPHRASES[1][:36]}, {BOAT}]
+
+
 def test_every_grade_says_what_it_means(serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path) -> None:
     page = visit(serve(tmp_path / "labels.jsonl", paraphrased).url)
     names = page.locator(".card").first.locator("[data-grade]").all_inner_texts()

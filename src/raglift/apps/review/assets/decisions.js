@@ -114,8 +114,8 @@ const DECISIONS = {
     }
     const old = this.choice?.chunk ?? number;
     this.choice = { chunk: number, fact };
-    if (old !== number) this.repaint(old, true);
-    this.repaint(number, true);
+    if (old !== number) this.paintSupport(old);
+    this.paintSupport(number);
     this.hear(number);
   },
 

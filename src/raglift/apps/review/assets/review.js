@@ -193,6 +193,17 @@ class Review {
     if (held) (same ?? this.cards[number]).focus({ preventScroll: true });
   }
 
+  // The rest of the card stays, with what is selected in it
+  paintSupport(number) {
+    const old = this.cards[number].querySelector(".support");
+    const held = old?.contains(document.activeElement) ? document.activeElement.dataset.fact : undefined;
+    const made = factButtons(this.detail.pool[number], number, this);
+    old?.remove();
+    this.cards[number].querySelector(".judge").append(made);
+    this.looks[number] = this.look(number);
+    if (held !== undefined) made.querySelector?.(`[data-fact="${held}"]`)?.focus({ preventScroll: true });
+  }
+
   paintFacts() {
     const panel = document.getElementById("facts");
     const held = panel.contains(document.activeElement);
@@ -280,7 +291,7 @@ class Review {
       item.querySelector(".choose").setAttribute("aria-pressed", String(chosen));
       if (chosen) item.scrollIntoView({ block: "nearest" });
     }
-    this.paintCards(this.detail);
+    this.inPlace(() => this.cards.forEach((_, number) => this.looks[number] !== this.look(number) && this.paintSupport(number)));
     this.paintSelection();
   }
 
