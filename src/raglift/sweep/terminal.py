@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
-_WIDTH = 120
+_WIDTH = 160
 _CONTEXT = "context_tokens"
 _FEW_CELLS = 2
 """The better of two is what a comparison says; the best of more is partly the luckiest."""
