@@ -15,6 +15,7 @@ from raglift.running.systems import LocalSystem, build_retriever
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from raglift.cli.measuring import Demo
     from raglift.results.evaluation import Evaluation
 
 
@@ -26,7 +27,7 @@ _SHOWN = 3
 _EXCERPT = 60
 
 
-def run(*, as_json: bool) -> None:
+def run(request: Demo) -> None:
     """Evaluate the embedded models on the demonstration corpus, and show what the reranker moved."""
     from rich.console import Console
 
@@ -34,12 +35,12 @@ def run(*, as_json: bool) -> None:
     from raglift.datasets.loading import load_dataset
     from raglift.report.terminal.evaluation import print_evaluation
 
-    console = Console(quiet=as_json)
+    console = Console(quiet=request.as_json)
     corpus = find_corpus(CORPUS)
     console.print(f"{corpus.title}: {corpus.description}\n", markup=False, highlight=False)
     dataset = load_dataset(CORPUS)
     evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
-    if as_json:
+    if request.as_json:
         print_json(evaluation_as_json(evaluation))
         return
     print_evaluation(evaluation, console)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
+from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
@@ -17,7 +17,7 @@ from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
 
 if TYPE_CHECKING:
-    from raglift.cli.tracking import Tracking
+    from raglift.cli.measuring import Sweep
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
@@ -27,29 +27,7 @@ _FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_can
 _SOME_FAILED = 1
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    file: Path
-    out: Path | None
-    plan: bool
-    resume: bool
-    engine: str
-    address: str | None
-    tracking: Tracking
-    as_json: bool
-    export_best: Path | None = None
-    export_cell: str | None = None
-    overwrite: bool = False
-
-    @property
-    def folder(self) -> Path:
-        """Where the sweep is kept: by default `runs/` and the file's name."""
-        return Path("runs") / self.file.stem if self.out is None else self.out
-
-
-def run(request: Request) -> None:
+def run(request: Sweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there.
 
     Raises:
@@ -57,16 +35,17 @@ def run(request: Request) -> None:
     """
     from rich.console import Console
 
-    if request.plan and request.tracking.trackers:
+    tracking = Tracking.of(request)
+    if request.plan and tracking.trackers:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
     if request.export_best is None and (request.export_cell is not None or request.overwrite):
         given = "--overwrite" if request.export_cell is None else "--export-cell"
         raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
     if request.plan and request.export_best is not None:
         raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
-    request.tracking.check()
+    tracking.check()
     if is_folder(request.file):
-        show(request)
+        show(request, tracking)
         return
     console = Console(stderr=True)
     sweep = load_sweep(request.file)
@@ -91,14 +70,14 @@ def run(request: Request) -> None:
     _print(result, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
     _export(result, request)
-    _track(result, request)
+    _track(result, tracking)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
     if result.failed:
         sys.exit(_SOME_FAILED)
 
 
-def show(request: Request) -> None:
+def show(request: Sweep, tracking: Tracking) -> None:
     """Print what is finished of a sweep.
 
     Raises:
@@ -114,17 +93,17 @@ def show(request: Request) -> None:
     result = load_sweep_result(request.file)
     _print(result, as_json=request.as_json)
     _export(result, request)
-    _track(result, request)
+    _track(result, tracking)
 
 
-def _export(result: SweepResult, request: Request) -> None:
+def _export(result: SweepResult, request: Sweep) -> None:
     if request.export_best is not None:
         files = result.export_best(request.export_best, cell=request.export_cell, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
-def _track(result: SweepResult, request: Request) -> None:
-    request.tracking.tell(result, lambda trackers: request.tracking.command([result.folder], trackers))
+def _track(result: SweepResult, tracking: Tracking) -> None:
+    tracking.tell(result, lambda trackers: tracking.command([result.folder], trackers))
 
 
 def _print(result: SweepResult, *, as_json: bool) -> None:
