@@ -82,7 +82,7 @@ def separate_named(values: Sequence[str]) -> tuple[str, ...]:
     """Return the values of an option of the form `NAME=VALUE`, whose values may hold commas themselves."""
     found: list[str] = []
     for value in values:
-        found += re.split(r",(?=\s*\w+\s*=)", value)
+        found += re.split(r",\s*(?=\w+\s*=)", value)
     return tuple(found)
 
 

@@ -86,6 +86,7 @@ class Group(TyperGroup):
 
 def _fitting(names: str, meaning: str, width: int) -> tuple[str, str]:
     """Return a row of help; a list of choices that does not fit in a line is moved to the text, which is wrapped."""
+    names = names.replace("<list[Path]>", "<path>")
     if len(names) + 2 <= width:
         return names, meaning
     name, _, listed = names.partition(" [")
@@ -151,9 +152,8 @@ def _callback(options: type[Any], run: str) -> Callable[..., None]:
         if get_origin(base) is tuple:
             item = get_args(base)[0]
             separators[parameter.name] = separator = next(filter(inspect.isfunction, extras), tuple)
-            if separator is not tuple:
-                extras = [_of_several(extra, item) for extra in extras]
-            base = list[item]
+            extras = [_of_several(extra, item, separator) for extra in extras]
+            base = list[item]  # type: ignore[valid-type]  # known when the program runs
         if parameter.default == ():
             base, parameter = base | None, parameter.replace(default=None)  # noqa: PLW2901
         parameters.append(parameter.replace(annotation=Annotated[base, *extras]))
@@ -167,10 +167,11 @@ def _callback(options: type[Any], run: str) -> Callable[..., None]:
     return callback
 
 
-def _of_several(extra: Any, item: type) -> Any:
-    """Return the description of an option with a metavar that says that several values are separated by commas."""
+def _of_several(extra: Any, item: type, separator: object) -> Any:
+    """Return the description of an option with a metavar that says whether commas separate several values."""
     if not isinstance(extra, OptionInfo):
         return extra
     extra = copy(extra)
-    extra.metavar = f"{extra.metavar or f'<{item.__name__.lower()}>'},..."
+    one = extra.metavar or f"<{item.__name__.lower()}>"
+    extra.metavar = one if separator is tuple else f"{one},..."
     return extra

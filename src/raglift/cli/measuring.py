@@ -319,7 +319,9 @@ class Report:
         Path | None,
         typer.Option("--output", "-o", help="File to write. Default: report.html; Markdown is printed."),
     ] = None
-    form: Annotated[str | None, choice(REPORT_FORMATS, "--format", help="Default: by the ending of the file.")] = None
+    form: Annotated[
+        str | None, choice(REPORT_FORMATS, "--format", help="Default: by the ending of the file, else html.")
+    ] = None
     baseline: Annotated[str | None, typer.Option(help=f"Run or cell that the others are compared with. {BASELINE}")] = (
         None
     )

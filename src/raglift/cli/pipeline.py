@@ -39,7 +39,7 @@ group = new_group()
         0: "Passed.",
         1: "Failed.",
         2: "Nothing was decided: an error in the command or its input.",
-        3: "Incomplete: queries failed or are missing.",
+        3: "Incomplete: queries are missing, or a sweep is unfinished.",
     },
 )
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Track:
     runs: Annotated[
         tuple[Path, ...], typer.Argument(help="Folders of saved evaluations or sweeps; each is logged by itself.")
     ]
-    to: Annotated[tuple[str, ...], choice(TRACKERS, help="Experiment trackers."), separate] = ()
+    to: Annotated[tuple[str, ...], choice(TRACKERS, help="Experiment trackers, at least one."), separate] = ()
     project: Annotated[str | None, typer.Option(help="MLflow experiment or W&B project. Default: raglift.")] = None
     name: Annotated[str | None, typer.Option(help="Name of the run in the tracker. Default: the folder's.")] = None
     files: Annotated[

@@ -7,7 +7,7 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
@@ -18,6 +18,7 @@ from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from raglift.cli.measuring import Compare, Evaluate, Rescore, Sweep
     from raglift.cli.pipeline import Track
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -25,22 +26,6 @@ if TYPE_CHECKING:
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-
-
-class Tracked(Protocol):
-    """The options of a command that can track its result."""
-
-    @property
-    def track(self) -> tuple[str, ...]:
-        """Trackers by name."""
-
-    @property
-    def track_project(self) -> str | None:
-        """MLflow's experiment, or the project at W&B."""
-
-    @property
-    def track_files(self) -> bool:
-        """Whether the report and the saved run go with the figures."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +42,7 @@ class Tracking:
     """What to call the run."""
 
     @classmethod
-    def of(cls, request: Tracked) -> Tracking:
+    def of(cls, request: Evaluate | Compare | Sweep | Rescore) -> Tracking:
         """Return what the options of a command say.
 
         Raises:
