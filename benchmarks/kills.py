@@ -1,10 +1,11 @@
 """What is left of work that is killed: 200 SIGKILLs, and after each the work is gone on with and compared.
 
-Sweeps (in one process, and with Ray's worker processes), grading, generating, reviews, and evaluations that are saved
-over others: real processes and models, a language model's server on this machine that counts what it is asked, and
-decisions over HTTP. Each is first done without a kill. Then it is begun in an empty folder, killed with all its
-processes after a random time, looked at, gone on with, killed again … until it ends, and then compared: the same
-rankings, figures and files, nothing finished computed or paid for again, nothing left lying about. Run it as
+Sweeps (in one process, and with Ray's worker processes), grading, generating, reviews, evaluations that are saved over
+others, and evaluations and sweeps of a user's own slow systems: real processes and models, a language model's server on
+this machine that counts what it is asked, and decisions over HTTP. Each is first done without a kill. Then it is begun
+in an empty folder, killed with all its processes after a random time, looked at, gone on with, killed again … until it
+ends, and then compared: the same rankings, figures and files, nothing finished computed, asked or paid for again,
+nothing left lying about. Run it as
 
     python benchmarks/kills.py [--kills 200] [--seed 0] [--only sweep] [--workers 2]
     python benchmarks/kills.py --operations [--step 1]
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from killing.asking import Generating, Grading
+from killing.asking_systems import AskingOne, AskingTwo
 from killing.files import stop_everywhere
 from killing.job import Fault, Tally, kill_often
 from killing.probes import PHASES
@@ -41,8 +43,17 @@ if TYPE_CHECKING:
 
     from killing.job import Job
 
-PARTS = {"ray": 0.01, "sweep": 0.31, "review": 0.16, "save": 0.2, "grade": 0.16, "generate": 0.16}
-"""Which part of the kills each kind of work gets."""
+PARTS = {
+    "ray": 0.01,
+    "sweep": 0.25,
+    "review": 0.16,
+    "save": 0.16,
+    "system": 0.05,
+    "system-sweep": 0.05,
+    "grade": 0.16,
+    "generate": 0.16,
+}
+"""Which part of the kills each kind of work gets; those that are asked for share all of them."""
 COLUMNS = {"seconds": 8, "kills": 7, "resumed": 9, "compared": 10, "items": 8, "again": 7, "at most": 9}
 
 
@@ -58,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.operations:
         return operations(Path(tempfile.mkdtemp(prefix="raglift-kills-")), asked.step)
-    shares = {name: max(round(asked.kills * PARTS[name]), 1) for name in asked.only or PARTS}
+    parts = {name: PARTS[name] for name in asked.only or PARTS}
+    shares = {name: max(round(asked.kills * part / sum(parts.values())), 1) for name, part in parts.items()}
     place = Path(tempfile.mkdtemp(prefix="raglift-kills-"))
     os.environ["PYTHONWARNINGS"] = QUIET  # before anything keeps count of semaphores
     begun = time.monotonic()
@@ -105,6 +117,8 @@ def killed(name: str, place: Path, kills: int, seed: int) -> Tally | str:
         "generate": lambda inputs: _asking(Generating(inputs), place, kills, seed),
         "review": lambda inputs: review_often(Reviewing(inputs), place, kills, seed),
         "save": lambda inputs: kill_often(Saving(inputs), place, kills, seed),
+        "system": lambda inputs: kill_often(AskingOne(inputs), place, kills, seed),
+        "system-sweep": lambda inputs: kill_often(AskingTwo(inputs), place, kills, seed),
     }
     try:
         tally = began[name](place / "inputs")

@@ -150,6 +150,22 @@ _OUT_OF_MEMORY = ("annot allocate memory", "failed to map segment")
 """What the loader of libraries says where memory ends."""
 
 
+_ORDERS = (KeyboardInterrupt, SystemExit)
+
+
+def order_to_stop(error: BaseException | None) -> BaseException | None:
+    """Return the order to stop that an error is or holds; None if it is a failure like any other.
+
+    Orders are Ctrl-C, `SystemExit`, and those that pytest raises in a test to fail, skip or end it. Other exceptions
+    that do not derive from `Exception`, as those of gevent, of Rust's panics and of users, are failures.
+    """
+    if isinstance(error, _ORDERS) or any(cls.__module__ == "_pytest.outcomes" for cls in type(error).__mro__):
+        return error
+    if isinstance(error, BaseExceptionGroup):  # of tasks, one of which was told to stop
+        return next((order for each in error.exceptions if (order := order_to_stop(each)) is not None), None)
+    return None
+
+
 class MissingDependency(ConfigurationError):
     """An optional package is not installed, or cannot be imported.
 
@@ -273,9 +289,11 @@ class CostLimitReached(RagliftError):
         spent: US dollars that were spent before.
         more: US dollars that the rest is guessed to cost.
         evaluation: from `evaluate`, the queries that were asked before; None elsewhere.
+        result: of a sweep, what is measured, a `SweepResult`; None elsewhere.
     """
 
     evaluation: Any = None
+    result: Any = None
 
     def __init__(self, message: str, *, spent: float = 0.0, more: float = 0.0) -> None:
         self.spent = spent

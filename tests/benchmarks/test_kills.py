@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+LONGEST = 6
+"""So often one piece of work is killed at most."""
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
@@ -61,6 +63,31 @@ def test_evaluations_saved_over_others(tmp_path: Path, seed: int, kills: int) ->
     from killing.saving import Saving
 
     assert len(kill_often(Saving(tmp_path / "inputs"), tmp_path / "killed", kills, seed).kills) == kills
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["AskingOne", "AskingTwo"])
+def test_systems_of_a_users_own(tmp_path: Path, seed: int, kills: int, name: str) -> None:
+    from killing import asking_systems
+    from killing.job import kill_often
+
+    job = getattr(asking_systems, name)(tmp_path / "inputs")
+    tally = kill_often(job, tmp_path / "killed", kills, seed)
+    assert len(tally.kills) == kills
+    assert all(count.again <= LONGEST for count in tally.counts)
+
+
+def test_an_answered_question_that_is_asked_again_is_found(tmp_path: Path) -> None:
+    from killing.asking_systems import AskingOne
+    from killing.job import Fault
+
+    job = AskingOne(tmp_path)
+    (tmp_path / "asked").write_text("1 slow a\n1 slow b\n2 slow b\n2 slow c\n", encoding="utf-8")
+    assert job.count(tmp_path, 1).again == 1
+    with (tmp_path / "asked").open("a", encoding="utf-8") as file:
+        file.write("3 slow a\n")
+    with pytest.raises(Fault, match="1 answered questions were asked again after 2 kills, as 'slow a'"):
+        job.count(tmp_path, 2)
 
 
 @pytest.mark.full

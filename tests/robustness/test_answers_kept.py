@@ -177,8 +177,13 @@ def content(run: Path) -> dict[str, Any]:
     return found | {"traces.jsonl": traces, "run.json": head}
 
 
+def times_asked(asked: list[str]) -> Counter[str]:
+    """Return how often each query was asked that has an answer: one that failed is asked by each attempt."""
+    return Counter(query for query in asked if "lens" not in query)
+
+
 def asked_twice(asked: list[str]) -> dict[str, int]:
-    return {query: times for query, times in Counter(asked).items() if times > 1}
+    return {query: times for query, times in times_asked(asked).items() if times > 1}
 
 
 EVALUATE = ("evaluate", "lighthouse", "--ks", "1,3", "--save", "runs/one")
@@ -265,7 +270,8 @@ def test_a_sweep_that_is_stopped_asks_nothing_twice(make: Callable[[str], Comman
     for cell in cells:
         place = Path("runs/mine/cells", cell)
         assert content(cut.folder / place) == content(whole.folder / place)
-    assert not (cut.folder / "runs/mine/answers").exists()
+    kept = [sorted(path.name for path in (each.folder / "runs/mine/answers").iterdir()) for each in (cut, whole)]
+    assert kept[0] == kept[1]  # of the query that failed
 
 
 def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Callable[[str], Command]) -> None:
@@ -278,13 +284,13 @@ def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Ca
     assert code == 1, err
     assert "1 of 2 cells measured" in out
     assert "! 1 cell failed: set aside: the process ended 2 times while the system was asked “" in out
-    asked = Counter(command.asked)
+    asked = times_asked(command.asked)
     assert asked.pop("crash") == 2
     assert set(asked.values()) == {1}
     # When it is mended, the next attempt finishes it, with what it answered before
     code, out, err = command.run(*line)
     assert (code, len(set(command.asked) - {"crash"})) == (0, QUERIES), err
-    assert set((Counter(command.asked) - Counter(["crash"] * 2)).values()) == {1}
+    assert set((times_asked(command.asked) - Counter(["crash"] * 2)).values()) == {1}
 
 
 def test_an_evaluation_whose_system_ends_the_process_is_told_after_two_tries(make: Callable[[str], Command]) -> None:
@@ -294,7 +300,7 @@ def test_an_evaluation_whose_system_ends_the_process_is_told_after_two_tries(mak
     code, _, err = command.run(*line)
     assert code == 2
     assert "set aside: the process ended 2 times while the system was asked “" in err
-    assert set(Counter(command.asked).values()) == {1}
+    assert set(times_asked(command.asked).values()) == {1}
 
 
 @pytest.mark.parametrize(
@@ -368,16 +374,17 @@ def failing(error: Exception) -> Callable[[], None]:
         pytest.param(failing(OperationalError("database is locked")), 3, id="a database is locked"),
         pytest.param(wrapped, 3, id="a lost connection in another error"),
         pytest.param(unset, 0, id="nothing was answered"),
+        pytest.param(unset, 3, id="an environment variable is not set"),
+        pytest.param(failing(RuntimeError("no API key")), 3, id="a key is not set"),
+        pytest.param(failing(AttributeError("the index has no 'search'")), 3, id="a fault of its own"),
     ],
 )
-def test_a_failure_that_can_be_mended_elsewhere_is_not_kept(
-    tmp_path: Path, fail: Callable[[], None], answered: int
-) -> None:
+def test_a_query_that_failed_is_asked_again(tmp_path: Path, fail: Callable[[], None], answered: int) -> None:
     dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
-    is_mended = False
+    mended: list[str] = []  # what a function encloses as a text or truth value tells it from others
 
     def search(query: str) -> list[str]:
-        if not is_mended and int(query[-1]) >= answered:
+        if not mended and int(query[-1]) >= answered:
             fail()
         return [query.replace("question", "answer")]
 
@@ -386,8 +393,36 @@ def test_a_failure_that_can_be_mended_elsewhere_is_not_kept(
 
     with nullcontext() if answered else pytest.raises(QueryFailed):
         measure()
-    is_mended = True
+    mended.append("now")
     assert measure().scores.mean("retrieve", "recall@1") == 1.0
+
+
+def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tmp_path: Path) -> None:
+    dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
+    asked: list[str] = []
+    mended: list[str] = []
+
+    def search(query: str, k: int) -> list[str]:
+        asked.append(query)
+        if query == "question 3" and not mended:
+            raise RuntimeError("no API key")
+        return [query.replace("question", "answer")]
+
+    sweep = rl.Sweep(
+        dataset=dataset, systems={"mine": search}, rerankers=["none", "late-interaction"], ks=1, primary="recall@1"
+    )
+
+    def recall() -> list[float]:
+        found = sweep.run(tmp_path / "sweep", resume=True, progress=False)
+        measured = [entry.evaluation for entry in found.finished if entry.evaluation is not None]
+        return [evaluation.scores.mean(evaluation.after, "recall@1") for evaluation in measured]
+
+    assert recall() == [5 / 6, 5 / 6]
+    asked.clear()
+    mended.append("now")
+    assert (recall(), asked) == ([1.0, 1.0], ["question 3"])
+    asked.clear()
+    assert (recall(), asked) == ([1.0, 1.0], [])
 
 
 def test_a_sweep_is_planned_where_another_one_is_kept(make: Callable[[str], Command]) -> None:

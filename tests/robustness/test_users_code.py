@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
-from .users_code import BAD, GOOD, SYSTEMS, TIMEOUT
+import raglift as rl
+from raglift.errors import MetricFailed
+from raglift.metrics.registry import MEASURES
+
+from .users_code import BAD, DATASET, GOOD, HALTED, SYSTEMS, TIMEOUT, answer, halt
 
 ROOT = Path(__file__).parents[2]
 MODES = ("plain", "notebook")
@@ -138,3 +142,54 @@ print("ends")
 def test_a_program_ends_while_calls_that_timed_out_are_in_native_code() -> None:
     done = subprocess.run([sys.executable, "-c", NATIVE], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
+
+
+OTHER_EXCEPTIONS = """
+from tests.robustness.users_code import Halt, halt, raising
+
+search = raising(halt)
+
+def always(query):
+    raise halt()
+
+def build():
+    raise halt()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "said"),
+    [
+        pytest.param("always", "", "retrieve: {halted}", id="for each query"),
+        pytest.param("build", "", "build() failed: {halted}", id="when it is made"),
+        pytest.param(
+            "search",
+            "raise halt()",
+            "failed: {halted}",
+            id="when it is imported",
+        ),
+    ],
+)
+def test_an_exception_that_is_no_exception_of_pythons_is_one_line(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str, said: str
+) -> None:
+    source = f"halting_{abs(hash((name, module)))}"
+    (tmp_path / f"{source}.py").write_text(OTHER_EXCEPTIONS + module, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    code, out, err = run("evaluate", "lighthouse", "--system", f"{source}:{name}")
+    assert code == 2
+    assert said.format(halted=HALTED) in err
+    assert "\x1b" not in out + err
+    assert not [line for line in err.splitlines() if line.startswith("FORGED")]
+
+
+def test_a_metric_that_raises_an_exception_that_is_none_of_pythons_is_an_error_of_the_metric() -> None:
+    @rl.metrics.metric("halting")
+    def halting(ranking: Any) -> float:
+        raise halt()
+
+    try:
+        with pytest.raises(MetricFailed, match="Halt"):
+            rl.evaluate(answer, DATASET, ks=(1,), metrics=["halting"], progress=False)
+    finally:
+        del MEASURES["halting"]

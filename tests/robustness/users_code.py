@@ -14,10 +14,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
+from haystack import Document as HaystackDocument
+from haystack import Pipeline, component
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+from llama_index.core.llms import MockLLM
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, TextNode
 
 import raglift as rl
 from raglift.components.http.retriever import HttpRetriever
@@ -159,6 +167,42 @@ def yields_for_ever_and_slowly(query: str) -> Iterator[str]:
         yield "and so on, and so on"
 
 
+class Postprocessor(BaseNodePostprocessor):
+    """One of LlamaIndex's, whose answer for one query has no end, or is no list."""
+
+    without_end: bool = True
+
+    def _postprocess_nodes(self, nodes: list[Any], query_bundle: Any = None) -> Any:
+        if query_bundle.query_str != BAD:
+            return nodes
+        return (nodes[0] for _ in count()) if self.without_end else None
+
+
+class Nodes(LlamaIndexRetriever):
+    def _retrieve(self, query_bundle: Any) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text=text), score=1.0) for text in answer(query_bundle.query_str)]
+
+
+def postprocessed(*, without_end: bool) -> RetrieverQueryEngine:
+    return RetrieverQueryEngine.from_args(
+        Nodes(), llm=MockLLM(), node_postprocessors=[Postprocessor(without_end=without_end)]
+    )
+
+
+def pipeline(search: Callable[[str], list[str]]) -> Pipeline:
+    """Return a pipeline of Haystack's of one component."""
+
+    @component
+    class Search:
+        @component.output_types(documents=list[HaystackDocument])
+        def run(self, query: str) -> dict[str, Any]:
+            return {"documents": [HaystackDocument(content=text) for text in search(query)]}
+
+    made = Pipeline()
+    made.add_component("search", Search())
+    return made
+
+
 class WithoutText(Exception):
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -175,6 +219,10 @@ class PanicException(BaseException):
     """What an extension in Rust raises where it panics."""
 
 
+class Halt(BaseException):
+    """An exception of a user's own that is none of Python's `Exception`s, as those of gevent are."""
+
+
 def raising(error: Callable[[], BaseException], *, to_itself: bool = False) -> Callable[[str], list[str]]:
     def search(query: str) -> list[str]:
         if query == BAD:
@@ -185,12 +233,38 @@ def raising(error: Callable[[], BaseException], *, to_itself: bool = False) -> C
     return search
 
 
+def raising_async(error: Callable[[], BaseException]) -> Callable[[str], Any]:
+    search = raising(error)
+
+    async def asearch(query: str) -> list[str]:
+        await asyncio.sleep(0)
+        return search(query)
+
+    return asearch
+
+
+class Batched:
+    """A retriever that takes all queries at once."""
+
+    def __init__(self, search: Callable[[str], list[str]]) -> None:
+        self._search = search
+
+    def retrieve(self, queries: list[str], k: int) -> list[rl.Ranking]:
+        found = [self._search(query) for query in queries]
+        return [rl.Ranking.of((rl.Chunk(text), None) for text in texts) for texts in found]
+
+
+def halt() -> BaseException:
+    return Halt("no\x1b[31m more\nFORGED")
+
+
 def reply(request: Any) -> Any:
     query = request.json["query"]
     return SearchAnswer(seconds=FOR_EVER if query == BAD else 0, body={"results": answer(query)})
 
 
 LATE = "no answer within the timeout of 0.4 seconds"
+HALTED = "Halt: no\N{REPLACEMENT CHARACTER}[31m more FORGED"
 LONG = "x" * 50_000_000
 BLANKS = " eyJ-" * 10_000_000
 SYSTEMS: dict[str, tuple[Any, str | None]] = {
@@ -209,6 +283,13 @@ SYSTEMS: dict[str, tuple[Any, str | None]] = {
     "hangs": (hangs, LATE),
     "yields for ever": (yields_for_ever, "goes on after 100,000 results"),
     "yields for ever and slowly": (yields_for_ever_and_slowly, LATE),
+    "LlamaIndex: a postprocessor without an end": (postprocessed(without_end=True), "goes on after 100,000 results"),
+    "LlamaIndex: a postprocessor that answers nothing": (
+        postprocessed(without_end=False),
+        "returned a NoneType; expected",
+    ),
+    "Haystack: hangs": (pipeline(hangs), LATE),
+    "Haystack: raises a BaseException of its own": (pipeline(raising(halt)), HALTED),
     "an error whose text raises": (raising(WithoutText), "WithoutText"),
     "an error whose attributes raise": (raising(WithoutAttributes), "WithoutAttributes"),
     "an error that is its own cause": (raising(lambda: KeyError("k"), to_itself=True), "KeyError: 'k'"),
@@ -216,6 +297,11 @@ SYSTEMS: dict[str, tuple[Any, str | None]] = {
     "an error of 50 MB of blanks": (raising(lambda: ValueError(BLANKS)), "ValueError: eyJ-"),
     "raises CancelledError": (raising(asyncio.CancelledError), "CancelledError"),
     "panics in Rust": (raising(lambda: PanicException("index out of bounds")), "PanicException: index out of bounds"),
+    "raises a BaseException of its own": (raising(halt), HALTED),
+    "async: raises a BaseException of its own": (raising_async(halt), HALTED),
+    "all at once: raises a BaseException of its own": (Batched(raising(halt)), HALTED),
+    "raises GeneratorExit": (raising(GeneratorExit), "GeneratorExit"),
+    "async: raises GeneratorExit": (raising_async(GeneratorExit), "GeneratorExit"),
     "a service that hangs": (lambda service: service, LATE),
     "a function that asks a service that hangs": (lambda service: lambda query: service.retrieve_one(query, 1), LATE),
 }

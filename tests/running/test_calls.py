@@ -392,7 +392,11 @@ def test_raise_stops_at_the_first_failure(make, concurrency):
     assert len(made) <= count + concurrency
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def interrupted_task_group():
+    return BaseExceptionGroup("tasks", [ValueError("cancelled"), KeyboardInterrupt()])
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, interrupted_task_group, pytest.skip.Exception])
 @pytest.mark.parametrize("policy", [Policy(), Policy(3), Policy(timeout=5)], ids=["sequential", "pool", "timeout"])
 @pytest.mark.parametrize("make", [call_all, call_all_async])
 def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
@@ -402,14 +406,14 @@ def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
         made.append(number)
         time.sleep(0.001)
         if number == 1:
-            raise stop
+            raise stop()
 
     calls = [lambda n=n: call(n) for n in range(200)]
     if make is call_all_async:
         calls = [asynchronous(call) for call in calls]
     with pytest.raises(FirstFailure) as caught:
         make(calls, policy, ignore)
-    assert isinstance(caught.value.error, stop)
+    assert isinstance(caught.value.error, KeyboardInterrupt if stop is interrupted_task_group else stop)
     assert len(made) < 100
 
 

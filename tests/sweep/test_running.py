@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,61 @@ def test_a_users_own_metric_is_shown_where_it_is_not_installed(sweep: Sweep, tmp
     MEASURES.pop("lead")
 
 
+METRIC = """
+from raglift.metrics import metric
+LEAST = {least}
+
+def half(value):
+    {comment}
+    return value * {factor}
+
+@metric("users_own", mean="{mean}")
+def users_own(ranking):
+    "{doc}"
+    return half(ranking.relevant[0] and 0.5) if ranking.relevant[0] in {{True, 1}} else LEAST
+"""
+WRITTEN = {"least": "0.25", "factor": "0.5", "mean": "arithmetic", "comment": "# as it was", "doc": "Half."}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_refused"),
+    [
+        pytest.param({}, False, id="nothing"),
+        pytest.param({"comment": "# as it is", "doc": "One half."}, False, id="a comment and the docstring"),
+        pytest.param({"least": "0.1"}, True, id="a constant of the module"),
+        pytest.param({"factor": "0.75"}, True, id="a function that it calls"),
+        pytest.param({"mean": "geometric"}, True, id="its mean"),
+    ],
+)
+def test_a_sweep_is_not_gone_on_with_where_the_code_of_a_users_metric_has_changed(
+    sweep: Sweep, tmp_path: Path, changed: dict[str, str], is_refused: bool
+) -> None:
+    def asked(written: dict[str, str]) -> Sweep:
+        MEASURES.pop("users_own", None)
+        folder = tmp_path / f"attempt-{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        (folder / "of_a_user.py").write_text(METRIC.format(**written), encoding="utf-8")
+        spec = spec_from_file_location("of_a_user", folder / "of_a_user.py")
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(module_from_spec(spec))
+        return replace(sweep, metrics=("ndcg", "users_own"))
+
+    try:
+        run_sweep(asked(WRITTEN), tmp_path / "sweep", progress=False)
+        again = asked(WRITTEN | changed)
+        if not is_refused:
+            run_sweep(again, tmp_path / "sweep", resume=True, progress=False)
+            return
+        with pytest.raises(ConfigurationError, match="another sweep there: the code of users_own has changed"):
+            run_sweep(again, tmp_path / "sweep", resume=True, progress=False)
+        assert "users_own has changed" in plan_sweep(again, tmp_path / "sweep").occupied
+        with pytest.raises(ConfigurationError, match=r'another sweep there: metrics: "users_own" no longer there;'):
+            run_sweep(replace(again, metrics=("ndcg",)), tmp_path / "sweep", resume=True, progress=False)
+    finally:
+        MEASURES.pop("users_own", None)
+
+
 def test_two_at_once_on_one_folder_are_one_too_many(sweep: Sweep, tmp_path: Path) -> None:
     def second(_plan: Plan) -> None:
         with pytest.raises(RunError, match="another process is working on this sweep"):
@@ -125,6 +181,21 @@ def asks_and_ends() -> object:
     return search
 
 
+class Halt(BaseException):
+    """Of a user's own."""
+
+
+def halts() -> object:
+    raise Halt("no more")
+
+
+def asks_and_halts() -> object:
+    def search(query: str) -> list[str]:
+        raise Halt(query)
+
+    return search
+
+
 def always_down() -> object:
     def search(query: str) -> list[str]:
         raise ConnectionError(f"no index for {query}")
@@ -135,12 +206,15 @@ def always_down() -> object:
 @pytest.mark.slow
 def test_systems_that_end_or_never_answer_fail_alone(island: Dataset, tmp_path: Path) -> None:
     systems = {"ends": ends, "asks": asks_and_ends, "down": always_down, "lamp": lambda query: ["The lamp is lit"]}
+    systems |= {"halts": halts, "asks and halts": asks_and_halts}
     sweep = Sweep(dataset=island, systems=systems, ks=1, primary="ndcg@1")
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
     assert [entry.cell.name for entry in result.finished] == ["lamp · none"]
     reasons = {str(entry.cell.system): str(entry.error) for entry in result.failed}
     assert "ends() failed: SystemExit: 3" in reasons["ends"]
     assert "SystemExit" in reasons["asks"]
+    assert reasons["halts"].endswith("halts() failed: Halt: no more")
+    assert reasons["asks and halts"].startswith("every query failed; the first: retrieve: Halt: ")
     assert reasons["down"].startswith("every query failed; the first: retrieve: ConnectionError: no index for")
 
 

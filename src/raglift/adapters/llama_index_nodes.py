@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.adapters.base import finite
+from raglift.adapters.results import read_all
 from raglift.adapters.stages import place_in
+from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 DOCUMENT_KEYS = ("doc_id", "document_id", "file_name", "source")
 """Where a document's id is looked for in the metadata of a node that names no source document."""
@@ -73,7 +72,18 @@ def node_of(chunk: Chunk) -> Any:
 
 def ranking_of(items: Iterable[Any], k: int | None, doc_key: str | None = None) -> Ranking:
     """Return the first `k` of LlamaIndex's scored nodes as a ranking; all of them where `k` is None."""
-    return Ranking.of((chunk_of(item, doc_key), finite(item.score)) for item in list(items)[:k])
+    return Ranking.of((chunk_of(item, doc_key), finite(item.score)) for item in _read(items, "the retriever")[:k])
+
+
+def _read(items: Any, who: str) -> list[Any]:
+    """Return nodes as a list.
+
+    Raises:
+        UnsupportedSystem: they are no list of nodes, or have no end.
+    """
+    if not isinstance(items, Iterable) or isinstance(items, (str, bytes, Mapping)):
+        raise UnsupportedSystem(f"{who} returned a {type(items).__name__}; expected a list of LlamaIndex's nodes")
+    return read_all(items, who)
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,8 @@ class Handover:
         document, and has offsets only if it occurs exactly once in the old one. A node that was not handed over is a
         new chunk.
         """
-        return Ranking.of((self._chunk_after(item.node), finite(item.score)) for item in items)
+        found = _read(items, "the postprocessor")
+        return Ranking.of((self._chunk_after(item.node), finite(item.score)) for item in found)
 
     def _chunk_after(self, node: Any) -> Chunk:
         given = self._by_object.get(id(node)) or self._same_id(node)

@@ -16,7 +16,7 @@ from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.base.validation import nearest
 from raglift.components.chunkers import UNITS, check_sizes, parse_chunker
 from raglift.components.locating import locate_pieces, overlap_in
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import ConfigurationError, MissingDependency, order_to_stop
 from raglift.records.documents import Chunk
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ class FrameworkChunker:
     def _chunks(self, document: Document, cut: Callable[[str], list[str]]) -> Iterator[Chunk]:
         try:
             pieces = [piece for piece in cut(document.text) if piece.strip()]
-        except Exception as error:
+        except BaseException as error:
+            if order_to_stop(error) is not None:
+                raise
             raise ConfigurationError(
                 f"chunker: found {str(self)!r}, which failed on the document {document.id!r}: {describe_error(error)}; "
                 "expected a splitter that can cut it (is the size too small?)"

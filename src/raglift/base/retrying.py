@@ -63,16 +63,6 @@ def is_transient(error: BaseException) -> bool:
     return False
 
 
-def has_http_status(error: BaseException) -> bool:
-    """Whether an error, or one that it comes from, is a server's answer with a status."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if _status(seen) is not None:
-            return True
-        seen = seen.__cause__
-    return False
-
-
 @dataclass(frozen=True)
 class RetryPolicy:
     """How often a request that failed is made again, and how long is waited before.

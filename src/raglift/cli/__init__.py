@@ -35,9 +35,9 @@ def main() -> None:
 
 def _main() -> None:
     from raglift.base.cache import is_kept_on_disk
-    from raglift.base.display import printable
+    from raglift.base.display import describe_error, printable
     from raglift.cli.app import app
-    from raglift.errors import RagliftError
+    from raglift.errors import RagliftError, order_to_stop
 
     _show_own_warnings()
     if not os.environ.get("COLUMNS", "").strip(" +-0"):  # a terminal of no width, as `COLUMNS=0` says, shows nothing
@@ -60,6 +60,10 @@ def _main() -> None:
         if said is None:
             raise
         _stop(said)
+    except BaseException as error:
+        if isinstance(error, Exception) or order_to_stop(error) is not None:
+            raise
+        _stop(describe_error(error))  # of a user's code: a mistake in ours is none of these
 
 
 def _of_the_machine(error: ImportError | MemoryError | OSError) -> str | None:

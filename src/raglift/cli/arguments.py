@@ -94,7 +94,9 @@ DtypeOption = Annotated[
 ChunkSize = Annotated[
     int, typer.Option(help="Maximum chunk size in characters, or in tokens with --chunk-unit tokens.")
 ]
-ChunkOverlap = Annotated[int, typer.Option(help="Maximum overlap of neighbouring chunks, in the same unit as its size.")]
+ChunkOverlap = Annotated[
+    int, typer.Option(help="Maximum overlap of neighbouring chunks, in the same unit as its size.")
+]
 ChunkUnit = Annotated[
     str | None,
     choice(

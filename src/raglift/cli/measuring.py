@@ -261,10 +261,10 @@ class Compare:
     "Measure many systems and find the best",
     run="raglift.cli.sweep:run",
     examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml --output runs/sweep"],
-    exit_codes={1: "Some cells failed; the others are measured."},
+    exit_codes={1: "Some cells failed, or a limit was reached; what is measured is kept."},
 )
 @dataclass(frozen=True)
-class Sweep:
+class RunSweep:
     """Measure many systems and share their work: chunk sizes, embedding models, retrievers, rerankers."""
 
     file: Annotated[
@@ -280,6 +280,17 @@ class Sweep:
     address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
     ] = None
+    max_model_calls: Annotated[
+        int | None,
+        typer.Option(help="Stop before your systems, all cells together, make more model calls in this run."),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop before model and embedding calls, all cells together, cost more US dollars in this run."
+        ),
+    ] = None
+    price: Price = None
     export_best: Annotated[
         Path | None,
         typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),

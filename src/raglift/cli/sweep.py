@@ -6,28 +6,34 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.display import printable
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
+from raglift.cli.model_options import parse_price
 from raglift.cli.tracking import Tracking
-from raglift.errors import ConfigurationError, QueryFailed
+from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
+from raglift.running.model_calls import CallLimits
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.terminal import print_plan, print_result, result_text
 
 if TYPE_CHECKING:
-    from raglift.cli.measuring import Sweep
+    from rich.console import Console
+
+    from raglift.cli.measuring import RunSweep
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
+    from raglift.sweep.specification.record import Sweep
 
 
 _FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_candidates")
 _SOME_FAILED = 1
 
 
-def run(request: Sweep) -> None:
+def run(request: RunSweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there.
 
     Raises:
@@ -36,13 +42,9 @@ def run(request: Sweep) -> None:
     from rich.console import Console
 
     tracking = Tracking.of(request)
-    if request.plan and tracking.trackers:
-        raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
-    if request.export_best is None and (request.export_cell is not None or request.overwrite):
-        given = "--overwrite" if request.export_cell is None else "--export-cell"
-        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
-    if request.plan and request.export_best is not None:
-        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
+    price = None if request.price is None else parse_price(request.price)
+    limits = CallLimits(request.max_model_calls, request.max_cost, price)
+    _check(request)
     tracking.check()
     if is_folder(request.file):
         show(request, tracking)
@@ -56,6 +58,33 @@ def run(request: Sweep) -> None:
         else:
             print_plan(plan, Console())
         return
+    result, stopped = _measured(sweep, request, limits, console)
+    _print(result, as_json=request.as_json)
+    sys.stderr.write(f"kept in {result.folder}\n")
+    _export(result, request)
+    _track(result, tracking)
+    if stopped:
+        sys.stderr.write(f"raglift: stopped: {printable(stopped)}\n")
+        sys.exit(_SOME_FAILED)
+    if not result.finished:
+        raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
+    if result.failed:
+        sys.exit(_SOME_FAILED)
+
+
+def _check(request: RunSweep) -> None:
+    """Raise where options do not go together."""
+    if request.plan and request.track:
+        raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
+    if request.export_best is None and (request.export_cell is not None or request.overwrite):
+        given = "--overwrite" if request.export_cell is None else "--export-cell"
+        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
+    if request.plan and request.export_best is not None:
+        raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
+
+
+def _measured(sweep: Sweep, request: RunSweep, limits: CallLimits, console: Console) -> tuple[SweepResult, str]:
+    """Return what is measured, and why the rest was not where a limit was reached."""
     try:
         result = run_sweep(
             sweep,
@@ -64,20 +93,16 @@ def run(request: Sweep) -> None:
             engine=cast("EngineName", request.engine),
             address=request.address,
             announce=lambda plan: print_plan(plan, console),
+            limits=limits,
         )
+    except CostLimitReached as error:
+        return error.result, str(error)
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
-    _print(result, as_json=request.as_json)
-    sys.stderr.write(f"kept in {result.folder}\n")
-    _export(result, request)
-    _track(result, tracking)
-    if not result.finished:
-        raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
-    if result.failed:
-        sys.exit(_SOME_FAILED)
+    return result, ""
 
 
-def show(request: Sweep, tracking: Tracking) -> None:
+def show(request: RunSweep, tracking: Tracking) -> None:
     """Print what is finished of a sweep.
 
     Raises:
@@ -96,7 +121,7 @@ def show(request: Sweep, tracking: Tracking) -> None:
     _track(result, tracking)
 
 
-def _export(result: SweepResult, request: Sweep) -> None:
+def _export(result: SweepResult, request: RunSweep) -> None:
     if request.export_best is not None:
         files = result.export_best(request.export_best, cell=request.export_cell, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")

@@ -18,7 +18,7 @@ from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.cli.measuring import Compare, Evaluate, Rescore, Sweep
+    from raglift.cli.measuring import Compare, Evaluate, Rescore, RunSweep
     from raglift.cli.pipeline import Track
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -42,7 +42,7 @@ class Tracking:
     """What to call the run."""
 
     @classmethod
-    def of(cls, request: Evaluate | Compare | Sweep | Rescore) -> Tracking:
+    def of(cls, request: Evaluate | Compare | RunSweep | Rescore) -> Tracking:
         """Return what the options of a command say.
 
         Raises:

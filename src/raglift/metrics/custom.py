@@ -13,7 +13,7 @@ import numpy as np
 
 from raglift.base.display import printable
 from raglift.base.limits import LARGEST_SCORE
-from raglift.errors import ConfigurationError, MetricFailed
+from raglift.errors import ConfigurationError, MetricFailed, order_to_stop
 from raglift.metrics.measure import Choice, Measure, Number, count_by_query, depth, relevant_hits
 from raglift.metrics.registry import register
 from raglift.records.metric import Metric
@@ -260,7 +260,9 @@ def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, .
         for number, ranking in query_rankings(match_table, metric.k):
             try:
                 value = function(ranking, **given)
-            except Exception as error:
+            except BaseException as error:
+                if order_to_stop(error) is not None:
+                    raise
                 raise _failed(metric, f"query {ranking.query_id!r}", error) from error
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):
                 _refuse(metric, ranking.query_id, value)
@@ -277,7 +279,9 @@ def _all_at_once(function: Callable[..., Any]) -> Function:
     def values(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
         try:
             found = np.array(function(match_table, metric), dtype=np.float64)
-        except Exception as error:
+        except BaseException as error:
+            if order_to_stop(error) is not None:
+                raise
             raise _failed(metric, f"{match_table.queries} queries at once", error) from error
         if found.shape != (match_table.queries,):
             raise MetricFailed(
@@ -315,6 +319,6 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _failed(metric: Metric, where: str, error: Exception) -> MetricFailed:
+def _failed(metric: Metric, where: str, error: BaseException) -> MetricFailed:
     told = printable(f"{type(error).__name__}: {error}")
     return MetricFailed(metric, f", {printable(where)}: the metric's own function failed: {told}")

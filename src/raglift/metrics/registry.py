@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import short_repr
+from raglift.base.functions import code_digest
 from raglift.errors import ConfigurationError
 from raglift.records.metric import Metric
 
@@ -106,6 +107,20 @@ def measure_of(given: str) -> Measure:
 def function_of(metric: Metric) -> Function:
     """Return the function that computes a measure by the default conventions, for those that build on it."""
     return MEASURES[metric.name].compute
+
+
+def code_of(metric: Metric) -> str | None:
+    """Return what tells whether a user's measure computes the same as before; None for one of raglift's.
+
+    Raises:
+        ConfigurationError: there is no such measure.
+    """
+    measure = measure_of(metric.name)
+    if not measure.origin:
+        return None
+    function = getattr(measure.compute, "__wrapped__", measure.compute)  # the user's, behind what checks its values
+    kind = (measure.mean, *map(repr, measure.parameters), measure.takes_k, measure.needs_k, measure.is_earned)
+    return f"{code_digest(function)} {kind}"
 
 
 def all_measures() -> tuple[Measure, ...]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import dis
 import json
 import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.functions import function_of
 from raglift.adapters.stages import RerankStage, asked_of
 from raglift.base.cache import Cache, content_key, default_cache
-from raglift.base.display import describe_error, printable, shorten
+from raglift.base.display import printable, shorten
+from raglift.base.functions import settings_of
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
-from raglift.base.retrying import has_http_status, is_transient
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
-from raglift.errors import CacheError, RagliftError, RunError, ServiceFailed, SystemCrashed
+from raglift.errors import CacheError, RunError, SystemCrashed
 from raglift.records.rankings import Ranking
 from raglift.running.calls import Outcome
 from raglift.running.execution import ask_stage
@@ -43,18 +41,6 @@ FILE = "answers.sqlite"
 LOCK = "lock"
 """The file beside them that is locked while they are used."""
 _SHOWN = 80
-_OF_MACHINE = {
-    "APIConnectionError",  # openai, anthropic
-    "AutoReconnect",  # pymongo
-    "ConnectionError",  # redis, elastic_transport
-    "InterfaceError",  # of a driver of a database: its connection is closed
-    "OpenAIError",  # without a status, that no key is set
-    "OperationalError",  # likewise: locked, gone, no memory
-    "OutOfMemoryError",  # torch
-    "RpcError",  # grpc
-    "ServerSelectionTimeoutError",
-}
-"""Errors of libraries, by their names, that say nothing of the query."""
 _TEXTS_ALONE = ("raglift.components.", "raglift.adapters.functions")
 """Rerankers of these modules get the texts of hits, and nothing else of what a framework returned."""
 
@@ -115,48 +101,6 @@ def _name_of(system: Any) -> str:
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"
 
 
-_MOST_NESTED = 3
-"""So deep in what a function encloses its settings are looked for."""
-
-
-def _settings_of(asked: Any, depth: int = 0) -> str:
-    """Return the settings of a function that can be read: texts, numbers, truth values and None that it encloses.
-
-    Functions made by one function have the same name, and may answer differently; so may those that `partial` binds.
-    What a function assigns itself, as a counter, does not count, nor do attributes of objects: they change while the
-    system works, and then nothing would be found again.
-    """
-    if isinstance(asked, partial):
-        named = {**{str(place): value for place, value in enumerate(asked.args)}, **asked.keywords, "func": asked.func}
-    elif isinstance(asked, FunctionType):
-        cells = zip(asked.__code__.co_freevars, asked.__closure__ or (), strict=True)
-        changing = {step.argval for step in dis.get_instructions(asked.__code__) if step.opname == "STORE_DEREF"}
-        named = {name: cell.cell_contents for name, cell in cells if name not in changing and _is_filled(cell)}
-        named |= {f"default {place}": value for place, value in enumerate(asked.__defaults__ or ())}
-        named |= asked.__kwdefaults__ or {}
-    else:
-        return ""
-    told = {name: _setting(value, depth) for name, value in named.items()}
-    return json.dumps({name: value for name, value in sorted(told.items()) if value is not None})
-
-
-def _is_filled(cell: CellType) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
-def _setting(value: Any, depth: int) -> str | None:
-    """Return a setting as a text; None for what cannot be read."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return repr(value)
-    if isinstance(value, (partial, FunctionType)) and depth < _MOST_NESTED:
-        return f"{getattr(value, '__qualname__', '')} {_settings_of(value, depth + 1)}"
-    return None
-
-
 class KeptAnswers:
     """Keeps what the stages of a system answer.
 
@@ -187,7 +131,7 @@ class KeptAnswers:
         needs_origin = any(_wants_origin(stage) for stage in then)
         kept: list[Stage] = []
         for number, stage in reversed(list(enumerate(stages))):
-            asked = f"{part} {number} {_settings_of(function_of(asked_of(stage)))}"
+            asked = f"{part} {number} {settings_of(function_of(asked_of(stage)))}"
             keeper = _StageKeeper(self, asked, may_lose_origin=not needs_origin)
             kept.append(stage if _is_own(stage) else replace(stage, keeper=keeper))
             needs_origin = needs_origin or _wants_origin(stage)
@@ -243,9 +187,6 @@ class _StageKeeper:
         kept, store = self.kept, self.kept.store
         keys = [self.key(stage, *given) for given in inputs]
         known = store.find(keys)
-        # A failure is to be seen as it happens; and where nothing but failures came, they are no single query's
-        if policy.on_error == "raise" or all(answer.ranking is None for answer in known.values()):
-            known = {key: answer for key, answer in known.items() if answer.ranking is not None}
         kept.use(keys, known)
         places = [place for place, key in enumerate(keys) if key not in known]
         if len(places) < len(keys):
@@ -265,7 +206,8 @@ class _StageKeeper:
         if kept.failure is not None:
             raise kept.failure
         asked = dict(zip(places, found, strict=True))
-        return [asked[place] if place in asked else _outcome(known[key]) for place, key in enumerate(keys)]
+        earlier = {key: Outcome(answer.ranking, answer.seconds) for key, answer in known.items()}
+        return [asked[place] if place in asked else earlier[key] for place, key in enumerate(keys)]
 
     def unanswered(self, stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
         """Return the places of the inputs for which nothing is kept."""
@@ -294,12 +236,6 @@ def _set_aside(queries: Sequence[str]) -> str:
         f"set aside: the process ended {TRIES} times while the system was asked {asked}; "
         "expected an answer or an error: mend the system, and go on with --resume (resume=True), which asks it again"
     )
-
-
-def _outcome(answer: Answer) -> Outcome[Ranking]:
-    if answer.ranking is None:
-        return Outcome(None, answer.seconds, ServiceFailed(answer.error))  # whose message is shown as it is
-    return Outcome(answer.ranking, answer.seconds)
 
 
 class _Asking:
@@ -342,7 +278,10 @@ class _Asking:
 
     @contextmanager
     def _call(self, queries: Sequence[str], given: Sequence[Any]) -> Iterator[Callable[[Sequence[Any]], None]]:
-        """Note that a call is under way, and yield what keeps its answers; keep a failure that would come again."""
+        """Note that a call is under way, and yield what keeps its answers.
+
+        A failure is not kept: whether the user can mend what it comes from, as a key that is not set, cannot be told.
+        """
         kept, store = self._keeper.kept, self._keeper.kept.store
         if kept.failure is not None:  # whatever came now would be lost
             raise kept.failure
@@ -360,12 +299,9 @@ class _Asking:
 
         try:
             yield keep
-        except Exception as error:
+        except BaseException:
             with self._noting_failures():
                 store.end(keys, TRIES)
-                if len(keys) == 1 and _would_come_again(error) and not self._is_late(began):
-                    said = describe_error(error, secrets=self._stage.clearing.clearance.held)
-                    store.keep(keys[0], Answer(None, time.perf_counter() - began, said))
             raise
 
     @contextmanager
@@ -386,31 +322,6 @@ class _Asking:
         if not isinstance(ranking, Ranking) or [hit.rank for hit in ranking] != list(range(1, len(ranking) + 1)):
             return False
         return self._keeper.may_lose_origin or all(hit.chunk.origin is None for hit in ranking)
-
-
-def _would_come_again(error: Exception) -> bool:
-    """Whether a failure is the query's for good.
-
-    It is not where it may pass, nor where the user can mend what it comes from without touching the system: how it is
-    asked, a key that a service refuses or that is not set, a file or a package that is missing.
-    """
-    return not has_http_status(error) and not any(map(_may_be_mended, _all_behind(error)))
-
-
-def _all_behind(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that were raised before it: not every wrapper says what it is raised from."""
-    seen: set[int] = set()
-    waiting: BaseException | None = error
-    while waiting is not None and id(waiting) not in seen:
-        yield waiting
-        seen.add(id(waiting))
-        waiting = waiting.__cause__ or waiting.__context__
-
-
-def _may_be_mended(error: BaseException) -> bool:
-    names = {cls.__name__ for cls in type(error).__mro__}
-    is_of_machine = isinstance(error, (RagliftError, ImportError, MemoryError, OSError)) or bool(names & _OF_MACHINE)
-    return is_of_machine or is_transient(error)
 
 
 class _Keeping:

@@ -23,9 +23,7 @@ import tenacity
 from raglift.base.display import describe_error
 from raglift.base.event_loops import AsyncWorkerPool, cancellations
 from raglift.base.threads import LOOK_UP, WorkerPool
-from raglift.errors import (
-    QueryTimeout,
-)
+from raglift.errors import QueryTimeout, order_to_stop
 from raglift.running.model_calls import NotAsked
 
 if TYPE_CHECKING:
@@ -41,7 +39,6 @@ _LEFT_BEHIND_PER_WORKER = 4
 _LEFT_BEHIND_AT_LEAST = 16
 _SUBMITTED_AHEAD = 50
 """How many calls wait for a worker at most."""
-_PANIC = "PanicException"
 _BLOCKED = (
     "an async function blocked the event loop, as time.sleep and requests do: await instead, or use asyncio.to_thread"
 )
@@ -149,17 +146,14 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> O
     return Outcome(value, time.perf_counter() - started)
 
 
-def is_panic(error: BaseException | None) -> bool:
-    """Whether an error is that of a library in Rust, which is none of Python's `Exception`s, but no order to stop."""
-    return type(error).__name__ == _PANIC
-
-
 def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
     error = outcome.error
     if isinstance(error, NotAsked):  # what was asked before is kept, so the others end like this too
         return
-    told_to_stop = not isinstance(error, (Exception, asyncio.CancelledError)) and not is_panic(error)
-    if error is not None and (told_to_stop or policy.on_error == "raise"):
+    order = order_to_stop(error)
+    if order is not None:
+        raise FirstFailure(place, order)
+    if error is not None and policy.on_error == "raise":
         raise FirstFailure(place, error)
 
 

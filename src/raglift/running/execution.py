@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -23,9 +24,10 @@ from raglift.errors import (
     QueryTimeout,
     RagliftError,
     ServiceUnusable,
+    order_to_stop,
 )
 from raglift.records.rankings import Ranking, StageTrace, Trace
-from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async, is_panic
+from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async
 from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
@@ -248,7 +250,10 @@ def _cleared(stage: Stage, outcome: Outcome[Ranking]) -> Outcome[Ranking]:
         return outcome
     try:
         ranking = stage.clearing.ranking(outcome.value)
-    except Exception as error:  # noqa: BLE001 — metadata of a user's may not let itself be looked at
+    except BaseException as error:
+        if order_to_stop(error) is not None:
+            raise
+        # Metadata of a user's may not let itself be looked at
         return replace(outcome, value=None, error=error)
     return outcome if ranking is outcome.value else replace(outcome, value=ranking)
 
@@ -294,7 +299,7 @@ def _is_misuse(error: BaseException | None) -> bool:
 
 def _stopped(stage: Stage, query: str, error: BaseException) -> BaseException:
     """Return what to raise where the error of one query's call stops the run."""
-    if not (isinstance(error, Exception) or is_panic(error)) or _is_misuse(error):
+    if order_to_stop(error) is not None or _is_misuse(error):
         return error
     kind = QueryTimeout if isinstance(error, QueryTimeout) else QueryFailed
     system = stage.clearing.message(stage.system)
@@ -366,7 +371,9 @@ def _run_batch(
     try:
         rankings = tenacity.Retrying(**policy.retry_policy.for_tenacity())(_call_batch, stage, call, inputs)
     except BaseException as error:
-        if not (isinstance(error, Exception) or is_panic(error)):
+        if (order := order_to_stop(error)) is not None:
+            raise order from None
+        if isinstance(error, asyncio.CancelledError):  # the task that waits for the system was cancelled
             raise
         if isinstance(error, RagliftError) and not isinstance(error, ModelOutputError):
             raise  # not one query's fault: a model that does not load, a cache that cannot be written

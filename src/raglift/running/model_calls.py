@@ -10,7 +10,8 @@ import math
 import threading
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -174,14 +175,60 @@ def _spent(calls: Iterable[ModelCall], price: tuple[float, float] | None) -> Spe
     )
 
 
+# Several evaluations under one limit.
+
+
+@dataclass
+class Account:
+    """What several evaluations spend together, and may spend."""
+
+    limits: CallLimits
+    """Of all of them together."""
+    spent: Spent = Spent()
+    """So far; what has no known price counts no dollars."""
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing more may be spent."""
+        most, dollars = self.limits.max_model_calls, self.limits.max_cost
+        if most is not None and self.spent.calls >= most:
+            return True
+        return dollars is not None and (self.spent.dollars or 0.0) >= dollars and self.spent != Spent()
+
+    def add(self, spent: Spent) -> None:
+        """Count what was spent."""
+        self.spent += replace(spent, dollars=spent.dollars or 0.0)
+
+
+_account: ContextVar[Account | None] = ContextVar("raglift account", default=None)
+
+
+@contextmanager
+def charged_to(account: Account | None) -> Iterator[None]:
+    """Hold the limits of an account in the evaluations inside the block, instead of limits of their own."""
+    token = _account.set(account)
+    try:
+        yield
+    finally:
+        _account.reset(token)
+
+
 # One evaluation.
 
 
 @contextmanager
 def counting(limits: CallLimits, queries: int, *, progress: bool | None) -> Iterator[CallMeter]:
     """Yield what counts the calls of models that a system makes inside the block."""
+    account = _account.get()
     with listening() as tally:
-        yield CallMeter(tally, limits, queries, progress)
+        if account is None:
+            yield CallMeter(tally, limits, queries, progress)
+            return
+        meter = CallMeter(tally, account.limits, queries, progress, account.spent)
+        try:
+            yield meter
+        finally:
+            account.add(meter.spent())
 
 
 @dataclass
@@ -194,6 +241,8 @@ class CallMeter:
     """Of the dataset."""
     progress: bool | None
     """False says nothing."""
+    earlier: Spent = Spent()
+    """What other evaluations under the same limits spent before."""
     stop: str = ""
     """Why no further query is asked; empty while there is no reason."""
     ways: dict[str, Way] = field(default_factory=dict)
@@ -241,10 +290,10 @@ class CallMeter:
         spent = self.spent()
         projected = max(self._projected or spent, spent.times(self.queries / max(kept, 1)), key=lambda one: one.calls)
         answered = f"{kept:,} of {counted(self.queries, 'query')} {'was' if kept == 1 else 'were'} answered"
-        advice = self._advice(projected)
+        advice = f": {self._advice(projected)}" if _account.get() is None else ""
+        expected = f"; all would come to {projected.text(is_rounded=True)}{advice}" if projected.calls else advice
         return CostLimitReached(
-            f"{self.stop}. {answered}, with {spent.text(is_rounded=False) if spent.calls else 'no call'}; "
-            f"all would come to {projected.text(is_rounded=True)}: {advice}",
+            f"{self.stop}. {answered}, with {spent.text(is_rounded=False) if spent.calls else 'no call'}{expected}",
             spent=spent.dollars or 0.0,
             more=max((projected.dollars or 0.0) - (spent.dollars or 0.0), 0.0),
         )
@@ -294,16 +343,21 @@ class CallMeter:
     def _exceeded(self, spent: Spent, come: str) -> list[str]:
         """Return which limits are exceeded, with what they are exceeded by."""
         found, limits = [], self.limits
-        if limits.max_model_calls is not None and spent.calls > limits.max_model_calls:
+        calls = self.earlier.calls + spent.calls
+        with_others = ", with those of other cells," if self.earlier != Spent() else ""
+        if limits.max_model_calls is not None and calls > limits.max_model_calls:
             found.append(
-                f"max_model_calls: the calls {come} to {round(spent.calls):,}, more than {limits.max_model_calls:,}"
+                f"max_model_calls: the calls{with_others} {come} to {round(calls):,}, more than "
+                f"{limits.max_model_calls:,}"
             )
         if limits.max_cost is not None and spent.dollars is None:
             unknown = next(call for call in self.tally.calls if _dollars(call, limits.price) is None)
             found.append(f"max_cost: the price of {unknown.model} is not known")
-        elif limits.max_cost is not None and (spent.dollars or 0.0) > limits.max_cost:
-            dollars = dollars_in_short(spent.dollars or 0.0)
-            found.append(f"max_cost: the calls {come} to US$ {dollars}, more than US$ {limits.max_cost:g}")
+        elif limits.max_cost is not None:
+            dollars = (self.earlier.dollars or 0.0) + (spent.dollars or 0.0)
+            if dollars > limits.max_cost:
+                come_to = f"{come} to US$ {dollars_in_short(dollars)}"
+                found.append(f"max_cost: the calls{with_others} {come_to}, more than US$ {limits.max_cost:g}")
         return found
 
     def _advice(self, projected: Spent) -> str:

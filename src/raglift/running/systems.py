@@ -21,7 +21,7 @@ from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, parse_retriever
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, order_to_stop
 from raglift.llm.dot_env import load_dot_env
 
 if TYPE_CHECKING:
@@ -68,8 +68,16 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
     name = given if isinstance(given, str) else getattr(found, "__name__", "the system")
     try:
         return found()
-    except (Exception, SystemExit) as error:  # a script that ends itself is no reason to end ours
+    except BaseException as error:  # a script that ends itself is no reason to end ours
+        _raise_if_interrupted(error)
         raise ConfigurationError(f"system: {name}() failed: {describe_error(error)}") from error
+
+
+def _raise_if_interrupted(error: BaseException) -> None:
+    """Raise the order to stop that an error is, but for `SystemExit`: what ends itself has failed."""
+    order = order_to_stop(error)
+    if order is not None and not isinstance(order, SystemExit):
+        raise order
 
 
 def _imported(reference: str) -> Any:
@@ -87,7 +95,8 @@ def _imported(reference: str) -> Any:
             f"system: the module {module_name!r} cannot be imported: {error}; "
             "expected a module in this folder or installed"
         ) from error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        _raise_if_interrupted(error)
         raise ConfigurationError(f"system: the module {module_name!r} failed: {describe_error(error)}") from error
     if not hasattr(module, name):
         public = [known for known in vars(module) if not known.startswith("_")]

@@ -29,14 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a stage made of one query."""
+    """What a stage answered to one query."""
 
-    ranking: Ranking | None
-    """Its hits; None if it failed."""
+    ranking: Ranking
+    """Its hits."""
     seconds: float
     """Of the call."""
-    error: str = ""
-    """Why it failed; empty if it did not."""
 
     def to_bytes(self) -> bytes:
         """Return what is kept: JSON, with metadata as a saved evaluation has it.
@@ -44,8 +42,7 @@ class Answer:
         Raises:
             ValueError, TypeError, RecursionError: JSON cannot hold what the system returned.
         """
-        hits = None if self.ranking is None else hits_as_json(self.ranking)
-        return json.dumps({"hits": hits, "seconds": self.seconds, "error": self.error}).encode()
+        return json.dumps({"hits": hits_as_json(self.ranking), "seconds": self.seconds}).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Answer:
@@ -55,9 +52,8 @@ class Answer:
             ValueError, TypeError, LookupError, RagliftError: it is not what is written now.
         """
         kept = json.loads(content)
-        hits = kept["hits"]
-        ranking = None if hits is None else Ranking.of((_chunk(values), score) for *values, score in hits)
-        return cls(ranking, float(kept["seconds"]), str(kept["error"]))
+        ranking = Ranking.of((_chunk(values), score) for *values, score in kept["hits"])
+        return cls(ranking, float(kept["seconds"]))
 
 
 def hits_as_json(ranking: Ranking) -> list[list[Any]]:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.analysis.paired_statistics import primary_of
 from raglift.base.batches import HERE, Workers
-from raglift.base.display import describe_error
+from raglift.base.display import counted, describe_error
 from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
 from raglift.components.embedding import embed
 from raglift.datasets.loading import load_dataset
-from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
+from raglift.errors import CacheError, ConfigurationError, CostLimitReached, ModelOutputError, RunError
+from raglift.llm.providers import dollars_in_short, dollars_of
 from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
+from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
 from raglift.running.options import dataset_hash
 from raglift.sweep.eta import (
     ASKING_LABEL,
@@ -32,7 +34,7 @@ from raglift.sweep.eta import (
     steps_of,
 )
 from raglift.sweep.fairness import decided_fairly
-from raglift.sweep.folder import MAPPINGS, NAMED, SweepFolder, measure_again
+from raglift.sweep.folder import MAPPINGS, NAMED, OWN_METRICS, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
@@ -55,11 +57,12 @@ from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raglift.components.embedding import Embedder
     from raglift.components.truncation import Pair, Truncated
     from raglift.records.metric import Metric
+    from raglift.records.rankings import Trace
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
 
@@ -143,9 +146,17 @@ class Engine:
     plan: Plan
     workers: Workers = HERE
     progress: bool | None = None
+    account: Account = field(default_factory=lambda: Account(CallLimits()))
+    """What is spent on calls of models, and may be."""
+    _unaffordable: list[Cell] = field(default_factory=list)
+    """What was not done because of its limits: retrieval, or the timing of a cell."""
     _failures: dict[str, str] = field(default_factory=dict)
     """For each cell that failed, by its key, why."""
     _at_hand: dict[Cell, Evaluation] = field(default_factory=dict)
+    _answered: list[Cell] = field(default_factory=list)
+    """Users' systems that have answered every query."""
+    _saved: set[Cell] = field(default_factory=set)
+    """What this run has saved."""
     _course: TimeEstimate = field(default_factory=lambda: TimeEstimate([], print))
 
     def run(self) -> SweepResult:
@@ -154,10 +165,12 @@ class Engine:
         Raises:
             RunError: a finished cell cannot be written.
             CacheError: the cache cannot be read or written.
+            CostLimitReached: a limit kept some cells from being measured, or timed.
         """
-        finished = self.folder.finished()
+        finished = _finished(self.folder, self.plan.cells)
         todo = [cell for cell in self.plan.cells if cell.key not in finished]
-        missing = [s for s in self.plan.sources if not is_folder(self.folder.place(s.key, is_cell=self._is_cell(s)))]
+        again = self.folder.unanswered()
+        missing = [source for source in self.plan.sources if source.key in again or not self._is_there(source)]
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
             self._course = TimeEstimate(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
@@ -167,11 +180,33 @@ class Engine:
                 self._ask_systems([source for source in missing if source.system is not None])
                 for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
                     self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
+                self._forget_answers()
                 if self.parts.sweep.latency:
                     self._time()
         self.folder.set_failures(self._failures)
         self._at_hand.clear()
-        return read_result(self.folder, self.parts.dataset)
+        result = read_result(self.folder, self.parts.dataset)
+        if self._unaffordable:
+            raise self._limit_reached(result)
+        return result
+
+    def _limit_reached(self, result: SweepResult) -> CostLimitReached:
+        """Return the error that says what was spent, and what is left."""
+        limits, spent = self.account.limits, self.account.spent
+        dollars = dollars_in_short(spent.dollars or 0.0)
+        came_to = spent.text(is_rounded=False) if spent.calls else f"US$ {dollars}" if spent.dollars else "nothing"
+        allowed = [f"max_model_calls: {limits.max_model_calls:,}"] if limits.max_model_calls is not None else []
+        allowed += [f"max_cost: US$ {limits.max_cost:g}"] if limits.max_cost is not None else []
+        left = [entry.cell.name for entry in result.failed if source_of(entry.cell) in self._unaffordable]
+        left += [f"the latency of {cell.name}" for cell in self._unaffordable if self._is_measured(cell)]
+        error = CostLimitReached(
+            f"{' and '.join(allowed)} for all cells together; spent: {came_to}; {len(result.finished):,} of "
+            f"{counted(len(self.plan.cells), 'cell')} measured; left: {', '.join(left)}. Go on with --resume "
+            "(resume=True), under the same limit anew or a higher one: what was answered is kept",
+            spent=spent.dollars or 0.0,
+        )
+        error.result = result
+        return error
 
     def _embed(self, sources: Sequence[Cell]) -> None:
         """Put every distinct text through each model once, and every query."""
@@ -180,6 +215,10 @@ class Engine:
         for model in dict.fromkeys(part.embedding for part in needed if part.embedding is not None):
             with self._failing([source for source in sources if source.embedding == model]):
                 embedder = self.parts.embedder(model)
+                if reason := self._why_not_paid_for(model, embedder):
+                    self._set_aside([source for source in sources if source.embedding == model], reason)
+                    self._course.skip(embedding_label(model), query_label(model))
+                    continue
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
                 texts = self._texts([part for part in needed if part.embedding == model])
@@ -190,6 +229,28 @@ class Engine:
                     with self._course.taking(query_label(model)), suppress(ModelOutputError):
                         embed(embedder, self.parts.queries, "query", cache, progress=show)
             self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
+
+    def _why_not_paid_for(self, model: str, embedder: Embedder) -> str:
+        """Say why a provider's model is not asked, where that might cost more than is allowed; else empty."""
+        planned = next((entry for entry in self.plan.embeddings if entry.model == model), None)
+        most = self.account.limits.max_cost
+        if most is None or planned is None or not getattr(embedder, "is_remote", False):
+            return ""
+        if planned.missing == 0 and planned.missing_queries == 0:
+            return ""
+        if planned.dollars is None:
+            return f"max_cost: the price of {model} is not known; expected a model with a known price, or no such limit"
+        dollars = (self.account.spent.dollars or 0.0) + planned.dollars
+        if dollars <= most:
+            return ""
+        return f"max_cost: its embeddings would make it US$ {dollars_in_short(dollars)}, more than US$ {most:g}"
+
+    def _set_aside(self, sources: Sequence[Cell], reason: str) -> None:
+        self._fail(sources, reason)
+        self._unaffordable += sources
+
+    def _is_measured(self, cell: Cell) -> bool:
+        return cell.key not in self._failures
 
     def _texts(self, needed: Sequence[Cell]) -> list[str]:
         """Return the distinct texts of the chunks of some cells; a chunker that fails takes its cells with it."""
@@ -217,22 +278,40 @@ class Engine:
         """Ask users' systems; an object cannot be sent elsewhere, so it is asked here."""
         sweep, dataset = self.parts.sweep, self.parts.dataset
         there = []
-        if self.workers is not HERE:
+        if self.workers is not HERE and not self.account.limits:  # no limit is held where nobody counts together
             there = [source for source in sources if sweep.system(str(source.system)).reference is not None]
         for source in sources:
             if source not in there:
-                with self._course.taking(retrieval_label(source)):
-                    self._settle(source, ask_system(self.parts, source, self.folder.answers(source.key)), 0)
-                    if source.key not in self._failures:
-                        self.folder.forget_answers(source.key)
+                if self.account.limits and self.account.is_used_up:
+                    self._set_aside([source], "not asked: the limit of calls or cost is used up")
+                    self._course.skip(retrieval_label(source))
+                    continue
+                with self._course.taking(retrieval_label(source)), charged_to(self.account):
+                    self._settle_system(source, ask_system(self.parts, source, self.folder.answers(source.key)))
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
             with self._course.taking(ASKING_LABEL):
                 named = [system for system in sweep.systems if system.reference is not None]
                 ask = partial(ask_elsewhere, replace(sweep, systems=named), dataset)  # objects stay here
                 for source, outcome in self.workers.map(ask, there, lost):
-                    self._settle(source, outcome, 0)
+                    self._settle_system(source, outcome)
                     self._course.advance("queries", len(dataset))
+
+    def _settle_system(self, source: Cell, outcome: Outcome) -> None:
+        """Write what a user's system gave; where it has answered every query, its answers need not be kept."""
+        self._settle(source, outcome, 0)
+        if outcome.is_limit:
+            self._unaffordable.append(source)
+        if outcome.evaluation is not None and not any(map(_failed, outcome.evaluation.run.traces)):
+            self._answered.append(source)
+            self._forget_answers()
+
+    def _forget_answers(self) -> None:
+        """Let go of the answers of systems whose cells are all measured: where they stay, cells are measured again."""
+        for source in self._answered:
+            cells = {cell for cell in self.plan.cells if source_of(cell) == source}
+            if cells <= self._saved:
+                self.folder.forget_answers(source.key)
 
     def _rerank(self, name: str, cells: Sequence[Cell]) -> None:
         """Score every distinct pair once, then measure the cells."""
@@ -279,6 +358,8 @@ class Engine:
                         self._time_cell(cell)
                     except CacheError:
                         raise
+                    except CostLimitReached:
+                        self._unaffordable.append(cell)
                     except Exception as error:  # noqa: BLE001 — the cell is measured, whatever becomes of its timing
                         show = self.progress is not False
                         notice(f"{cell.name} could not be timed: {describe_error(error)}", show=show)
@@ -291,8 +372,10 @@ class Engine:
             return
         if evaluation.run.cost is not None and evaluation.run.cost.latencies:
             return
+        if self.account.limits and self.account.is_used_up and cell.system is not None:
+            raise CostLimitReached("the limit of calls or cost is used up")
         embedder = None if cell.embedding is None else self.parts.embedder(cell.embedding)
-        with self._billing(str(cell.embedding), embedder):
+        with self._billing(str(cell.embedding), embedder), charged_to(self.account):
             cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
         self.folder.save(cell.key, replace(evaluation, run=replace(evaluation.run, cost=cost)), is_cell=True)
 
@@ -316,6 +399,7 @@ class Engine:
         run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark}, cost=cost)
         marked = replace(evaluation, run=run, dataset=self.parts.dataset)
         self.folder.save(cell.key, marked, is_cell=self._is_cell(cell))
+        self._saved.add(cell)
         if cell.reranker == NO_RERANKER:
             self._remember(cell, marked)
 
@@ -333,6 +417,9 @@ class Engine:
     def _is_cell(self, cell: Cell) -> bool:
         return cell in self.plan.cells
 
+    def _is_there(self, source: Cell) -> bool:
+        return is_folder(self.folder.place(source.key, is_cell=self._is_cell(source)))
+
     @contextmanager
     def _billing(self, model: str, embedder: Embedder | None) -> Iterator[None]:
         """Keep what the work inside is billed for, batch by batch: a killed process has no last word."""
@@ -342,6 +429,7 @@ class Engine:
             nonlocal kept
             now = getattr(embedder, "tokens_billed", 0)
             self.folder.add_bill(model, now - kept)
+            self.account.add(Spent(dollars=dollars_of(getattr(embedder, "model", ""), now - kept)))
             kept = now
 
         try:
@@ -367,6 +455,16 @@ class Engine:
         self.folder.set_failures(self._failures)
 
 
+def _finished(folder: SweepFolder, cells: Iterable[Cell]) -> set[str]:
+    """Return the keys of the cells that need not be measured again: those of systems that failed on no query."""
+    again = folder.unanswered()
+    return folder.finished() - {cell.key for cell in cells if source_of(cell).key in again}
+
+
+def _failed(trace: Trace) -> bool:
+    return trace.error is not None
+
+
 # Plan, run, stop and resume sweeps.
 
 
@@ -389,7 +487,7 @@ def plan_sweep(sweep: Sweep, folder: str | Path | None = None, *, progress: bool
     dataset = dataset_of(sweep)
     kept = None if folder is None else SweepFolder(user_path(folder))
     occupied = kept.occupied(_head(sweep, dataset)) if kept is not None and kept.exists() else ""
-    finished = set() if kept is None or occupied else kept.finished()
+    finished = set() if kept is None or occupied else _finished(kept, sweep.cells())
     return replace(make_plan(Parts(sweep, dataset, progress), finished, exact=True), occupied=occupied)
 
 
@@ -402,6 +500,7 @@ def run_sweep(
     address: str | None = None,
     progress: bool | None = None,
     announce: Callable[[Plan], None] = lambda _plan: None,
+    limits: CallLimits | None = None,
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
@@ -416,6 +515,8 @@ def run_sweep(
         address: of the Ray cluster; by default the one that Ray finds, else one that is started here.
         progress: whether to show progress; None decides by the terminal.
         announce: called with the plan before any work is done.
+        limits: how much the cells may call models and cost, all together; None for no limit. Embeddings of a provider
+            count in US dollars. Users' systems are then asked here, whatever the engine.
 
     Raises:
         ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
@@ -423,6 +524,7 @@ def run_sweep(
         DatasetError, CorpusError: the dataset cannot be loaded.
         RunError: the folder cannot be written, something in it is damaged, or another process works on it.
         MissingDependency: Ray is not installed.
+        CostLimitReached: a limit kept some cells from being measured; its `.result` is what is measured.
     """
     if engine not in ENGINES:
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
@@ -432,9 +534,9 @@ def run_sweep(
     begun = SweepFolder.begin(user_path(folder), _head(sweep, dataset), resume=resume)
     with _workers(engine, address) as workers, begun as kept:
         parts = Parts(sweep, dataset, progress)
-        plan = make_plan(parts, kept.finished())
+        plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
-        return Engine(parts, kept, plan, workers, progress).run()
+        return Engine(parts, kept, plan, workers, progress, Account(limits or CallLimits())).run()
 
 
 @contextmanager
@@ -477,12 +579,13 @@ def dataset_of(sweep: Sweep) -> Dataset:
 
 def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
     """Return what a sweep is over, for its folder."""
+    noted = {MAPPINGS: sweep.mappings, OWN_METRICS: sweep.own_metrics}
     return {
         "title": sweep.title,
         "primary": sweep.primary,
         NAMED: sweep.names_primary,
         "seed": sweep.seed,
         "hash": f"{sweep.hash}-{dataset_hash(dataset)}",
-        "sweep": {**sweep.to_dict(), **({MAPPINGS: mappings} if (mappings := sweep.mappings) else {})},
+        "sweep": {**sweep.to_dict(), **{name: value for name, value in noted.items() if value}},
         "cells": [cell.to_dict() for cell in sweep.cells()],
     }

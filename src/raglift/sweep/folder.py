@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # cells/KEY/: one finished cell, a saved evaluation
 # retrieved/KEY/: retrieval that only cells with a reranker use, a saved evaluation without one
 # failures.json: the error of each failed cell
-# answers/KEY/: what a system of the user's has answered so far, until its cell is finished
+# answers/KEY/: what a system of the user's has answered so far, until it has answered every query
 # billed.json: the billed tokens of each provider's embedding model
 # sweep.lock: held by the process that is working on the sweep
 #
@@ -43,12 +43,18 @@ if TYPE_CHECKING:
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
-MAPPINGS = "mappings"
-"""What is noted of the content of mapping files, beside the fields of a sweep."""
+MAPPINGS, OWN_METRICS = "mappings", "own_metrics"
+"""What is noted of the content of mapping files and of the code of users' metrics, beside the fields of a sweep."""
+_NOTED = {
+    MAPPINGS: ("its mapping files say", "the mapping of {names} has changed"),
+    OWN_METRICS: ("computes its metrics", "the code of {names} has changed"),
+}
 NAMED = "primary_named"
 """Whether the user named the primary metric."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
 """The folder in which an evaluation is written before it gets its name."""
+_GONE = ".gone-"
+"""Before the names of answers that are being removed."""
 _LOCK = "sweep.lock"
 
 
@@ -215,14 +221,26 @@ class SweepFolder:
         return replace(evaluation, dataset=dataset)
 
     def answers(self, key: str) -> Path:
-        """Return where the answers of a user's system are kept until its cell is finished."""
+        """Return where the answers of a user's system are kept until it has answered every query."""
         return self.path / _ANSWERS / key
 
+    def unanswered(self) -> set[str]:
+        """Return the keys of the cells whose answers are kept: of a finished one, some queries failed."""
+        return _names(self.path / _ANSWERS)
+
     def forget_answers(self, key: str) -> None:
-        """Remove the answers of a system whose cell is finished."""
-        shutil.rmtree(self.answers(key), ignore_errors=True)
-        with suppress(OSError):  # those of another system are there
-            self.answers(key).parent.rmdir()
+        """Remove the answers of a system that has answered every query."""
+        gone = self.answers(key).with_name(f"{_GONE}{key}")
+        with suppress(OSError):  # at once: where half of them were there, it would be asked again
+            self.answers(key).replace(gone)
+        self._clear_answers()
+
+    def _clear_answers(self) -> None:
+        """Remove answers that are not needed any more, and the folder of all of them where none are left."""
+        for gone in (self.path / _ANSWERS).glob(f"{_GONE}*"):
+            shutil.rmtree(gone, ignore_errors=True)
+        with suppress(OSError):  # there is none, or those of another system are there
+            (self.path / _ANSWERS).rmdir()
 
     def failures(self) -> dict[str, str]:
         """Return why each cell failed that did, by its key."""
@@ -254,7 +272,8 @@ class SweepFolder:
         return found
 
     def sweep_up(self) -> None:
-        """Remove what a killed process had half written, and put back what it was about to replace."""
+        """Remove what a killed process had half written or removed, and put back what it was about to replace."""
+        self._clear_answers()
         for name in (_SWEEP, _FAILURES, _BILLED):
             (self.path / f".{name}.part").unlink(missing_ok=True)
         for part in (self.path / _CELLS, self.path / _RETRIEVED):
@@ -297,17 +316,20 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    before, now = found.get(MAPPINGS), wanted.get(MAPPINGS, {})
-    if now and before is None:
-        return "an older raglift began it, which did not note what its mapping files say"
-    before = before or {}
-    edited = [name for name in now if name in before and now[name] != before[name]]
-    if edited:
-        return f"the mapping of {', '.join(edited)} has changed"
-    found, wanted = ({name: value for name, value in each.items() if name != MAPPINGS} for each in (found, wanted))
-    names = [name for name in {**found, **wanted} if _plain(found.get(name)) != _plain(wanted.get(name))]
-    shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
-    return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "the dataset has changed"
+    for noted, (_, changed) in _NOTED.items():
+        before, now = found.get(noted) or {}, wanted.get(noted, {})
+        edited = [name for name in now if name in before and now[name] != before[name]]
+        if edited:
+            return changed.format(names=", ".join(edited))
+    settings = [name for name in {**found, **wanted} if name not in _NOTED]
+    names = [name for name in settings if _plain(found.get(name)) != _plain(wanted.get(name))]
+    if names:
+        shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
+        return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    missing = [what for noted, (what, _) in _NOTED.items() if wanted.get(noted) and found.get(noted) is None]
+    if missing:
+        return f"an older raglift began it, which did not note what {' and what '.join(missing)}"
+    return "the dataset has changed"
 
 
 def _difference(name: str, found: Any, wanted: Any) -> str:

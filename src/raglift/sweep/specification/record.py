@@ -12,6 +12,8 @@ from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import code_of
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
 if TYPE_CHECKING:
@@ -159,6 +161,9 @@ class Sweep:
         engine: EngineName = "local",
         address: str | None = None,
         progress: bool | None = None,
+        max_model_calls: int | None = None,
+        max_cost: float | None = None,
+        price: tuple[float, float] | None = None,
     ) -> SweepResult:
         """Measure every cell, each distinct piece of work once.
 
@@ -168,13 +173,19 @@ class Sweep:
             engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
             address: of the Ray cluster; by default one is started here.
             progress: whether to show progress; None decides by the terminal.
+            max_model_calls: the most calls of models that systems of yours make in this run, all cells together,
+                counted as `evaluate` counts them.
+            max_cost: the same in US dollars, with what a provider takes for embeddings.
+            price: US dollars per million input and output tokens of language models; by default OpenAI's list prices.
 
         Raises:
             RagliftError: as `raglift.sweep.engine.run_sweep` says.
         """
+        from raglift.running.model_calls import CallLimits
         from raglift.sweep.engine import run_sweep
 
-        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress)
+        limits = CallLimits(max_model_calls, max_cost, price)
+        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress, limits=limits)
 
     @property
     def title(self) -> str:
@@ -201,12 +212,20 @@ class Sweep:
         return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
 
     @property
+    def own_metrics(self) -> dict[str, str]:
+        """For each metric of the user's, by its name, what tells whether the code that computes it has changed."""
+        taken = [parse(metric) for metric in (*self.metrics, *([] if self.primary is None else [self.primary]))]
+        return {metric.name: code for metric in taken if (code := code_of(metric)) is not None}
+
+    @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
         left_out = {*_HOW_CALLED, *(name for name in _ADDED if not getattr(self, name))}
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings
+        if own_metrics := self.own_metrics:
+            measured["own_metrics"] = own_metrics
         text = json.dumps(measured, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
