@@ -88,7 +88,10 @@ def separate_named(values: Sequence[str]) -> tuple[str, ...]:
 
 def separate_paths(values: Sequence[Path]) -> tuple[Path, ...]:
     """Return the paths of an option; one that exists is not divided at a comma of its name."""
+    from raglift.base.limits import is_there
+
     found: list[Path] = []
     for value in values:
-        found += [value] if value.exists() else map(Path, separate([str(value)]))
+        is_one = "," not in str(value) or is_there(value)
+        found += [value] if is_one else map(Path, separate([str(value)]))
     return tuple(found)
