@@ -77,6 +77,12 @@ def test_help_ends_with_examples_and_exit_codes_at_any_width(name: str, run, mon
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_no_word_of_help_is_broken_at_60_columns(name: str) -> None:
+    told = [COMMANDS[name].help, *(parameter.help for parameter in COMMANDS[name].params)]
+    assert [word for text in told for word in re.split(r"\s|(?<=-)", text) if len(word) > 36] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_can_be_typed(name: str) -> None:
     lines = "\n".join(COMMANDS[name].examples).replace("\\\n", " ").splitlines()
     assert any(line.startswith(f"raglift {name}") for line in lines)

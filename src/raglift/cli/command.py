@@ -29,6 +29,7 @@ FIRST_STEPS = (
 )
 
 _WIDE = 76
+"""The width from which long names of options have a column of their own."""
 
 Options = TypeVar("Options")
 """The arguments and options of a command as a frozen dataclass."""
@@ -46,7 +47,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, in a narrow terminal with more room for what they mean."""
-        names_width = 30 if formatter.width >= _WIDE else 20
+        names_width = 30 if formatter.width >= _WIDE else 18
         for heading, are_arguments in (("Arguments", True), ("Options", False)):
             of_kind = [each for each in self.get_params(ctx) if (each.param_type_name == "argument") == are_arguments]
             rows = [_fitting(*row, formatter.width) for each in of_kind if (row := each.get_help_record(ctx))]
@@ -87,7 +88,7 @@ class Group(TyperGroup):
 def _fitting(names: str, meaning: str, width: int) -> tuple[str, str]:
     """Return a row of help; a list of choices that does not fit in a line is moved to the text, which is wrapped."""
     names = names.replace("<list[Path]>", "<path>")
-    if len(names) + 2 <= width:
+    if len(names) + 2 <= width or " [" not in names:
         return names, meaning
     name, _, listed = names.partition(" [")
     choices, _, several = listed.partition("]")

@@ -55,7 +55,7 @@ class AuditDataset:
         tuple[str, ...],
         typer.Option(
             autocompletion=completion([f"{name}:" for name in CHUNKERS]),
-            help="Chunkers, such as 'recursive:250/125:tokens,llama_index.SentenceSplitter:256/20'. "
+            help="Chunkers, such as 'recursive:400/40,token:256/20' or llama_index.SentenceSplitter:256/20. "
             "Default: recursive:1000/100.",
         ),
         separate,

@@ -52,7 +52,7 @@ class Gate:
         typer.Option(
             "--min",
             autocompletion=completion(metric_names),
-            help="Lowest means that pass, such as 'ndcg@10=0.75,retrieve:recall@50=0.9'.",
+            help="Lowest means that pass, such as 'ndcg@10=0.75,mrr=0.6' or retrieve:recall@50=0.9.",
         ),
         separate,
     ] = ()
