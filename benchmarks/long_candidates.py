@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if asked.retriever == "bm25"
             else DenseRetriever(build_index(chunks, SentenceTransformerEmbedder()))
         )
-        retrieved = evaluate(retriever, data, metrics=[METRIC])
+        retrieved = evaluate(retriever, data, metrics=[METRIC], depth="deep")  # 50 candidates
         before = retrieved.scores.mean(retrieved.after, METRIC)
         beginning = rerank(retrieved, BeginningAlone(whole))
         after = rerank(retrieved, whole)

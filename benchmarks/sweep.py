@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.components.bm25 import BM25Retriever
 from raglift.components.models import embedded_model_path, quiet_loading, resolve_dtype
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusMissing
 from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
+from raglift.records.documents import Chunk, Document
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.specification.record import Sweep
 
@@ -201,22 +202,9 @@ def retrieve_dense(chunks: list[str], dataset: Dataset, dtype: str) -> list[list
 
 def retrieve_bm25(chunks: list[str], dataset: Dataset) -> list[list[int]]:
     """Index the words, search."""
-    import bm25s
-
-    model = bm25s.BM25()
-    model.index([words(chunk) for chunk in chunks], show_progress=False)
-    rows = []
-    for query in dataset.queries:
-        numbers, scores = model.retrieve([words(query.text)], k=min(CANDIDATES, len(chunks)), show_progress=False)
-        rows.append([n for n, s in zip(numbers[0].tolist(), scores[0].tolist(), strict=True) if s > 0])
-    return rows
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
-    import re
-
-    return re.findall(r"\w+", text.lower())
+    retriever = BM25Retriever([Chunk(chunk, id=str(number)) for number, chunk in enumerate(chunks)])
+    rankings = retriever.retrieve([query.text for query in dataset.queries], CANDIDATES)
+    return [[int(hit.chunk.id) for hit in ranking] for ranking in rankings]
 
 
 def rerank(query: str, texts: list[str], dtype: str) -> list[str]:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import raglift as rl
+from raglift.components.bm25 import BM25Retriever
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.retrievers import BM25Retriever
 from raglift.metrics.rank_measures import HitRate, Recall
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document

@@ -76,11 +76,32 @@ def test_bm25_needs_no_extra(tmp_path: Path) -> None:
     script = (
         f"import sys\nsys.modules.update(dict.fromkeys({of_extras!r}))\n"  # what is None cannot be imported
         "from raglift.cli import main\n"
-        "sys.argv = ['raglift', 'evaluate', 'lighthouse', '--retriever', 'bm25', '--save', 'runs/bm25']\nmain()"
+        "sys.argv = ['raglift', *sys.argv[1:]]\nmain()"
+    )
+
+    def told(*arguments: str) -> str:
+        command = [sys.executable, "-c", script, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--save", "runs/bm25")
+    assert re.search(r"retrieve: bm25 \(en: .*; 100 chunks\)", evaluated)
+    shown = told("demo")
+    assert "BM25 alone: " in shown
+    assert "pip install 'raglift[local]'" in shown
+    assert re.search(r"retrieve: bm25 \(en: .*; 404 chunks\)", shown)
+
+
+@pytest.mark.slow
+def test_bm25_imports_no_model_library_where_one_is_installed(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom raglift.cli.app import app\n"
+        "app(['demo', '--retriever', 'bm25'], standalone_mode=False)\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers', 'faiss'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "saved to runs/bm25\n")
-    assert "retrieve: bm25 (100 chunks)" in done.stdout
+    assert done.returncode == 0, done.stderr
 
 
 def needed(requirements: Iterable[str]) -> set[str]:

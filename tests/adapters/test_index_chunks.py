@@ -11,7 +11,7 @@ from langchain_core.documents import Document as LangChainDocument
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from raglift.adapters.adapt import all_chunks
-from raglift.components.retrievers import BM25Retriever
+from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.records.dataset import Dataset

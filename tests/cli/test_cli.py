@@ -204,8 +204,8 @@ def test_explain_prints_why_a_query_of_a_saved_run_scored_so(run, tmp_path: Path
 
 
 def rl_bm25(data: rl.Dataset, chunker: str = "recursive:1000/100"):
+    from raglift.components.bm25 import BM25Retriever
     from raglift.components.chunkers import parse_chunker
-    from raglift.components.retrievers import BM25Retriever
 
     return BM25Retriever(parse_chunker(chunker).split(data.documents))
 

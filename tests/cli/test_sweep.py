@@ -73,7 +73,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert code == 0
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
-    assert out.startswith("Use recursive:1000/100 · bm25 · none: NDCG@5 0.609, the best of 2 by more than noise.\n")
+    assert out.startswith("Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, the best of 2 by more than noise.\n")
     assert (
         "\nlighthouse: 2 of 2 cells measured, by NDCG@5, match by coverage (threshold 0.5); "
         "all with bm25, all without a reranker\n"

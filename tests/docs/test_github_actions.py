@@ -28,7 +28,7 @@ SHOWN, INSTEAD = read_page(ROOT / "docs" / "github_actions.md").of("yaml")
 
 SYSTEM = """
 import raglift as rl
-from raglift.components.retrievers import BM25Retriever
+from raglift.components.bm25 import BM25Retriever
 
 def retriever():
     data = rl.load_dataset("retrieval/queries.jsonl", documents="retrieval/documents")

@@ -26,8 +26,8 @@ ASK = {
 CELLS = (
     {"chunker": "recursive:200/20", "embedding": "minilm", "reranker": "late-interaction"},
     {"chunker": "llama_index.SentenceSplitter:32/8", "embedding": "minilm-static"},
-    {"chunker": "recursive:120/0", "retriever": "bm25"},
-    {"chunker": "token:40/0", "embedding": "minilm", "retriever": "hybrid(dense=0.7,bm25=0.3)"},
+    {"chunker": "recursive:120/0", "retriever": "bm25(k1=0.9,stemmer=porter)"},
+    {"chunker": "token:40/0", "embedding": "minilm", "retriever": "hybrid(dense=0.7,bm25=0.3,language=none)"},
 )
 
 
@@ -138,7 +138,7 @@ def test_scripts_are_formatted_and_without_a_finding(tmp_path: Path) -> None:
         "llama_index.MarkdownNodeParser",
     )
     for number, chunker in enumerate(chunkers):
-        for kind in ("dense", "bm25", "hybrid(dense=0.7,bm25=0.3)"):
+        for kind in ("dense", "bm25", "hybrid(dense=0.7,bm25=0.3,language=en)"):
             for reranker in ("none", "late-interaction", "some/cross-encoder"):
                 embedding = None if kind == "bm25" else "minilm"
                 pipeline = Pipeline(Cell(chunker, embedding, parse_retriever(kind), reranker), "x", {}, 50, 10, "auto")

@@ -39,7 +39,7 @@ def test_the_text_and_the_page_say_what_decides(result):
     title = f"NDCG@{result.primary.budget}"
     text = str(result)
     assert f"\nlighthouse: 2 of 2 cells measured, by {title}, match by coverage" in text
-    assert f"\n{title} decides, at an equal budget of context tokens, because hits are 3,753 characters long in" in text
+    assert f"\n{title} decides, at an equal budget of context tokens, because hits are 3,773 characters long in" in text
     assert "10 hits are 42 % of the index of recursive:6000/0 (24 chunks)." in text
     header = next(line for line in text.splitlines() if line.startswith("chunker"))
     assert header.split("  ")[-2:] == ["NDCG@10", "by containment"]

@@ -53,6 +53,18 @@ def test_what_has_changed_is_named(tmp_path: Path) -> None:
     assert "choose another folder (--output)" in told
 
 
+def test_a_sweep_begun_with_another_bm25_is_not_resumed(island: Any, tmp_path: Path) -> None:
+    sweep = Sweep(dataset=island, retrievers=["bm25"], ks=[1], candidates=4)
+    run_sweep(sweep, tmp_path / "sweep", progress=False)
+    file = tmp_path / "sweep/sweep.json"
+    head = json.loads(file.read_text(encoding="utf-8"))
+    del head["sweep"]["bm25"]  # as raglift 0.1.0 wrote it
+    file.write_text(json.dumps({**head, "hash": "of 0.1.0"}), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="another version of raglift began it, whose BM25 ranks otherwise"):
+        run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
+    assert load_sweep_result(tmp_path / "sweep").finished
+
+
 def test_another_order_and_a_changed_dataset_are_named(tmp_path: Path) -> None:
     begun(tmp_path / "sweep")
     turned = {"chunkers": ["recursive:90/30", "recursive:200/0"], "candidates": 6}

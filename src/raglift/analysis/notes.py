@@ -227,6 +227,9 @@ def _left_out(run: Run, dataset: Dataset) -> list[str]:
     return notes
 
 
+_NO_TERM = ": no chunk has any of the words that BM25 looked for"
+
+
 def _empty(run: Run, dataset: Dataset) -> list[str]:
     """Say how many labelled queries came out of each stage with nothing, having had something before it."""
     notes = []
@@ -239,7 +242,9 @@ def _empty(run: Run, dataset: Dataset) -> list[str]:
         )
         if empty:
             outcome_of_fact = _outcome_of_empty(empty, run.spec["profile"])
-            notes.append(f"{stage.name}: {counted(empty, 'query')} with labels came back empty and {outcome_of_fact}")
+            why = _NO_TERM if stage.system.startswith("bm25 (") else ""
+            came = f"{counted(empty, 'query')} with labels came back empty and {outcome_of_fact}"
+            notes.append(f"{stage.name}: {came}{why}")
     return notes
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from raglift.apps.assistant.conversation import say
 from raglift.base.display import counted
 from raglift.base.progress import track
+from raglift.components.bm25 import BM25Retriever
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever
+from raglift.components.retrievers import DenseRetriever, HybridRetriever
 from raglift.components.static_model import StaticEmbedder
 from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule

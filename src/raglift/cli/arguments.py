@@ -70,7 +70,8 @@ Retriever = Annotated[
     str,
     typer.Option(
         autocompletion=completion(RETRIEVERS),
-        help="raglift's own retriever: dense, bm25, hybrid, or hybrid(dense=0.7,bm25=0.3).",
+        help="raglift's own retriever: dense, bm25, hybrid, or with settings: bm25(language=de,k1=0.9,b=0.4), "
+        "hybrid(dense=0.7,bm25=0.3).",
     ),
 ]
 Embedding = Annotated[

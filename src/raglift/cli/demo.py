@@ -8,6 +8,7 @@ from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.base.display import excerpt
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
+from raglift.errors import MissingDependency
 from raglift.metrics.graded_measures import NDCG
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, build_retriever
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.cli.measuring import Demo
+    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
 
 
@@ -28,7 +30,11 @@ _EXCERPT = 60
 
 
 def run(request: Demo) -> None:
-    """Evaluate the embedded models on the demonstration corpus, and show what the reranker moved."""
+    """Evaluate on the demonstration corpus.
+
+    Without `--retriever` that is with the bundled models, and shows what the reranker moved; or with BM25 where what
+    they need is not installed.
+    """
     from rich.console import Console
 
     from raglift.datasets.corpora.catalogue import find_corpus
@@ -39,12 +45,24 @@ def run(request: Demo) -> None:
     corpus = find_corpus(CORPUS)
     console.print(f"{corpus.title}: {corpus.description}\n", markup=False, highlight=False)
     dataset = load_dataset(CORPUS)
-    evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
+    if request.retriever is not None:
+        evaluation = _alone(dataset, request.retriever)
+    else:
+        try:
+            evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
+        except MissingDependency as error:
+            evaluation = _alone(dataset, "bm25")
+            _print(console, f"BM25 alone: {error}\n")
     if request.as_json:
         print_json(evaluation_as_json(evaluation))
         return
     print_evaluation(evaluation, console)
-    _show_moves(evaluation, console)
+    if evaluation.after != evaluation.before:
+        _show_moves(evaluation, console)
+
+
+def _alone(dataset: Dataset, retriever: str) -> Evaluation:
+    return evaluate(build_retriever(dataset, LocalSystem(retriever)), dataset)
 
 
 def _show_moves(evaluation: Evaluation, console: Console) -> None:

@@ -39,7 +39,16 @@ from raglift.cli.arguments import (
     TrackProject,
     UnicodeFolding,
 )
-from raglift.cli.choices import MATCH_RULES, PROFILES, REPORT_FORMATS, choice, completion, corpus_names, separate
+from raglift.cli.choices import (
+    MATCH_RULES,
+    PROFILES,
+    REPORT_FORMATS,
+    RETRIEVERS,
+    choice,
+    completion,
+    corpus_names,
+    separate,
+)
 from raglift.cli.command import MEASURE, START, command, new_group
 
 group = new_group()
@@ -52,6 +61,14 @@ group = new_group()
 class Demo:
     """Evaluate on a small bundled corpus, before and after reranking. Needs no network and no API key."""
 
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion(RETRIEVERS),
+            help="raglift's own retriever alone, such as bm25. Default: dense before and after reranking, or bm25 if "
+            "the extra “local” is not installed.",
+        ),
+    ] = None
     as_json: AsJson = False
 
 

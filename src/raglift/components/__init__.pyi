@@ -1,3 +1,7 @@
+from .analyzers import LANGUAGES as LANGUAGES
+from .analyzers import STEMMERS as STEMMERS
+from .bm25 import BM25Retriever as BM25Retriever
+from .bm25 import BM25Settings as BM25Settings
 from .chunkers import CHUNKERS as CHUNKERS
 from .chunkers import SEPARATORS as SEPARATORS
 from .chunkers import UNITS as UNITS
@@ -21,7 +25,6 @@ from .rerankers import QueryReranker as QueryReranker
 from .rerankers import Reranker as Reranker
 from .retrievers import RETRIEVERS as RETRIEVERS
 from .retrievers import AsyncQueryRetriever as AsyncQueryRetriever
-from .retrievers import BM25Retriever as BM25Retriever
 from .retrievers import DenseRetriever as DenseRetriever
 from .retrievers import HybridRetriever as HybridRetriever
 from .retrievers import Indexed as Indexed

@@ -1,17 +1,16 @@
-"""raglift's own retrievers: their protocols, BM25, dense and hybrid retrieval, and how one is chosen by name."""
+"""raglift's own retrievers: their protocols, dense and hybrid retrieval, and how one is chosen by name."""
 
 from __future__ import annotations
 
 import difflib
 import math
 import re
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from raglift.base.display import short_repr
-from raglift.base.normalization import normalize
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.components.bm25 import BM25Settings
+from raglift.errors import ConfigurationError
 from raglift.records.rankings import IndexCost, Ranking
 
 if TYPE_CHECKING:
@@ -64,73 +63,6 @@ class Indexed(Protocol):
         ...
 
 
-# Lexical retrieval: BM25, through the library bm25s.
-
-
-_WORD = re.compile(r"\w+")
-
-
-class BM25Retriever:
-    """Ranks chunks by BM25 (Lucene's variant, k1 = 1.5, b = 0.75) over lower-cased words, without stemming.
-
-    Args:
-        chunks: at least one.
-
-    Raises:
-        ConfigurationError: there is no chunk, or no chunk has a word.
-        MissingDependency: bm25s is not installed.
-    """
-
-    def __init__(self, chunks: Sequence[Chunk]) -> None:
-        try:
-            import bm25s
-        except ImportError:
-            raise MissingDependency("bm25s", None, "BM25 retrieval") from None
-        started = time.perf_counter()
-        words = [_words(chunk.text) for chunk in chunks]
-        if not any(words):
-            raise ConfigurationError("BM25Retriever: found no words in the chunks; expected at least one")
-        self.chunks = tuple(chunks)
-        self._model = bm25s.BM25()
-        self._model.index(words, show_progress=False)
-        self._seconds = time.perf_counter() - started
-
-    def __str__(self) -> str:
-        return f"bm25 ({len(self.chunks):,} chunks)"
-
-    @property
-    def cost(self) -> IndexCost:
-        """What the index took to build, and the size of its postings and vocabulary."""
-        return IndexCost(
-            chunks=len(self.chunks),
-            distinct_texts=len({chunk.text for chunk in self.chunks}),
-            embedded_now=0,
-            seconds=self._seconds,
-            bytes=_bytes_of(self._model),
-        )
-
-    def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
-        """Return the best `k` chunks of each query; chunks that share no word with it are left out."""
-        if not queries:
-            return []
-        depth = min(k, len(self.chunks))
-        rankings = []
-        for query in queries:
-            numbers, scores = self._model.retrieve([_words(query)], k=depth, show_progress=False)
-            found = zip(numbers[0].tolist(), scores[0].tolist(), strict=True)
-            rankings.append(Ranking.of((self.chunks[number], score) for number, score in found if score > 0))
-        return rankings
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(normalize(text))
-
-
-def _bytes_of(model: Any) -> int:
-    postings = sum(getattr(array, "nbytes", 0) for array in model.scores.values())
-    return int(postings) + sum(len(word.encode("utf-8", "surrogatepass")) for word in model.vocab_dict)
-
-
 # Dense retrieval: cosine similarity over every chunk, exactly.
 
 
@@ -172,7 +104,7 @@ class DenseRetriever:
         ]
 
 
-# Retrievers as text: `dense`, `bm25`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`.
+# Retrievers as text: `dense`, `bm25`, `bm25(language=de)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`.
 
 
 RETRIEVERS = ("dense", "bm25", "hybrid")
@@ -182,18 +114,23 @@ RRF_CONSTANT = 60
 """The constant of reciprocal rank fusion in Cormack et al. (2009)."""
 
 _PARTS = ("dense", "bm25")
-_GRAMMAR = "dense, bm25, hybrid, or hybrid with weights, as hybrid(dense=0.7,bm25=0.3)"
+_GRAMMAR = (
+    "dense, bm25, hybrid, bm25 with settings, as bm25(language=de,k1=0.9,b=0.4), or hybrid with weights and the "
+    "settings of its BM25, as hybrid(dense=0.7,bm25=0.3,language=de)"
+)
+_TEXTS = ("language", "stemmer")
+_NUMBERS = (*_PARTS, "constant", "k1", "b")
 _FORM = re.compile(r"(?P<kind>[^()]*?)\s*(?:\((?P<settings>[^()]*)\))?")
 
 
 @dataclass(frozen=True)
 class RetrieverSpec:
-    """Which of raglift's retrievers, and how a hybrid one fuses its parts.
+    """Which of raglift's retrievers, how its BM25 reads texts, and how a hybrid one fuses its parts.
 
     Its text is its identity: `parse_retriever(str(spec)) == spec`.
 
     Raises:
-        ConfigurationError: an unknown kind; a weight that is not above 0; a constant that is not 0 or more; or either
+        ConfigurationError: an unknown kind; a weight that is not above 0; a constant that is not 0 or more; or settings
             for a retriever that has none.
     """
 
@@ -203,6 +140,8 @@ class RetrieverSpec:
     """Of a hybrid's dense and its BM25 part."""
     constant: int = RRF_CONSTANT
     """What is added to each rank in a fusion: the larger, the less the first ranks stand out."""
+    bm25: BM25Settings = field(default_factory=BM25Settings)
+    """Of BM25, alone or as a part of a hybrid."""
 
     def __post_init__(self) -> None:
         if self.kind not in RETRIEVERS:
@@ -217,11 +156,21 @@ class RetrieverSpec:
             raise ConfigurationError(
                 f"retriever: found weights for {short_repr(self.kind)}; expected them with 'hybrid' alone"
             )
+        if self.kind == "dense" and self.bm25 != BM25Settings():
+            raise ConfigurationError(
+                f"retriever: found {', '.join(self.bm25.changed())} for 'dense'; expected settings of BM25 with 'bm25' "
+                "or 'hybrid' alone"
+            )
 
     @property
     def needs_embedding(self) -> bool:
         """Whether an embedding model takes part."""
         return self.kind != "bm25"
+
+    @property
+    def parts(self) -> tuple[RetrieverSpec, ...]:
+        """What a hybrid retriever fuses; empty for any other."""
+        return (RetrieverSpec("dense"), RetrieverSpec("bm25", bm25=self.bm25)) if self.kind == "hybrid" else ()
 
     def __str__(self) -> str:
         settings = []
@@ -229,6 +178,8 @@ class RetrieverSpec:
             settings += [f"{part}={_plain(weight)}" for part, weight in zip(_PARTS, self.weights, strict=True)]
         if self.constant != RRF_CONSTANT:
             settings.append(f"constant={self.constant}")
+        for name, value in self.bm25.changed().items():
+            settings.append(f"{name}={value if isinstance(value, str) else _plain(value)}")
         return self.kind + (f"({','.join(settings)})" if settings else "")
 
 
@@ -241,18 +192,24 @@ def parse_retriever(text: str) -> RetrieverSpec:
     form = _FORM.fullmatch(text.strip())
     if form is None:
         raise ConfigurationError(f"retriever: found {short_repr(text)}; expected {_GRAMMAR}")
-    settings: dict[str, float] = {}
+    numbers: dict[str, float] = {}
+    texts: dict[str, str] = {}
     for setting in filter(None, (part.strip() for part in (form["settings"] or "").split(","))):
-        name, _, number = (piece.strip() for piece in setting.partition("="))
-        value = _number(number)
-        if name not in (*_PARTS, "constant") or name in settings or value is None:
+        name, _, found = (piece.strip() for piece in setting.partition("="))
+        value = _number(found) if name in _NUMBERS else None
+        if name in numbers or name in texts or (value is None and not (name in _TEXTS and found)):
             raise ConfigurationError(
                 f"retriever: found the setting {short_repr(setting)}; expected {_GRAMMAR}, each setting once"
             )
-        settings[name] = value
-    constant = settings.pop("constant", RRF_CONSTANT)
-    weights = (settings.get("dense", 1.0), settings.get("bm25", 1.0))
-    return RetrieverSpec(form["kind"], weights, int(constant) if constant == int(constant) else constant)  # type: ignore[arg-type]
+        if value is None:
+            texts[name] = found
+        else:
+            numbers[name] = value
+    constant = numbers.pop("constant", RRF_CONSTANT)
+    weights = (numbers.pop("dense", 1.0), numbers.pop("bm25", 1.0))
+    whole = int(constant) if constant == int(constant) else constant
+    settings = BM25Settings(**texts, **numbers)  # type: ignore[arg-type]  # the names are checked above
+    return RetrieverSpec(form["kind"], weights, whole, settings)  # type: ignore[arg-type]
 
 
 def _number(text: str) -> float | None:

@@ -183,14 +183,14 @@ def _joined(facts: Sequence[Fact], passages: Sequence[Passage]) -> tuple[Fact, .
 
 def same_evidence(one: Passage, other: Passage) -> bool:
     """Whether two passages are spans of a document that share half of the shorter, or equal texts when normalized."""
-    if (
-        one.doc_id == other.doc_id
-        and one.start is not None
-        and one.end is not None
-        and other.start is not None
-        and other.end is not None
-    ):
-        shared = min(one.end, other.end) - max(one.start, other.start)
-        if 2 * shared >= min(one.end - one.start, other.end - other.start):
-            return True
+    if share_half(one, other):
+        return True
     return one.text is not None and other.text is not None and normalize(one.text) == normalize(other.text)
+
+
+def share_half(one: Passage, other: Passage) -> bool:
+    """Whether two passages are spans of one document that share half of the shorter one's characters."""
+    if one.doc_id != other.doc_id or None in (one.start, one.end, other.start, other.end):
+        return False
+    starts, ends = (one.start or 0, other.start or 0), (one.end or 0, other.end or 0)
+    return 2 * (min(ends) - max(starts)) >= min(ends[0] - starts[0], ends[1] - starts[1])

@@ -13,6 +13,7 @@ import numpy as np
 from raglift.base.display import excerpt
 from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.base.prefixes import Occurrences, Patterns
+from raglift.base.words import words_of
 from raglift.records.documents import Document
 
 if TYPE_CHECKING:
@@ -159,7 +160,6 @@ _MOST_SEARCHED = 5_000_000
 _EDITED = 0.9
 """From this likeness on a label is an edited passage, not an answer."""
 _SENTENCE = re.compile(r"\S.{0,300}?(?:[.!?](?=\s)|(?=\n\s*\n)|\Z)|\S.{0,300}", re.DOTALL)
-_WORD = re.compile(r"\w+")
 _SHOWN = 100
 
 
@@ -198,11 +198,11 @@ def _first(documents: Iterable[Document], most: int) -> Iterable[Document]:
 
 def _sentence_sharing_words(text: str, documents: Sequence[Document]) -> SimilarPassage | None:
     """Return the sentence that shares the rarest words with a text, the shortest of equals; None if none shares any."""
-    wanted = set(_WORD.findall(normalize(text)))
+    wanted = set(words_of(text))
     sentences: list[tuple[SimilarPassage, set[str]]] = []
     for document in documents:
         for match in _SENTENCE.finditer(document.text):
-            shared = wanted.intersection(_WORD.findall(normalize(match[0])))
+            shared = wanted.intersection(words_of(match[0]))
             if shared:
                 sentences.append((SimilarPassage(document.id, *match.span(), match[0], 0.0), shared))
     having = Counter(word for _, shared in sentences for word in shared)

@@ -20,7 +20,7 @@ from raglift.components.http.client import is_http_address, perhaps_address, sho
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
 from raglift.components.models import EMBEDDED_MODEL, Dtype
-from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, parse_retriever
+from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.errors import ConfigurationError, order_to_stop
 from raglift.llm.dot_env import load_dot_env
 
@@ -165,9 +165,9 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     spec = parse_retriever(parts.retriever)
     chunks = chunks_of(dataset, parts.chunker)
     if not spec.needs_embedding:
-        return BM25Retriever(chunks)
+        return spec.bm25.retriever(chunks)
     embedder = embedder_by_name(parts.embedding, dtype=parts.dtype)
     dense = DenseRetriever(build_index(chunks, embedder, progress=progress))
     if spec.kind == "dense":
         return dense
-    return HybridRetriever([dense, BM25Retriever(chunks)], spec.weights, constant=spec.constant)
+    return HybridRetriever([dense, spec.bm25.retriever(chunks)], spec.weights, constant=spec.constant)

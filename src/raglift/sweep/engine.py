@@ -13,6 +13,7 @@ from raglift.base.batches import HERE, Workers
 from raglift.base.display import counted, describe_error
 from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
+from raglift.components.bm25 import BM25_VERSION
 from raglift.components.embedding import embed
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CacheError, ConfigurationError, CostLimitReached, ModelOutputError, RunError
@@ -34,7 +35,7 @@ from raglift.sweep.eta import (
     steps_of,
 )
 from raglift.sweep.fairness import decided_fairly
-from raglift.sweep.folder import MAPPINGS, NAMED, OWN_METRICS, SweepFolder, measure_again
+from raglift.sweep.folder import BM25, MAPPINGS, NAMED, OWN_METRICS, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
     Outcome,
@@ -579,7 +580,7 @@ def dataset_of(sweep: Sweep) -> Dataset:
 
 def _head(sweep: Sweep, dataset: Dataset) -> dict[str, object]:
     """Return what a sweep is over, for its folder."""
-    noted = {MAPPINGS: sweep.mappings, OWN_METRICS: sweep.own_metrics}
+    noted = {MAPPINGS: sweep.mappings, OWN_METRICS: sweep.own_metrics, BM25: BM25_VERSION if sweep.uses_bm25 else None}
     return {
         "title": sweep.title,
         "primary": sweep.primary,

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 _SWEEP, _FAILURES, _BILLED = "sweep.json", "failures.json", "billed.json"
 _CELLS, _RETRIEVED, _ANSWERS = "cells", "retrieved", "answers"
+BM25 = "bm25"
+"""Which of raglift's BM25 takes part, beside the fields of a sweep."""
 MAPPINGS, OWN_METRICS = "mappings", "own_metrics"
 """What is noted of the content of mapping files and of the code of users' metrics, beside the fields of a sweep."""
 _NOTED = {
@@ -321,11 +323,13 @@ def _changed(found: Any, wanted: Any) -> str:
         edited = [name for name in now if name in before and now[name] != before[name]]
         if edited:
             return changed.format(names=", ".join(edited))
-    settings = [name for name in {**found, **wanted} if name not in _NOTED]
+    settings = [name for name in {**found, **wanted} if name not in (*_NOTED, BM25)]
     names = [name for name in settings if _plain(found.get(name)) != _plain(wanted.get(name))]
     if names:
         shown = [_difference(name, found.get(name), wanted.get(name)) for name in names[:3]]
         return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    if BM25 in wanted and found.get(BM25) != wanted[BM25]:
+        return "another version of raglift began it, whose BM25 ranks otherwise"
     missing = [what for noted, (what, _) in _NOTED.items() if wanted.get(noted) and found.get(noted) is None]
     if missing:
         return f"an older raglift began it, which did not note what {' and what '.join(missing)}"

@@ -16,7 +16,7 @@ from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
 from raglift.components.embedding import build_index
 from raglift.components.rerankers import PairReranker, sorted_by_score
-from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever, RetrieverSpec
+from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.components.truncation import count_truncated
 from raglift.errors import CacheError, ConfigurationError, CostLimitReached, ModelOutputError, QueryFailed
 from raglift.matching.provenance import Provenance
@@ -206,7 +206,7 @@ class Parts:
             raise ConfigurationError(f"{source.name}: found no chunker; expected a cell of raglift's own parts")
         kind = source.retriever.kind
         if kind == "bm25":
-            return BM25Retriever(self.chunks(source.chunker))
+            return source.retriever.bm25.retriever(self.chunks(source.chunker))
         if kind == "dense":
             embedder = self.embedder(str(source.embedding))
             return DenseRetriever(
@@ -227,11 +227,9 @@ class Parts:
 
 def parts_of(source: Cell) -> list[Cell]:
     """Return the cells whose rankings a hybrid cell fuses; none for another."""
-    if source.retriever is None or source.retriever.kind != "hybrid":
-        return []
+    parts = () if source.retriever is None else source.retriever.parts
     return [
-        replace(source, retriever=RetrieverSpec("dense")),
-        replace(source, retriever=RetrieverSpec("bm25"), embedding=None),
+        replace(source, retriever=part, embedding=source.embedding if part.needs_embedding else None) for part in parts
     ]
 
 

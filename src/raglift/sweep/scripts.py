@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.splitters import chunker_by_name
 from raglift.components.chunkers import SEPARATORS, RecursiveChunker
+from raglift.components.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def langchain_script(pipeline: Pipeline) -> str:
     if pipeline.kind != "bm25":
         blocks.append(_with_model(_LANGCHAIN_EMBEDDINGS, pipeline))
     if pipeline.kind != "dense":
-        blocks.append(_LANGCHAIN_BM25)
+        blocks.append(_with_bm25(_LANGCHAIN_BM25, pipeline))
     if pipeline.reranks:
         blocks.append(_with_reranker(_LANGCHAIN_RERANKER, pipeline))
     return _script("LangChain", pipeline, [*blocks, _langchain_build(pipeline), _LANGCHAIN_MAIN])
@@ -82,7 +83,7 @@ def llama_index_script(pipeline: Pipeline) -> str:
     if pipeline.kind != "bm25":
         blocks.append(_with_model(_LLAMA_INDEX_EMBEDDING, pipeline))
     if pipeline.kind != "dense":
-        blocks.append(_LLAMA_INDEX_BM25)
+        blocks.append(_with_bm25(_LLAMA_INDEX_BM25, pipeline))
     if pipeline.kind == "hybrid":
         blocks.append(_llama_index_fusion(pipeline))
     if pipeline.reranks:
@@ -158,6 +159,13 @@ def _from(module: str, names: list[str]) -> str:
 def _with_model(block: _Block, pipeline: Pipeline) -> _Block:
     constants = (("EMBEDDING", pipeline.cell.embedding), ("DTYPE", pipeline.dtype))
     return _Block(block.code, (*block.needs, ("raglift.adapters", "embedder_by_name")), constants)
+
+
+def _with_bm25(block: _Block, pipeline: Pipeline) -> _Block:
+    """Return a block with the settings of BM25."""
+    retriever = pipeline.cell.retriever
+    settings = RetrieverSpec("bm25") if retriever is None else RetrieverSpec("bm25", bm25=retriever.bm25)
+    return _Block(block.code, block.needs, (("BM25", str(settings)),))
 
 
 def _with_reranker(block: _Block, pipeline: Pipeline) -> _Block:
@@ -272,7 +280,7 @@ class MeasuredBM25(BaseRetriever):
         """Return a retriever over some chunks."""
         by_id = {chunk.metadata["id"]: chunk for chunk in chunks}
         pieces = [Chunk(one.page_content, id=key) for key, one in by_id.items()]
-        return cls(model=BM25Retriever(pieces), chunks=by_id)
+        return cls(model=parse_retriever(BM25).bm25.retriever(pieces), chunks=by_id)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: Any
@@ -283,7 +291,7 @@ class MeasuredBM25(BaseRetriever):
     (
         ("typing", "Any"),
         ("langchain_core.retrievers", "BaseRetriever"),
-        ("raglift.components", "BM25Retriever"),
+        ("raglift.components", "parse_retriever"),
         ("raglift.records", "Chunk"),
     ),
 )
@@ -463,7 +471,8 @@ class MeasuredBM25(BaseRetriever):
 
     def __init__(self, nodes: list[TextNode]) -> None:
         self.nodes = {node.node_id: node for node in nodes}
-        self.model = BM25Retriever([Chunk(n.text, id=n.node_id) for n in nodes])
+        pieces = [Chunk(node.text, id=node.node_id) for node in nodes]
+        self.model = parse_retriever(BM25).bm25.retriever(pieces)
         super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -478,7 +487,7 @@ class MeasuredBM25(BaseRetriever):
         ("llama_index.core.schema", "NodeWithScore"),
         ("llama_index.core.schema", "QueryBundle"),
         ("llama_index.core.schema", "TextNode"),
-        ("raglift.components", "BM25Retriever"),
+        ("raglift.components", "parse_retriever"),
         ("raglift.records", "Chunk"),
     ),
 )

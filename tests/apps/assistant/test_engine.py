@@ -7,7 +7,7 @@ import pytest
 
 import raglift as rl
 from raglift.apps.assistant.engine import Assistant
-from raglift.components.retrievers import BM25Retriever
+from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import language_model

@@ -17,6 +17,8 @@ from raglift.apps.review.evidence import (
     grades_of,
     mark_answerable,
     matches_of,
+    move_chunk,
+    move_passage,
     of_people,
     remove_fact,
     remove_passage,
@@ -116,6 +118,56 @@ def test_chunks_that_share_half_of_their_words_are_alternatives_of_one_fact() ->
     assert [len(fact.passages) for fact in after.facts] == [2]
     apart = grade_chunk(after, CHUNKS[0], 1, DOCUMENTS)
     assert [len(fact.passages) for fact in apart.facts] == [2, 1]
+
+
+def passages(query: Query) -> list[list[str | None]]:
+    return [[passage.text for passage in fact.passages] for fact in query.facts]
+
+
+def test_a_chunk_becomes_evidence_of_the_fact_that_is_named() -> None:
+    one = grade_chunk(QUERY, CHUNKS[0], 2, DOCUMENTS)
+    assert passages(grade_chunk(one, CHUNKS[4], 2, DOCUMENTS, fact=0)) == [[CHUNKS[0].text, CHUNKS[4].text]]
+    horn = grade_chunk(one, CHUNKS[1], 2, DOCUMENTS, fact="another")
+    # named, it is a fact of its own although it shares half of its words
+    assert passages(grade_chunk(horn, CHUNKS[3], 1, DOCUMENTS, fact="another")) == [
+        [CHUNKS[0].text],
+        [CHUNKS[1].text],
+        [CHUNKS[3].text],
+    ]
+    with pytest.raises(ConfigurationError, match="one of the 1 facts"):
+        grade_chunk(one, CHUNKS[4], 2, DOCUMENTS, fact=1)
+
+
+def test_a_models_passage_that_a_person_grades_goes_to_the_fact_that_is_named() -> None:
+    chosen = replace(evidence_of(CHUNKS[1], DOCUMENTS, grade=3), annotator=MODEL)
+    other = replace(evidence_of(CHUNKS[4], DOCUMENTS, grade=3), annotator=MODEL)
+    query = replace(QUERY, facts=(Fact((chosen, other)), Fact((evidence_of(CHUNKS[0], DOCUMENTS, grade=1),))))
+    after = grade_chunk(query, CHUNKS[1], 2, DOCUMENTS, fact=1)
+    assert [[(p.text, p.grade, p.annotator) for p in fact.passages] for fact in after.facts] == [
+        [(CHUNKS[4].text, 3, MODEL)],
+        [(CHUNKS[0].text, 1, None), (CHUNKS[1].text, 2, None)],
+    ]
+
+
+def test_a_passage_moves_between_facts_and_an_empty_fact_goes() -> None:
+    both = grade_chunk(grade_chunk(QUERY, CHUNKS[0], 2, DOCUMENTS), CHUNKS[4], 1, DOCUMENTS, fact="another")
+    together = move_chunk(both, CHUNKS[0], 1)
+    assert passages(together) == [[CHUNKS[4].text, CHUNKS[0].text]]
+    assert [passage.grade for passage in together.facts[0].passages] == [1, 2]
+    assert passages(move_passage(together, 0, 0, "another")) == [[CHUNKS[0].text], [CHUNKS[4].text]]
+    assert move_chunk(both, CHUNKS[4], "another") == both  # it is a fact of its own
+    assert move_chunk(together, CHUNKS[4], 0) == together
+    for wrong in (lambda: move_chunk(both, CHUNKS[4], 2), lambda: move_passage(both, 0, 1, 1)):
+        with pytest.raises(ConfigurationError, match="expected one of"):
+            wrong()
+
+
+def test_a_chunk_moves_only_where_it_is_evidence_of_one_fact() -> None:
+    two = add_words(add_words(QUERY, CHUNKS[2], (0, 25), DOCUMENTS), CHUNKS[2], (30, 90), DOCUMENTS)
+    with pytest.raises(ConfigurationError, match=r"facts 1, 2 in it; expected those of one"):
+        move_chunk(two, CHUNKS[2], "another")
+    with pytest.raises(ConfigurationError, match="grade the chunk first"):
+        move_chunk(two, CHUNKS[4], 0)
 
 
 def test_selected_words_take_the_place_of_the_whole_chunk() -> None:
@@ -218,7 +270,14 @@ def test_a_fact_goes_with_its_last_passage() -> None:
 numbers = st.integers(0, 4)
 decisions = st.lists(
     st.one_of(
-        st.tuples(st.just("grade"), st.integers(0, len(CHUNKS) - 1), st.integers(0, 3)),
+        st.tuples(
+            st.just("grade"),
+            st.integers(0, len(CHUNKS) - 1),
+            st.integers(0, 3),
+            st.none() | numbers | st.just("another"),
+        ),
+        st.tuples(st.just("move chunk"), st.integers(0, len(CHUNKS) - 1), numbers | st.just("another")),
+        st.tuples(st.just("move passage"), numbers, numbers, numbers | st.just("another")),
         st.tuples(st.just("clear"), st.integers(0, len(CHUNKS) - 1)),
         st.tuples(st.just("words"), st.integers(0, len(CHUNKS) - 1), numbers, st.integers(5, 40), st.none() | numbers),
         st.tuples(st.just("set"), numbers, numbers, st.integers(1, 3)),
@@ -232,8 +291,12 @@ decisions = st.lists(
 
 def decide(query: Query, decision: tuple) -> Query:
     match decision:
-        case ("grade", number, grade):
-            return grade_chunk(query, CHUNKS[number], grade, DOCUMENTS)
+        case ("grade", number, grade, fact):
+            return grade_chunk(query, CHUNKS[number], grade, DOCUMENTS, fact=fact)
+        case ("move chunk", number, fact):
+            return move_chunk(query, CHUNKS[number], fact)
+        case ("move passage", fact, alternative, to):
+            return move_passage(query, fact, alternative, to)
         case ("clear", number):
             return clear_grade(query, CHUNKS[number])
         case ("words", number, start, end, fact):

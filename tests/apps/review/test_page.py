@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from raglift.datasets.jsonl import read_queries, write_queries
+from raglift.metrics import Recall
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Query
@@ -160,9 +161,139 @@ def test_keys_may_be_faster_than_the_server(
     press(page, "2kx3k1kx1k2")
     page.wait_for_function("() => !document.querySelector('.pending')")
     assert page.locator("#message").is_hidden()
-    assert page.locator(".card").first.locator("[aria-pressed='true']").inner_text() == "2"
+    assert page.locator(".card").first.locator(".grade[aria-pressed='true']").get_attribute("data-grade") == "2"
     (fact,) = read(unlabelled, lighthouse)[0].facts
     assert [passage.grade for passage in fact.passages] == [2]
+
+
+@pytest.fixture
+def paraphrased(tmp_path: Path) -> Path:
+    """A run that found one statement in three wordings, something else that is needed, and something of no use."""
+    queries = Dataset((Query("fog", HORN_QUESTION),), name="fog")
+    retriever = FakeRetriever({HORN_QUESTION: [*PARAPHRASES, BOAT, "The door is green."]})
+    return evaluate(retriever, queries, ks=(1,), depth="deep", candidates=5).save(tmp_path / "run")
+
+
+HORN_QUESTION = "how often does the horn sound, and when does the boat come"
+PARAPHRASES = (
+    "In fog the horn gives two blasts every forty-five seconds.",
+    "Two signals at intervals of 45 seconds: that is what ships hear when sight is poor.",
+    "Every three quarters of a minute it sounds twice while the mist lasts.",
+)
+BOAT = "The boat comes on Tuesdays."
+
+
+def card_with(page: Any, text: str) -> Any:
+    return page.locator(".card").filter(has_text=text)
+
+
+def grade(page: Any, text: str, key: str) -> None:
+    """Click on a chunk's words, and press a key."""
+    card_with(page, text).locator(".chunk-text").click(position={"x": 3, "y": 3})
+    press(page, key)
+
+
+def facts_of(labels: Path) -> list[set[str | None]]:
+    return [{passage.text for passage in fact.passages} for fact in read_queries(labels)[0].facts]
+
+
+def recall_of(labels: Path, *found: str) -> float:
+    """Recall at 3 of a system that returns these chunks, by the labels in a file."""
+    queries = Dataset(read_queries(labels), name="fog")
+    measured = evaluate(FakeRetriever({HORN_QUESTION: list(found)}), queries, ks=(3,), depth="deep", candidates=3)
+    return measured.scores.mean(measured.before, Recall @ 3)
+
+
+def test_three_wordings_of_one_fact_are_graded_by_number_and_credited_once(
+    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    page = visit(serve(labels, paraphrased).url)
+    for text in PARAPHRASES:
+        grade(page, text, "3")
+    assert facts_of(labels) == [set(PARAPHRASES)]
+    assert recall_of(labels, PARAPHRASES[1]) == 1
+    assert recall_of(labels, *PARAPHRASES) == 1
+    grade(page, BOAT, "s")
+    assert card_with(page, BOAT).get_by_role("button", name="Another fact").get_attribute("aria-pressed") == "true"
+    press(page, "3")
+    assert facts_of(labels) == [set(PARAPHRASES), {BOAT}]
+    assert recall_of(labels, *PARAPHRASES) == 0.5
+    assert recall_of(labels, PARAPHRASES[2], BOAT) == 1
+
+
+def test_which_fact_a_chunk_is_evidence_for_can_be_changed_and_undone(
+    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    page = visit(serve(labels, paraphrased).url)
+    first, second, third = PARAPHRASES
+    for text in (first, second, third, BOAT):
+        grade(page, text, "2")
+    assert facts_of(labels) == [{first, second, third, BOAT}]
+    grade(page, BOAT, "s")
+    page.wait_for_function("() => document.querySelectorAll('.fact').length === 2")
+    assert facts_of(labels) == [{first, second, third}, {BOAT}]
+    # the fact that was made is the chosen one: regraded to 0 and back, a chunk joins it unless another is chosen
+    grade(page, third, "0")
+    assert facts_of(labels) == [{first, second}, {BOAT}]
+    grade(page, third, "x")
+    card = card_with(page, third)
+    card.get_by_role("button", name="Same as fact 2", pressed=True).wait_for()
+    button = card.get_by_role("button", name="Same as fact 1")
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.evaluate("(one) => one === document.activeElement && one.getAttribute('aria-pressed') === 'true'")
+    press(page, "1")
+    assert facts_of(labels) == [{first, second, third}, {BOAT}]
+    page.get_by_label("Fact of fact 2").select_option("fact 1")
+    page.wait_for_function("() => document.querySelectorAll('.fact').length === 1")
+    assert facts_of(labels) == [{first, second, third, BOAT}]
+    press(page, "u")
+    page.wait_for_function("() => document.querySelectorAll('.fact').length === 2")
+    assert facts_of(labels) == [{first, second, third}, {BOAT}]
+    grades = {passage.text: passage.grade for fact in read_queries(labels)[0].facts for passage in fact.passages}
+    assert grades == {first: 2, second: 2, third: 1, BOAT: 2}
+
+
+def test_what_a_key_means_does_not_depend_on_how_fast_the_server_is(
+    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    page = visit(serve(labels, paraphrased).url)
+    texts = [text.text_content() for text in page.locator(".chunk-text").all()]
+
+    def slowly(route: Any) -> None:
+        time.sleep(0.1)
+        route.continue_()
+
+    page.route("**/api/query/0", slowly)
+    press(page, "22")  # the second before the first is answered
+    page.wait_for_function("() => !document.querySelector('.pending')")
+    assert facts_of(labels) == [set(texts[:2])]
+    press(page, "s22")
+    page.wait_for_function("() => !document.querySelector('.pending')")
+    assert facts_of(labels) == [set(texts[:2]), set(texts[2:4])]
+
+
+def test_choosing_a_fact_keeps_the_words_that_are_selected(
+    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    page = visit(serve(labels, paraphrased).url)
+    grade(page, PARAPHRASES[0], "2")
+    grade(page, BOAT, "s")
+    press(page, "2")
+    number = int(card_with(page, PARAPHRASES[1]).get_attribute("data-chunk"))
+    drag(page, number, 0, 36)
+    press(page, "[sa")
+    assert facts_of(labels) == [{PARAPHRASES[0], PARAPHRASES[1][:36]}, {BOAT}]
+
+
+def test_every_grade_says_what_it_means(serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path) -> None:
+    page = visit(serve(tmp_path / "labels.jsonl", paraphrased).url)
+    names = page.locator(".card").first.locator("[data-grade]").all_inner_texts()
+    assert [" ".join(name.split()) for name in names] == ["0 irrelevant", "1 related", "2 answers in part", "3 answers"]
 
 
 def test_words_marked_with_the_mouse_become_facts_and_alternatives(
@@ -209,7 +340,7 @@ def test_facts_are_graded_and_removed_and_all_of_it_undone(
     page.get_by_role("button", name="Remove fact 1").click()
     page.get_by_text("None yet.").wait_for()
     assert read(unlabelled, lighthouse)[0].facts == ()
-    page.get_by_label("the documents do not answer it").check()
+    page.get_by_label("Not answerable from these documents").check()
     page.get_by_text("no answer").first.wait_for()
     assert not read(unlabelled, lighthouse)[0].answerable
     for _ in range(6):
@@ -289,6 +420,7 @@ def test_labels_of_a_model_in_the_file_itself_are_compared_and_become_a_persons(
     page = visit(start(labels).url)
     assert "hidden while you judge blind" in page.locator("#facts").inner_text()
     assert page.locator(".fact").count() == 0
+    assert page.locator(".support").count() == 0  # nor is a hidden fact offered as the same
     press(page, "j2")
     second = chunk_of(page, 0, 1)
     (passage,) = [p for f in read(labels, lighthouse)[0].facts for p in f.passages if p.text == second["text"]]
@@ -308,13 +440,13 @@ def test_two_tabs_never_write_over_each_other(
     two.bring_to_front()
     two.keyboard.press("0")
     two.get_by_text("changed elsewhere meanwhile").wait_for()
-    assert two.locator(".card").first.locator("[aria-pressed='true']").inner_text() == "2"
+    assert two.locator(".card").first.locator(".grade[aria-pressed='true']").get_attribute("data-grade") == "2"
     assert [p.grade for f in read(unlabelled, lighthouse)[0].facts for p in f.passages] == [2]
     two.unroute("**/api/changes*")
     two.keyboard.press("k")
     press(two, "3")
     one.bring_to_front()
-    one.wait_for_function("() => document.querySelector('.card [aria-pressed=true]')?.textContent === '3'")
+    one.wait_for_function("() => document.querySelector('.card .grade[aria-pressed=true]')?.dataset.grade === '3'")
     one.get_by_text("This query was changed elsewhere").wait_for()
     one.keyboard.press("u")
     one.get_by_text("Not undone").wait_for()
@@ -348,7 +480,7 @@ def test_a_killed_server_is_missed_and_the_next_one_continues(
     served.kill()
     page.keyboard.press("3")
     page.get_by_text("The server does not answer.").wait_for()
-    assert page.locator(".card").nth(2).locator("[aria-pressed='true']").count() == 0  # nothing is pretended
+    assert page.locator(".card").nth(2).locator(".grade[aria-pressed='true']").count() == 0  # nothing is pretended
     on_disk = read(unlabelled, lighthouse)
     again = visit(start(unlabelled).url)
     assert again.locator("#progress-text").inner_text().startswith("2 of ")
@@ -373,7 +505,7 @@ def test_a_page_of_an_earlier_start_says_so_and_decides_nothing(
     old.get_by_text("The review was started again since this page was opened.").wait_for()
     assert [p.grade for f in read(unlabelled, lighthouse)[0].facts for p in f.passages] == [3]
     old.get_by_role("button", name="Load it again").click()
-    old.wait_for_function("() => document.querySelector('.card [aria-pressed=true]')?.textContent === '3'")
+    old.wait_for_function("() => document.querySelector('.card .grade[aria-pressed=true]')?.dataset.grade === '3'")
 
 
 IN_SIGHT = """(place) => {

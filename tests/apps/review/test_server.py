@@ -164,6 +164,22 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
             "fact",
         ),
         (
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "fact": 3}}',
+            "found number 4; expected one of the 0 facts",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "fact": "other"}}',
+            "operation.grade.fact",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "move-chunk", "chunk": 0, "fact": "another"}}',
+            "grade the chunk first",
+        ),
+        (
+            b'{WHO, "operation": {"kind": "move-passage", "fact": 0, "alternative": 0, "to": "another"}}',
+            "fact",
+        ),
+        (
             b"""{WHO, "operation":
              {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
             "found others",

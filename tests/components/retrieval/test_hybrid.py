@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.adapters.adapt import all_chunks
-from raglift.components.retrievers import BM25Retriever, HybridRetriever, fuse
+from raglift.components.bm25 import BM25Retriever
+from raglift.components.retrievers import HybridRetriever, fuse
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk
@@ -137,7 +138,7 @@ def test_parts_are_asked_for_as_many_hits_as_the_hybrid_or_for_more() -> None:
 def test_it_says_what_it_is_made_of() -> None:
     bm25 = BM25Retriever([Chunk("some words")])
     assert str(HybridRetriever([bm25, bm25], (0.7, 2), constant=5, depth=9)) == (
-        "hybrid (reciprocal rank fusion, constant 5, depth 9: 0.7 × bm25 (1 chunks) + 2 × bm25 (1 chunks))"
+        f"hybrid (reciprocal rank fusion, constant 5, depth 9: 0.7 × {bm25} + 2 × {bm25})"
     )
 
 

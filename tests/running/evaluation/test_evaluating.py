@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from raglift.auditing.dataset_audit import audit
+from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError, QueryFailed, UnsupportedSystem
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
@@ -172,6 +173,12 @@ def test_what_comes_back_empty_counts_0_and_is_noted():
         "rerank: 2 queries with labels came back empty and count 0",
     ]
     assert evaluation.mean_lift(RR @ 3) == pytest.approx(-0.5 / 3)
+
+
+def test_of_bm25_it_is_said_that_no_chunk_has_a_word_of_the_query():
+    evaluation = measure(BM25Retriever([Chunk(FERRY), Chunk(KEEPER), Chunk(ROWLOCK)], language="en"), ks=(1,))
+    told = "retrieve: 1 query with labels came back empty and counts 0: no chunk has any of the words that BM25 "
+    assert f"{told}looked for" in notes(evaluation).splitlines()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.components.retrievers import BM25Retriever
+from raglift.components.bm25 import BM25Retriever
 from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Ranking

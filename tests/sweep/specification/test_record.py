@@ -312,3 +312,20 @@ def test_an_encoding_has_one_name_and_a_sweep_without_one_the_hash_that_it_alway
     assert sweep(encoding="windows-1252").hash == sweep(encoding="cp1252").hash
     assert sweep(include_files="*.qmd") == sweep(include_files=["*.qmd"])
     assert sweep().hash == "b87317ca4b7bdc7a"
+
+
+def test_settings_of_bm25_make_another_cell_and_another_sweep() -> None:
+    texts = [
+        "bm25",
+        "bm25(language=de)",
+        "bm25(stemmer=porter)",
+        "bm25(k1=0.9)",
+        "bm25(b=0.4)",
+        "hybrid",
+        "hybrid(b=0)",
+    ]
+    made = [sweep(retrievers=[text]) for text in texts]
+    assert len({each.hash for each in made}) == len({each.cells()[0].key for each in made}) == len(texts)
+    assert [str(each.cells()[0].retriever) for each in made] == texts
+    # The folders of cells keep the names that raglift 0.1.0 gave them
+    assert Cell("recursive:100/0", None, RetrieverSpec("bm25")).key == "recursive-100-0-bm25-none-62c359ac"

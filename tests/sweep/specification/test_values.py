@@ -60,6 +60,8 @@ def fault(name: str, value: Any) -> str:
         ("retrievers", "dens", "found 'dens' (did you mean 'dense'?); expected one of dense, bm25, hybrid"),
         ("retrievers", {"hybrid": {"dense": 0}}, "found fusion weights (0, 1.0); expected 2 numbers above 0"),
         ("retrievers", {"hybrid": {"sparse": 1}}, 'retrievers.hybrid.sparse: found an unknown field "sparse"'),
+        ("retrievers", "bm25(language=german)", "retrievers: found bm25 language 'german' (did you mean 'de'?)"),
+        ("retrievers", {"hybrid": {"b": 2}}, "retrievers: found bm25 b 2; expected a number from 0 to 1"),
         ("retrievers", {"hybrid": None}, "retrievers.hybrid: found null; expected a mapping"),
         ("include", ["dense"], 'include[0]: found "dense"; expected a mapping, as {embedding: minilm'),
         (

@@ -10,7 +10,8 @@ from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
 from raglift.adapters.stages import Policy, RetrieveStage
 from raglift.base.normalization import normalize
 from raglift.base.progress import quiet
-from raglift.components.retrievers import BM25Retriever, DenseRetriever, HybridRetriever
+from raglift.components.bm25 import BM25Retriever
+from raglift.components.retrievers import DenseRetriever, HybridRetriever
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import language_model

@@ -16,8 +16,9 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
+from raglift.base.words import words_of
+from raglift.components.bm25 import BM25Retriever
 from raglift.components.chunkers import RecursiveChunker, check_sizes, chunks_at
-from raglift.components.retrievers import BM25Retriever
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Document
 
@@ -203,7 +204,6 @@ _RARE_WORDS = 8
 _MOST_SHARED = 0.02
 _DEEP = 10
 _COVERED = 0.5
-_WORD = re.compile(r"\w+")
 
 
 class Passages:
@@ -236,7 +236,7 @@ class Passages:
     @cached_property
     def _occurrences(self) -> Mapping[str, int]:
         """In how many passages each word occurs."""
-        return Counter(word for chunk in self.chunks for word in set(_words(chunk.text)))
+        return Counter(word for chunk in self.chunks for word in set(words_of(chunk.text)))
 
     def best(self, question: str, count: int) -> list[int]:
         """Return BM25's first passages for a question."""
@@ -248,7 +248,7 @@ class Passages:
         The words are eight, those in the fewest passages, but in two at least and in 2 % at most.
         """
         most = max(3, int(_MOST_SHARED * len(self.chunks)))
-        words = sorted(set(_words(self.chunks[number].text)), key=lambda word: (self._occurrences[word], word))
+        words = sorted(set(words_of(self.chunks[number].text)), key=lambda word: (self._occurrences[word], word))
         rare = [word for word in words if 2 <= self._occurrences[word] <= most and not word.isdigit()][:_RARE_WORDS]
         if not rare:
             return
@@ -306,10 +306,6 @@ def _rank(hits: Sequence[Chunk], label: Passage) -> int:
 def _shared(hit: Chunk, label: Passage) -> int:
     """Return how many characters of a label lie in a chunk of its document."""
     return min(hit.end or 0, label.end or 0) - max(hit.start or 0, label.start or 0)
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(normalize(text))
 
 
 # Sampling of passages, spread over all documents and over the whole length of each.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
-from raglift.judging.labels import same_evidence
+from raglift.judging.labels import same_evidence, share_half
 from raglift.matching.match import grade_by_labels, is_inside
 from raglift.matching.matches import Direction
 from raglift.matching.overlap import covering_characters, match_passage
@@ -83,6 +83,22 @@ def grades_of(query: Query, chunks: Iterable[Chunk], text: Text | None = None) -
     """
     text = text or Text(RULE)
     return tuple(grade_by_labels(query, chunk, RULE, text) for chunk in chunks)
+
+
+def fact_like(query: Query, chunk: Chunk, matches: Sequence[Match]) -> int | None:
+    """Return the fact that a chunk is most likely evidence of: one whose words it shares; None for no such fact.
+
+    Args:
+        query: with its labels.
+        chunk: of its pool.
+        matches: the passages that it matches.
+    """
+    if matches:
+        return matches[0].fact
+    if not has_words(encodable(chunk.text)):
+        return None
+    whole = evidence_of(chunk, {}, grade=0)
+    return next((place[0] for place, known in _places(query) if share_half(whole, known)), None)
 
 
 def irrelevant_matches(query: Query, chunk: Chunk, text: Text | None = None) -> Iterator[Match]:
@@ -161,40 +177,60 @@ def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
 # ConfigurationError that gives the reason and what to do first.
 
 
-def grade_chunk(query: Query, chunk: Chunk, grade: int, documents: Mapping[str, Document]) -> Query:
+Destination = int | Literal["another"]
+"""The fact that a passage becomes an alternative of, by its number, or another fact that is made for it."""
+
+
+def grade_chunk(
+    query: Query,
+    chunk: Chunk,
+    grade: int,
+    documents: Mapping[str, Document],
+    *,
+    fact: Destination | None = None,
+) -> Query:
     """Return the query with a person's grade of a chunk.
 
     A chunk graded 0 is added to the irrelevant passages, and the passages it contains are removed from the labels.
     Otherwise the chunk gets its grade from the people's passages it contains, of which as few as possible are changed;
-    if it contains none, it becomes a passage itself: an alternative of the fact it already is evidence of, or a new
-    fact. Models' grades are overruled if they are about the same text, or grade text inside the chunk higher.
+    if it contains none, it becomes a passage itself. Models' grades are overruled if they are about the same text, or
+    grade text inside the chunk higher.
 
     Args:
         query: with its labels.
         chunk: of its pool.
         grade: 0 for a chunk that does not help.
         documents: the source texts by id, if at hand.
+        fact: where the chunk goes if it becomes a passage, or was a model's alone. By default to the fact that has the
+            same words, or to another fact.
 
     Raises:
-        ConfigurationError: the question is marked as one without an answer; or the chunk lies inside a longer passage
-            that people gave a higher grade, which would be its grade all the same.
+        ConfigurationError: the question is marked as one without an answer; there is no such fact; or the chunk lies
+            inside a longer passage that people gave a higher grade, which would be its grade all the same.
     """
     if grade == 0:
         return _judge_irrelevant(query, chunk, documents)
     _check_answerable(query)
+    if isinstance(fact, int):
+        _fact(query, fact)
     query = _without_irrelevant(query, evidence_of(chunk, documents, grade=0))
     whole, matches = evidence_of(chunk, documents, grade=grade), matches_of(query, chunk)
     around = [match.passage.grade for match in _around(matches, above=grade)]
     decided = _decided(whole, matches, grade)
     if not decided:
-        return query if grade in around else _with_evidence(query, whole)
-    return _with_passages(
+        return query if grade in around else _with_evidence(query, whole, fact)
+    by_models = {place: passage for place, passage in _places(query) if place in decided and passage.annotator}
+    graded = _with_passages(
         query,
         (
             replace(passage, grade=grade, annotator=None) if place in decided else passage
             for place, passage in _places(query)
         ),
     )
+    chosen_by_models = {place for place, passage in by_models.items() if _same_place(whole, passage)}
+    if fact is None or not chosen_by_models or len(by_models) < len(decided):
+        return graded
+    return _moved(graded, chosen_by_models, fact)
 
 
 def clear_grade(query: Query, chunk: Chunk) -> Query:
@@ -270,6 +306,49 @@ def set_grade(query: Query, fact: int, alternative: int, grade: int) -> Query:
     """
     passage = replace(_passage(query, fact, alternative), grade=grade, annotator=None)
     return _with_passage(query, fact, alternative, passage)
+
+
+def move_chunk(query: Query, chunk: Chunk, fact: Destination) -> Query:
+    """Return the query with a chunk as evidence of another fact: the people's passages that it contains move there.
+
+    Args:
+        query: with its labels.
+        chunk: of its pool, with a person's grade of 1 or more.
+        fact: where to. A fact that loses its last passage is removed.
+
+    Raises:
+        ConfigurationError: there is no such fact, or the chunk contains no passage of people's, or those of several
+            facts.
+    """
+    own = [match for match in matches_of(query, chunk) if match.passage.annotator is None and not match.inside]
+    facts = sorted({match.fact + 1 for match in own})
+    if not own:
+        raise ConfigurationError(
+            "the chunk: found no passage in it that people graded; expected one to move: grade the chunk first, or "
+            "move the longer passage that it lies inside in the list of facts"
+        )
+    if len(facts) > 1:
+        raise ConfigurationError(
+            f"the chunk: found passages of the facts {', '.join(map(str, facts))} in it; expected those of one fact: "
+            "move each of them in the list of facts"
+        )
+    return _moved(query, {(match.fact, match.alternative) for match in own}, fact)
+
+
+def move_passage(query: Query, fact: int, alternative: int, to: Destination) -> Query:
+    """Return the query with a passage as an alternative of another fact; who graded it stays.
+
+    Args:
+        query: with its labels.
+        fact: the number of the fact that it is an alternative of.
+        alternative: its number there.
+        to: where to. A fact that loses its last passage is removed.
+
+    Raises:
+        ConfigurationError: there is no such passage, or no such fact to move it to.
+    """
+    _passage(query, fact, alternative)
+    return _moved(query, {(fact, alternative)}, to)
 
 
 def remove_passage(query: Query, fact: int, alternative: int) -> Query:
@@ -378,12 +457,38 @@ def _decided(whole: Passage, matches: Sequence[Match], grade: int) -> set[tuple[
     }
 
 
-def _with_evidence(query: Query, passage: Passage) -> Query:
-    """Return the query with one more passage: of the fact that it is evidence of already, or of its own."""
-    for number, fact in enumerate(query.facts):
-        if any(same_evidence(passage, known) for known in fact.passages):
-            return _with_fact(query, number, (*fact.passages, passage))
+def _with_evidence(query: Query, passage: Passage, fact: Destination | None) -> Query:
+    """Return the query with one more passage: of that fact; by default of the one that has the same words, or a new."""
+    if isinstance(fact, int):
+        return _with_fact(query, fact, (*query.facts[fact].passages, passage))
+    for number, each in enumerate(query.facts if fact is None else ()):
+        if any(same_evidence(passage, known) for known in each.passages):
+            return _with_fact(query, number, (*each.passages, passage))
     return replace(query, facts=(*query.facts, Fact((passage,))))
+
+
+def _moved(query: Query, places: set[tuple[int, int]], to: Destination) -> Query:
+    """Return the query with passages moved to a fact, after those that it has; a fact goes with its last passage."""
+    target = len(query.facts) if to == "another" else to
+    if to != "another":
+        _fact(query, target)
+    moving = [passage for place, passage in _places(query) if place in places and place[0] != target]
+    sources = {number for number, _ in places}
+    whole_facts = sum(len(query.facts[number].passages) for number in sources) == len(places)
+    if not moving or (to == "another" and len(sources) == 1 and whole_facts):
+        return query  # they are there already, or are a fact of their own
+    left = [
+        tuple(
+            passage
+            for alternative, passage in enumerate(fact.passages)
+            if ((number, alternative) not in places or number == target)
+            and not (number == target and any(_same_place(passage, other) for other in moving))
+        )
+        for number, fact in enumerate(query.facts)
+    ]
+    left = [*left, ()] if to == "another" else left
+    left[target] = (*left[target], *moving)
+    return replace(query, facts=tuple(Fact(passages) for passages in left if passages))
 
 
 def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:

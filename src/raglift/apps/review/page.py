@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.apps.review.evidence import RULE, grades_of, irrelevant_matches, matches_of, of_models, of_people
+from raglift.apps.review.evidence import (
+    RULE,
+    fact_like,
+    grades_of,
+    irrelevant_matches,
+    matches_of,
+    of_models,
+    of_people,
+)
 from raglift.errors import MissingDependency
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
@@ -15,6 +23,7 @@ from raglift.report.page.rendering import ICON, asset, one_script, source_hash
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
     from raglift.judging.pooling import Pool
     from raglift.records.documents import Chunk
@@ -157,6 +166,8 @@ class Desk:
             "text": chunk.text,
             "model": model,
             "marks": [(match.fact, match.alternative, match.start, match.end) for match in matches],
+            "like": fact_like(query, chunk, matches),
+            **_support(query, matches),
         }
 
     def _judges(self, index: int, chunk: Chunk, grade: int) -> Iterator[str]:
@@ -166,6 +177,19 @@ class Desk:
         for match in matches:
             if match.passage.grade == grade and match.passage.annotator is not None:
                 yield str(match.passage.annotator)
+
+
+def _support(query: Query, matches: Sequence[Match]) -> dict[str, Any]:
+    """Return which facts a chunk is evidence of by people's labels, and whether it can move to another or its own."""
+    people = [match for match in matches if match.passage.annotator is None]
+    own = [match for match in people if not match.inside]
+    facts = sorted({match.fact for match in own or people})
+    movable = bool(own) and len(facts) == 1
+    return {
+        "facts": facts,
+        "movable": movable,
+        "alone": movable and len(own) == len(query.facts[facts[0]].passages),
+    }
 
 
 def _passage(passage: Passage) -> dict[str, Any]:

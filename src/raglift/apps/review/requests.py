@@ -155,6 +155,7 @@ def listen(port: int) -> socket.socket:
 Operation = Callable[[Query], Query]
 Model = TypeVar("Model", bound=BaseModel)
 _Number = Annotated[int, Field(ge=0, le=1_000_000)]
+_Destination = _Number | Literal["another"]
 
 
 class _Strict(BaseModel):
@@ -195,6 +196,8 @@ class Grade(_Strict):
     grade: _Number
     seen: _Number | None
     """The grade that the page showed: chunks share words, so a grade of one can be a grade of another."""
+    fact: _Destination | None = None
+    """Which fact the chunk is evidence of, if it becomes a passage; None for one with the same words, or another."""
 
     def on(self, subject: Subject) -> Operation:
         """Return what it does to the query; every kind has this."""
@@ -207,7 +210,7 @@ class Grade(_Strict):
                 f"chunk {self.chunk + 1}: found {grade} meanwhile, by words that it shares with another; expected a "
                 "look at it first: grade it again if it is to have another"
             )
-        return _graded(subject, self.chunk, self.grade)
+        return _graded(subject, self.chunk, self.grade, self.fact)
 
 
 class Clear(_Strict):
@@ -227,6 +230,8 @@ class Accept(_Strict):
 
     kind: Literal["accept"]
     chunk: _Number
+    fact: _Destination | None = None
+    """As with a grade."""
 
     def on(self, subject: Subject) -> Operation:
         """Give the chunk the models' grade."""
@@ -234,7 +239,7 @@ class Accept(_Strict):
         grade = subject.desk.model_grade(subject.index, self.chunk)
         if grade is None:
             raise ConfigurationError("the chunk: found no grade by a model; expected one to accept")
-        return _graded(subject, self.chunk, grade)
+        return _graded(subject, self.chunk, grade, self.fact)
 
 
 class Keep(_Strict):
@@ -285,6 +290,32 @@ class SetGrade(_Strict):
         return lambda query: operations.set_grade(query, self.fact, self.alternative, self.grade)
 
 
+class MoveChunk(_Strict):
+    """A graded chunk is evidence of another fact."""
+
+    kind: Literal["move-chunk"]
+    chunk: _Number
+    fact: _Destination
+
+    def on(self, subject: Subject) -> Operation:
+        """Move the passages that it contains."""
+        chunk = subject.chunk(self.chunk)
+        return lambda query: operations.move_chunk(query, chunk, self.fact)
+
+
+class MovePassage(_Strict):
+    """A passage is an alternative of another fact."""
+
+    kind: Literal["move-passage"]
+    fact: _Number
+    alternative: _Number
+    to: _Destination
+
+    def on(self, _: Subject) -> Operation:
+        """Move it."""
+        return lambda query: operations.move_passage(query, self.fact, self.alternative, self.to)
+
+
 class RemovePassage(_Strict):
     """A passage less."""
 
@@ -319,9 +350,9 @@ class Answerable(_Strict):
         return lambda query: operations.mark_answerable(query, answerable=self.answerable)
 
 
-def _graded(subject: Subject, chunk: int, grade: int) -> Operation:
+def _graded(subject: Subject, chunk: int, grade: int, fact: operations.Destination | None) -> Operation:
     found = subject.chunk(chunk)
-    return lambda query: operations.grade_chunk(query, found, grade, subject.documents)
+    return lambda query: operations.grade_chunk(query, found, grade, subject.documents, fact=fact)
 
 
 class Decision(_Strict):
@@ -333,7 +364,17 @@ class Decision(_Strict):
     version: _Number
     """Of the query, as the page showed it."""
     operation: Annotated[
-        Grade | Clear | Accept | Keep | Words | SetGrade | RemovePassage | RemoveFact | Answerable,
+        Grade
+        | Clear
+        | Accept
+        | Keep
+        | Words
+        | SetGrade
+        | MoveChunk
+        | MovePassage
+        | RemovePassage
+        | RemoveFact
+        | Answerable,
         Field(discriminator="kind"),
     ]
 

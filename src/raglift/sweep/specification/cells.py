@@ -85,7 +85,11 @@ class Cell:
     def key(self) -> str:
         """A name for a folder: lower-case ASCII letters, digits and `-`, ending in a hash of the content."""
         slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:_SLUG_LENGTH].strip("-")
-        content = json.dumps(asdict(self), sort_keys=True).encode("utf-8", "surrogatepass")
+        parts = asdict(self)
+        if self.retriever is not None:  # settings of BM25 that are the defaults are left out, as before there were any
+            del parts["retriever"]["bm25"]
+            parts["retriever"].update({f"bm25 {name}": value for name, value in self.retriever.bm25.changed().items()})
+        content = json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass")
         return f"{slug or 'cell'}-{hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]}"
 
     def to_dict(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
 from raglift.analysis.paired_statistics import is_quality, primary_of
 from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
+from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
 from raglift.components.http.client import is_http_address
 from raglift.components.models import EMBEDDED_MODEL, Dtype
@@ -218,11 +219,15 @@ class _Chunker(Model):
 
 
 class _Fusion(Model):
-    """How a hybrid retriever fuses its parts."""
+    """How a hybrid retriever fuses its parts, and how its BM25 reads texts."""
 
     dense: Number = 1.0
     bm25: Number = 1.0
     constant: Integer = RRF_CONSTANT
+    language: Text | None = None
+    stemmer: Text | None = None
+    k1: Number = K1
+    b: Number = B
 
 
 class _Hybrid(Model):
@@ -233,7 +238,8 @@ class _Hybrid(Model):
     def read(self) -> RetrieverSpec:
         fusion = self.hybrid
         try:
-            return RetrieverSpec("hybrid", (fusion.dense, fusion.bm25), fusion.constant)
+            settings = BM25Settings(fusion.language, fusion.stemmer, fusion.k1, fusion.b)
+            return RetrieverSpec("hybrid", (fusion.dense, fusion.bm25), fusion.constant, settings)
         except ConfigurationError as error:
             raise told(error, fusion) from None
 

@@ -7,6 +7,7 @@ import json
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.components.bm25 import BM25_VERSION
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
@@ -59,7 +60,7 @@ class Sweep:
     embeddings: Sequence[str] | None = None
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
     retrievers: Sequence[Any] | None = None
-    """`dense` (the default), `bm25`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
+    """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
     rerankers: Sequence[str | None] | None = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
     exclude: Sequence[Any] = ()
@@ -212,6 +213,11 @@ class Sweep:
         return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
 
     @property
+    def uses_bm25(self) -> bool:
+        """Whether raglift's BM25 takes part in a cell."""
+        return any(cell.retriever is not None and cell.retriever.kind != "dense" for cell in self.cells())
+
+    @property
     def own_metrics(self) -> dict[str, str]:
         """For each metric of the user's, by its name, what tells whether the code that computes it has changed."""
         taken = [parse(metric) for metric in (*self.metrics, *([] if self.primary is None else [self.primary]))]
@@ -224,6 +230,8 @@ class Sweep:
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings
+        if self.uses_bm25:
+            measured["bm25"] = BM25_VERSION
         if own_metrics := self.own_metrics:
             measured["own_metrics"] = own_metrics
         text = json.dumps(measured, sort_keys=True)

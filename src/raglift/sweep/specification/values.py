@@ -53,7 +53,7 @@ def told(error: ConfigurationError, value: object) -> PydanticCustomError:
     subject = about.removesuffix(": ").rpartition(": ")[2]
     if not expected:
         return wrong(shown(value), str(error))
-    return wrong(f"{subject} {found}" if subject.startswith(("chunk ", "fusion ")) else found, expected)
+    return wrong(f"{subject} {found}" if subject.startswith(("chunk ", "fusion ", "bm25 ")) else found, expected)
 
 
 def as_list(value: Any) -> Any:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.components.retrievers import BM25Retriever
+from raglift.components.bm25 import BM25Retriever
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query

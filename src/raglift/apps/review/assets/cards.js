@@ -15,7 +15,7 @@ function questionHead(query, review) {
       element("label", { class: "answerable", title: hint },
         element("input", { type: "checkbox", checked: !query.answerable, disabled: Boolean(hint),
           onchange: (event) => review.decide({ kind: "answerable", answerable: !event.target.checked }) }),
-        " the documents do not answer it"),
+        " Not answerable from these documents"),
     ),
   );
 }
@@ -26,14 +26,14 @@ function card(chunk, number, review) {
   return element("article", {
     class: `card${graded ? " graded" : ""}${chunk.disagrees && review.reveals(chunk) ? " disagrees" : ""}`,
     "data-chunk": number, tabindex: current ? "0" : "-1", "aria-current": current ? "true" : null,
-    "aria-label": `Chunk ${number + 1} of ${review.detail.pool.length}${graded ? `, grade ${chunk.grade}` : ", not judged"}`,
+    "aria-label": `Chunk ${number + 1} of ${review.detail.pool.length}${graded ? `, grade ${chunk.grade}` : ", not judged"}${supportName(chunk)}`,
     onfocusin: () => review.stand(number),
     onpointerdown: () => review.stand(number),
   },
     element("div", { class: "card-head" },
       element("span", { class: "rank", "aria-hidden": "true" }, String(number + 1)),
       element("span", { class: "source" }, placeOf(chunk)),
-      gradeButtons(chunk, number, review),
+      element("div", { class: "judge" }, gradeButtons(chunk, number, review), factButtons(chunk, number, review)),
     ),
     element("p", { class: "chunk-text", dir: "auto" }, wordsShown(chunk, review)),
     modelLine(chunk, number, review),
@@ -51,7 +51,7 @@ function gradeButtons(chunk, number, review) {
   const buttons = [];
   for (let grade = 0; grade <= review.highest; grade += 1) {
     buttons.push(element("button", { type: "button", class: "grade", "data-grade": grade, "aria-pressed": String(chunk.grade === grade),
-      title: gradeName(grade, review.highest), "aria-label": `Grade ${grade}: ${gradeName(grade, review.highest)}`, onclick: () => review.grade(number, grade) }, String(grade)));
+      onclick: () => review.grade(number, grade) }, element("span", { class: "digit" }, String(grade)), " ", element("span", { class: "meaning" }, gradeName(grade, review.highest))));
   }
   // A grade that this scale does not have, as other labels may
   if (chunk.grade !== null && chunk.grade > review.highest) buttons.push(element("span", { class: "grade beyond" }, String(chunk.grade)));
@@ -60,12 +60,45 @@ function gradeButtons(chunk, number, review) {
     buttons);
 }
 
+// In the words of the rubric by which models grade
 const NAMES = {
-  3: ["does not help", "touches the subject", "helps to answer", "answers"],
-  5: ["does not help", "touches the subject", "helps a little", "helps", "answers in part", "answers"],
+  3: ["irrelevant", "related", "answers in part", "answers"],
+  5: ["irrelevant", "related", "hints", "answers in part", "answers among other things", "answers"],
 };
 function gradeName(grade, highest) {
-  return NAMES[highest][grade];
+  return NAMES[highest][grade] ?? "";
+}
+
+function supportName(chunk) {
+  if (!chunk.grade || !chunk.facts.length) return "";
+  return `, evidence for ${chunk.facts.length > 1 ? "facts" : "fact"} ${chunk.facts.map((fact) => fact + 1).join(" and ")}`;
+}
+
+// Which fact the chunk is evidence for: before it is graded where it will go, afterwards where it is.
+function factButtons(chunk, number, review) {
+  const { options, chosen } = review.destinations(number);
+  if (!options.length) {
+    const told = chunk.grade && chunk.facts.length && chunk.facts.every((fact) => review.showsFact(fact));
+    return told && review.detail.facts.length > 1
+      ? element("p", { class: "support muted" }, `Evidence for fact${chunk.facts.length > 1 ? "s" : ""} ${chunk.facts.map((fact) => fact + 1).join(", ")}. Move its passages under Facts.`)
+      : "";
+  }
+  const shown = options.map((fact) => element("button", {
+    type: "button", class: `support-fact${fact === ANOTHER ? "" : ` f${colourOf(fact)}`}`, "data-fact": fact, "aria-pressed": String(fact === chosen),
+    title: fact === ANOTHER ? "A fact that the answer needs as well" : factName(review.detail.facts[fact], review, fact),
+    onclick: () => review.support(number, fact),
+  }, fact === ANOTHER ? "Another fact" : ["Same as fact ", element("span", { class: "badge" }, String(fact + 1))]));
+  const planned = !(chunk.grade > 0);
+  return element("div", { class: `support${planned ? " planned" : ""}`, role: "group", "aria-label": `Which fact chunk ${number + 1} is evidence for`, "aria-keyshortcuts": "s" },
+    planned ? element("span", { class: "muted support-if" }, "If relevant:") : "",
+    shown,
+    chosen === ANOTHER || chosen === null ? "" : element("bdi", { class: "support-words muted", "aria-hidden": "true" }, factName(review.detail.facts[chosen], review, chosen)));
+}
+
+// A fact by the beginning of the first passage of it that may be seen
+function factName(passages, review, fact) {
+  const first = passages.find((_, alternative) => review.shows(fact, alternative));
+  return short((first.text ?? `chunk ${first.chunk}`).trim().replace(/\s+/g, " "), 90);
 }
 
 // The whole text of a chunk, and nothing else: places in it are places in what is shown.
@@ -84,7 +117,7 @@ function modelLine(chunk, number, review) {
   return element("p", { class: "model" },
     element("span", { class: open ? "worse" : "" }, differs ? "≠ " : chunk.grade === null ? "" : "= ", "model ", element("strong", null, String(chunk.model.grade))),
     element("span", { class: "muted" }, element("bdi", null, short(chunk.model.by.join("; "), 200))),
-    chunk.grade === null || open ? button("Accept", () => review.decide({ kind: "accept", chunk: number }), { title: "Accept the model's grade (m)" }) : "",
+    chunk.grade === null || open ? button("Accept", () => review.accept(number), { title: "Accept the model's grade (m)" }) : "",
     open ? button("Keep mine", () => review.decide({ kind: "keep", chunk: number }), { title: "Keep your grade (o)" }) : "",
     differs && !open ? element("span", { class: "muted" }, chunk.settled ? "decided" : "") : "",
   );

@@ -14,7 +14,7 @@ function factsPanel(query, review) {
       button("↑ Chunks", () => review.goTo("query"), { class: "quiet to-chunks" })),
     element("p", { class: "muted small" }, query.facts.length
       ? "The answer needs all facts; any alternative proves one."
-      : query.answerable ? "None yet. Grade a chunk, or select words and press f." : "The documents do not answer this question."),
+      : query.answerable ? "None yet. The first chunk that you grade 1 or more becomes one, or select words and press f." : "The documents do not answer this question."),
     cards.length ? element("ol", { class: "fact-list" }, cards) : "",
     hidden ? element("p", { class: "muted small" }, `${plural(hidden, "passage")} that a model chose: hidden while you judge blind.`) : "",
     query.irrelevant ? element("p", { class: "muted small" }, `${plural(query.irrelevant, "passage")} judged not to help.`) : "",
@@ -27,7 +27,7 @@ function factCard(passages, fact, review) {
   const chosen = fact === review.fact;
   return element("li", { class: `fact f${colourOf(fact)}${chosen ? " chosen" : ""}`, "data-fact": fact },
     element("div", { class: "fact-head" },
-      element("button", { type: "button", class: "choose", "aria-pressed": String(chosen), title: "Add alternatives to this fact", onclick: () => review.chooseFact(fact) },
+      element("button", { type: "button", class: "choose", "aria-pressed": String(chosen), title: "Relevant chunks and alternatives are added to this fact", onclick: () => review.chooseFact(fact) },
         element("span", { class: "badge", "aria-hidden": "true" }, String(fact + 1)), element("span", null, `Fact ${fact + 1}`)),
       button("Remove fact", () => review.decide({ kind: "remove-fact", fact }), { class: "quiet remove", "aria-label": `Remove fact ${fact + 1}` }),
     ),
@@ -38,7 +38,7 @@ function factCard(passages, fact, review) {
 function alternativeRow(passage, fact, alternative, several, review) {
   const name = several ? `alternative ${alternative + 1} of fact ${fact + 1}` : `fact ${fact + 1}`;
   const grades = [];
-  for (let grade = 1; grade <= review.highest; grade += 1) grades.push([grade, `grade ${grade}`]);
+  for (let grade = 1; grade <= review.highest; grade += 1) grades.push([grade, `${grade} ${gradeName(grade, review.highest)}`]);
   if (passage.grade > review.highest) grades.push([passage.grade, `grade ${passage.grade}`]);
   const select = element("select", { "aria-label": `Grade of ${name}`, onchange: (event) =>
     review.decide({ kind: "set-grade", fact, alternative, grade: Number(event.target.value) }) });
@@ -51,11 +51,25 @@ function alternativeRow(passage, fact, alternative, several, review) {
       : element("blockquote", { class: "passage", dir: "auto" }, short(passage.text, 320)),
     element("div", { class: "passage-foot" },
       select,
+      factChoice(fact, alternative, name, review),
       element("span", { class: "source" }, passage.document || passage.start !== null ? placeOf(passage) : ""),
       passage.model ? element("span", { class: "tag", title: passage.model }, "model") : "",
       several ? button("Remove", () => review.decide({ kind: "remove-passage", fact, alternative }), { class: "quiet remove", "aria-label": `Remove ${name}` }) : "",
     ),
   );
+}
+
+// Which fact a passage is an alternative of; choosing another moves it there.
+function factChoice(fact, alternative, name, review) {
+  const { facts } = review.detail;
+  const options = facts.map((_, number) => number).filter((number) => review.showsFact(number)).map((number) => [number, `fact ${number + 1}`]);
+  if (facts[fact].length > 1) options.push([ANOTHER, "another fact"]);
+  if (options.length < 2) return "";
+  const select = element("select", { "aria-label": `Fact of ${name}`, onchange: (event) =>
+    review.decide({ kind: "move-passage", fact, alternative, to: event.target.value === ANOTHER ? ANOTHER : Number(event.target.value) }) });
+  setOptions(select, options);
+  select.value = String(fact);
+  return select;
 }
 
 // What is selected, before it becomes anything.

@@ -2,12 +2,13 @@
 
 const KEYS = [
   ["0 – 3", "grade the chunk, and go to the next"],
+  ["s", "same fact or another: change which fact the chunk is evidence for"],
   ["x", "take the grade back"],
   ["j  k", "next and previous chunk (arrow keys too)"],
   ["n  p", "next and previous query"],
   ["f", "selected words become a new fact"],
   ["a", "selected words become an alternative of the chosen fact"],
-  ["[  ]", "choose the fact before, or after"],
+  ["[  ]", "choose the fact before, or after: relevant chunks are added to it"],
   ["d", "next disagreement with a model"],
   ["m  o", "accept the model's grade, or keep your own"],
   ["b", "judge blind, or see models' grades at once"],
@@ -22,6 +23,7 @@ function helpContent(highest, close) {
   return [
     element("h2", { id: "help-title" }, "Keys"),
     element("table", null, element("tbody", null, rows)),
+    element("p", { class: "muted small" }, "Any passage of a fact proves it, so passages that say the same in other words belong to one fact. The answer needs every fact."),
     element("p", { class: "muted small" }, "Select words of a chunk with the mouse. Where the whole chunk is a passage already, they take its place."),
     button("Close", close, { autofocus: true }),
   ];
@@ -29,6 +31,7 @@ function helpContent(highest, close) {
 
 function listenToKeys(review) {
   const actions = {
+    s: () => review.nextSupport(),
     x: () => review.clear(review.chunk),
     j: () => review.move(1),
     k: () => review.move(-1),

@@ -15,7 +15,7 @@ function queryListing(review) {
   const chips = FILTERS.map(([name, title]) =>
     element("button", { type: "button", class: "chip", "data-filter": name, "aria-pressed": String(name === "all"), onclick: () => choose(name) },
       title, " ", element("span", { class: "number" })));
-  const none = element("p", { class: "none", hidden: true }, "No query fits.");
+  const none = element("p", { class: "none", hidden: true }, "No matching queries.");
   let filter = "all";
   let shown = [];
 

@@ -8,6 +8,8 @@ class Review {
     this.detail = null;
     this.chunk = 0;
     this.fact = 0;
+    this.choice = null; // the fact that was chosen for a chunk without a grade
+    this.made = null; // the fact that this page's last change made
     this.words = null;
     this.blind = true;
     this.gone = "";
@@ -75,9 +77,11 @@ class Review {
     if (!same) {
       this.chunk = Math.max(0, query.pool.findIndex((chunk) => chunk.grade === null));
       this.fact = Math.max(0, query.facts.length - 1);
+      this.choice = null;
       getSelection().empty();
     }
-    this.fact = Math.max(0, Math.min(this.fact, query.facts.length - 1));
+    if (same) this.follow(before, query);
+    this.made = null;
     this.note(query);
     this.paintHead();
     this.paintCards(same ? before : null);
@@ -92,6 +96,18 @@ class Review {
       this.stand(this.chunk, this.chunk > 0);
       this.cards[this.chunk]?.focus({ preventScroll: true });
     }
+  }
+
+  // Facts have other numbers once one before them is gone: what was chosen stays chosen
+  follow(before, query) {
+    const now = (fact) => numberNow(before.facts[fact], query.facts);
+    const fact = this.made ?? now(this.fact);
+    this.fact = Math.max(0, fact < 0 ? Math.min(this.fact, query.facts.length - 1) : fact);
+    if (this.choice && this.choice.fact !== ANOTHER) {
+      const chosen = now(this.choice.fact);
+      this.choice = chosen < 0 ? null : { ...this.choice, fact: chosen };
+    }
+    if (this.choice && query.pool[this.choice.chunk].grade !== null) this.choice = null;
   }
 
   note(query) {
@@ -134,23 +150,33 @@ class Review {
   paintCards(before) {
     const place = document.querySelector(".cards");
     if (!before) {
+      this.looks = [];
       this.cards = this.detail.pool.map((_, number) => this.newCard(number));
       place.replaceChildren(...this.cards, this.detail.pool.length ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
     } else {
-      this.detail.pool.forEach((chunk, number) => this.repaint(number, this.look(before, number) !== this.look(this.detail, number)));
+      this.inPlace(() => this.detail.pool.forEach((_, number) => this.repaint(number, this.looks[number] !== this.look(number))));
     }
-    this.looks = this.detail.pool.map((_, number) => this.look(this.detail, number));
+  }
+
+  // The chunk that is read does not move when those above it get more to show
+  inPlace(paint) {
+    const top = () => this.cards[this.chunk]?.getBoundingClientRect().top ?? 0;
+    const before = top();
+    paint();
+    const pane = STACKED.matches ? document.documentElement : document.getElementById("query");
+    pane.scrollBy({ top: top() - before, behavior: "instant" });
   }
 
   // Everything that a card shows depends on this
-  look(detail, number) {
-    const chunk = detail.pool[number];
+  look(number) {
+    const chunk = this.detail.pool[number];
     const { text, ...rest } = chunk;
-    return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.showsIn(detail, fact, alternative)), this.blind]);
+    return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.shows(fact, alternative)), this.blind, factButtons(chunk, number, this).outerHTML]);
   }
 
   newCard(number) {
     const made = card(this.detail.pool[number], number, this);
+    this.looks[number] = this.look(number);
     const underWay = this.underWay.get(this.keyOf(number));
     if (underWay) this.mark(made, underWay.grade);
     return made;
@@ -160,9 +186,22 @@ class Review {
     if (!wanted && !this.cards[number].classList.contains("pending")) return;
     const old = this.cards[number];
     const held = old.contains(document.activeElement);
+    const fact = held ? document.activeElement.dataset.fact : undefined;
     this.cards[number] = this.newCard(number);
     old.replaceWith(this.cards[number]);
-    if (held) this.cards[number].focus({ preventScroll: true });
+    const same = fact === undefined ? null : this.cards[number].querySelector(`.support-fact[data-fact="${fact}"]`);
+    if (held) (same ?? this.cards[number]).focus({ preventScroll: true });
+  }
+
+  // The rest of the card stays, with what is selected in it
+  paintSupport(number) {
+    const old = this.cards[number].querySelector(".support");
+    const held = old?.contains(document.activeElement) ? document.activeElement.dataset.fact : undefined;
+    const made = factButtons(this.detail.pool[number], number, this);
+    old?.remove();
+    this.cards[number].querySelector(".judge").append(made);
+    this.looks[number] = this.look(number);
+    if (held !== undefined) made.querySelector?.(`[data-fact="${held}"]`)?.focus({ preventScroll: true });
   }
 
   paintFacts() {
@@ -252,6 +291,7 @@ class Review {
       item.querySelector(".choose").setAttribute("aria-pressed", String(chosen));
       if (chosen) item.scrollIntoView({ block: "nearest" });
     }
+    this.inPlace(() => this.cards.forEach((_, number) => this.looks[number] !== this.look(number) && this.paintSupport(number)));
     this.paintSelection();
   }
 

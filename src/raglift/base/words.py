@@ -1,0 +1,102 @@
+"""The words of a text in any script, as a search engine indexes them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
+
+import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+_BIGRAM_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+"""Scripts of which a row of letters is no word: most have no spaces, and in Korean particles are attached."""
+_BIGRAMS = "".join(rf"\p{{{script}}}" for script in _BIGRAM_SCRIPTS) + "ー"
+_HAS_BIGRAMS = regex.compile(f"[{_BIGRAMS}]")
+_ROWS = regex.compile(rf"(?V1)(?P<row>[{_BIGRAMS}][{_BIGRAMS}\p{{M}}]*)|(?:(?![{_BIGRAMS}])[\w.'·,])+")
+_JOINED = "['.·,]"
+"""What may join two words, as in “don't”, “e.g.” and “3,000.5”."""
+_ASCII_WORD = re.compile(rf"\w+(?:{_JOINED}\w+)*", re.ASCII)
+_WORD = regex.compile(rf"\w+(?:{_JOINED}\w+)*")
+_JOINS = frozenset(".',·")
+_CLUSTER = regex.compile(r"\X")
+_OTHER_DIGITS = regex.compile(r"(?V1)[\p{Nd}--[0-9]]")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, in order, as often as they occur.
+
+    The text is taken in compatibility form (NFKC) and lower case, with decimal digits of all scripts as 0 to 9. A word
+    is a row of letters, digits and marks that Unicode Standard Annex #29 does not divide, but at colons. Where spaces
+    do not tell words apart (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), and in Korean, whose particles are
+    attached, every two neighbouring characters (grapheme clusters) of a row are one word, as in Lucene's CJKAnalyzer:
+    “検索評価” is 検索, 索評, 評価. A row of one is itself a word.
+
+    Args:
+        text: any text.
+    """
+    if text.isascii():
+        return _split(_ASCII_WORD.findall(text.lower()))
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower()).replace("’", "'")
+    folded = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
+    if _HAS_BIGRAMS.search(folded) is None:
+        return _split(_WORD.findall(folded))
+    found: list[str] = []
+    for match in _ROWS.finditer(folded):
+        row = match["row"]
+        found += _split(_WORD.findall(match[0])) if row is None else _bigrams(_CLUSTER.findall(row))
+    return found
+
+
+def _split(words: list[str]) -> list[str]:
+    """Separate what is joined by a mark that does not join it: ' . · join letters, and ' . , join digits."""
+    found: list[str] = []
+    for word in words:
+        if word.isalnum() or _JOINS.isdisjoint(word):
+            found.append(word)
+        else:
+            found += _parts(word)
+    return found
+
+
+def _parts(word: str) -> list[str]:
+    parts, begin = [], 0
+    for place, mark in enumerate(word):
+        if mark in _JOINS:
+            before, after = word[place - 1], word[place + 1]
+            digits = before.isdecimal() and after.isdecimal()
+            letters = not before.isdecimal() and not after.isdecimal() and "_" not in (before, after)
+            if not (digits if mark == "," else letters if mark == "·" else digits or letters):
+                parts.append(word[begin:place])
+                begin = place + 1
+    return [*parts, word[begin:]]
+
+
+def _bigrams(characters: list[str]) -> Iterable[str]:
+    if len(characters) == 1:
+        return characters
+    return map("".join, itertools.pairwise(characters))
+
+
+SCRIPTS = (
+    "Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Armenian", "Devanagari", "Tamil", *_BIGRAM_SCRIPTS
+)  # fmt: skip
+"""The scripts that are told apart."""
+
+
+@cache
+def _letters_of(script: str) -> regex.Pattern[str]:
+    return regex.compile(rf"\p{{{script}}}")
+
+
+def letters_by_script(text: str) -> dict[str, int]:
+    """Return how many letters of each script of `SCRIPTS` a text has; scripts that it does not have are left out."""
+    if text.isascii():
+        return {"Latin": found} if (found := sum(map(str.isalpha, text))) else {}
+    counts = {script: sum(1 for _ in _letters_of(script).finditer(text)) for script in SCRIPTS}
+    return {script: count for script, count in counts.items() if count}
