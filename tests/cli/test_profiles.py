@@ -9,15 +9,10 @@ import pytest
 
 import raglift as rl
 from raglift.apps.assistant.engine import Assistant
-from raglift.cli.arguments import PROFILE_NAMES
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def test_the_help_of_the_commands_names_them_in_their_order() -> None:
-    assert PROFILE_NAMES.replace(" or ", ", ").split(", ") == list(PROFILES)
 
 
 @pytest.mark.parametrize("page", ["sweeps.md", "command_line.md", "metrics.md"])

@@ -47,7 +47,7 @@ def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> No
     assert (code, out, err) == (0, "", "written to report.html\n")
     path = rl.load_evaluation("reranked").report(runs / "other.html", primary="rr@3", confidence=0.9, seed=2)
     assert page(runs / "report.html") == page(path)
-    assert "after [90 %]" in page(path)
+    assert "after [90\u00a0%]" in page(path)
 
 
 @pytest.mark.slow

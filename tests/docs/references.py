@@ -27,6 +27,12 @@ DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "raglift"
 LAYER = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
 """A package and what it holds, in the table of docs/architecture.md."""
+COMMAND_LINE = """\
+`raglift COMMAND --help` prints the same in a terminal. Defaults are in brackets. An option of several values
+takes them with commas, by repetition, or both: `-k 1,5 -k 10`.
+
+`raglift --install-completion` lets bash, zsh, fish or PowerShell complete commands, options and their values.
+"""
 FRONT_MATTER = ("---", "search:", "  boost: 0.3", "---", "")
 """Pages that explain come before pages of reference in what a search finds."""
 
@@ -34,10 +40,13 @@ FRONT_MATTER = ("---", "search:", "  boost: 0.3", "---", "")
 def command_line() -> str:
     """The page on the command line."""
     root = typer.main.get_command(app)
-    lines = ["# Command line", "", "`raglift COMMAND --help` prints the same in a terminal. Defaults are in brackets."]
+    lines = ["# Command line", "", *COMMAND_LINE.splitlines()]
     for name, command in _commands(root, "raglift"):
         lines += ["", f"## {name}", "", command.help.strip(), "", "```text", _usage(name, command), "```", ""]
         lines += [_told(parameter) for parameter in command.params if not parameter.hidden]
+        lines += ["", "Examples:", "", "```sh", *command.examples, "```", ""]
+        exit_codes = sorted(command.exit_codes.items())
+        lines += ["Exit codes:", "", *(f"- `{code}`: {meaning}" for code, meaning in exit_codes)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,8 +80,14 @@ def _told(parameter: Any) -> str:
         return f"- `{_argument(parameter)}`: {parameter.help}"
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     default = parameter.default
-    shown = "" if default is None or isinstance(default, bool) or default == () else f" (`{default}`)"
-    return f"- {names}{' (required)' if parameter.required else shown}: {parameter.help}"
+    if isinstance(default, tuple | list):
+        default = ",".join(default) or None
+    shown = "" if default is None or isinstance(default, bool) else f" (`{default}`)"
+    metavar = (parameter.metavar or "").removesuffix(",...")
+    word = "One of" if metavar == parameter.metavar else "Any of"
+    choices = metavar.strip("[]").split("|") if metavar.startswith("[") else []
+    listed = f" {word} {', '.join(f'`{each}`' for each in choices)}." if choices else ""
+    return f"- {names}{' (required)' if parameter.required else shown}: {parameter.help}{listed}"
 
 
 @dataclass(frozen=True)

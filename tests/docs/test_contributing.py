@@ -32,7 +32,16 @@ TERMS = (
     *("document", "chunk", "passage", "fact", "query", "dataset", "hit", "ranking", "stage", "trace", "run", "match"),
     *("scores", "evaluation", "comparison", "lift", "match table", "containment", "coverage", "satisfied", "relevant"),
     *("metric", "measure", "primary metric", "cut-off k", "depth", "token budget", "truncated", "profile", "pool"),
-    *("upper bound", "headroom", "attainable recall", "failure analysis", "failed", "found", "ranked too low", "dropped"),
+    *(
+        "upper bound",
+        "headroom",
+        "attainable recall",
+        "failure analysis",
+        "failed",
+        "found",
+        "ranked too low",
+        "dropped",
+    ),
     *("not retrieved", "lost in chunking", "missed", "minimum detectable effect", "not significant", "sign-flip test"),
     *("Holm's correction", "confidence interval", "held out", "exploratory", "paired", "baseline", "label provenance"),
     *(

@@ -10,6 +10,7 @@ from typing import Any
 
 from raglift.adapters.splitters import chunker_by_name
 from raglift.apps.generation.drafts import parse_styles, shares
+from raglift.cli.choices import separate
 from raglift.cli.evaluate import depths
 from raglift.cli.gate import _bounds as read_bounds
 from raglift.cli.model_options import parse_price
@@ -74,7 +75,11 @@ def _metrics(text: str) -> list[object]:
 def _check_depths(found: list[Any]) -> None:
     for ks in found:
         assert ks
-        assert depths(",".join(map(str, ks))) == ks
+        assert _depths(",".join(map(str, ks))) == ks
+
+
+def _depths(text: str) -> object:
+    return depths(separate([text]))
 
 
 def _asked(text: str) -> object:
@@ -136,7 +141,7 @@ def _rule(given: Mapping[str, Any]) -> object:
 READERS: Sequence[Reader] = (
     _notation("metric", parse, *_METRICS, check=partial(_back, parse)),
     _notation("metrics", _metrics, ", ".join(_METRICS)),
-    _notation("depths", depths, "1,3,5", "10, tokens(2000)", check=_check_depths),
+    _notation("depths", _depths, "1,3,5", "10, tokens(2000)", check=_check_depths),
     _notation(
         "retriever",
         parse_retriever,

@@ -8,18 +8,11 @@ import typer
 
 import raglift
 from raglift.cli import judging, labels, measuring, pipeline
+from raglift.cli.command import new_group
 
-app = typer.Typer(
-    help="Measure the retrieval half of RAG, before and after reranking.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.add_typer(measuring.group)
-app.add_typer(labels.group)
-app.add_typer(judging.group)
-app.add_typer(pipeline.group)
+app = new_group(pretty_exceptions_enable=False)
+for group in (measuring.group, labels.group, judging.group, pipeline.group):
+    app.add_typer(group)
 
 
 def _version(wanted: bool) -> None:

@@ -7,113 +7,175 @@ from typing import Annotated
 
 import typer
 
-# In words, so that help needs no import of the metrics; a test holds it to `metrics.PROFILES`
-PROFILE_NAMES = "default, tutorial, autorag, trec, llamaindex or ragas"
+from raglift.cli.choices import (
+    CHUNK_UNITS,
+    CHUNKERS,
+    DTYPES,
+    EMBEDDINGS,
+    MATCH_RULES,
+    PROFILES,
+    RERANKERS,
+    RETRIEVERS,
+    TRACKERS,
+    choice,
+    completion,
+    corpus_names,
+    metric_names,
+    separate,
+)
+
+BASELINE = "Default: the first of two, else the only plain BM25, else the best."
 
 DatasetSource = Annotated[
     str,
-    typer.Argument(help="A corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert)."),
+    typer.Argument(
+        autocompletion=completion(corpus_names),
+        help="A bundled corpus by name, a .jsonl file of queries, or a dataset's file or folder (see convert).",
+    ),
 ]
+SavedRun = Annotated[Path, typer.Argument(help="Folder of a saved evaluation.")]
+SavedRuns = Annotated[tuple[Path, ...], typer.Argument(help="Folders of saved evaluations, or the folder of a sweep.")]
 Documents = Annotated[
     Path | None,
-    typer.Option(help="The documents, when the dataset does not bring them: a file, a folder, or a corpus by name."),
+    typer.Option(
+        autocompletion=completion(corpus_names),
+        help="Documents, if the dataset does not include them: a file, a folder or a bundled corpus by name.",
+    ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        help="Of the documents that are not in UTF-8 and have no byte-order mark, as cp1252; none is ever guessed."
+        help="Encoding of documents that are not UTF-8 and have no byte-order mark, such as cp1252; never guessed."
     ),
 ]
 Include = Annotated[
-    list[str] | None,
+    tuple[str, ...],
     typer.Option(
-        help="What else to read of a folder of documents, as text, besides *.txt, *.md, *.pdf and *.docx: a pattern in "
-        "quotation marks, as '*.qmd'; repeatable."
+        help="Also read these files of a folder of documents as text, besides *.txt, *.md, *.pdf and *.docx: quoted "
+        "patterns such as '*.qmd,*.rst'."
     ),
+    separate,
 ]
 Mapping = Annotated[
     Path | None,
     typer.Option(
-        help="With --system http://…: a YAML or JSON file that says what is sent to the service, and where the hits "
-        "are in its answer."
+        help="With --system http://…: a YAML or JSON file that describes the request and where the response has the "
+        "hits."
     ),
 ]
 UnicodeFolding = Annotated[
-    bool, typer.Option(help="Match also across compatibility forms, typographic quotes and dashes.")
+    bool, typer.Option(help="Ignore Unicode compatibility forms and typographic quotes and dashes when matching.")
+]
+Retriever = Annotated[
+    str,
+    typer.Option(
+        autocompletion=completion(RETRIEVERS),
+        help="raglift's own retriever: dense, bm25, hybrid, or with settings: bm25(language=de,k1=0.9,b=0.4), "
+        "hybrid(dense=0.7,bm25=0.3).",
+    ),
 ]
 Embedding = Annotated[
     str,
     typer.Option(
-        help="minilm or minilm-static (embedded, need no network), a folder, a hub id, or provider:model, "
-        "as openai:text-embedding-3-small."
+        autocompletion=completion(EMBEDDINGS),
+        help="minilm or minilm-static (bundled, no network), a folder, a Hugging Face id, or provider:model such as "
+        "openai:text-embedding-3-small.",
     ),
 ]
-Reranker = Annotated[str, typer.Option(help="late-interaction (embedded), none, or a cross-encoder's name or folder.")]
-DtypeOption = Annotated[
-    str, typer.Option(help="auto (bfloat16 where the processor has it), float32, bfloat16 or float16.")
+Reranker = Annotated[
+    str,
+    typer.Option(
+        autocompletion=completion(RERANKERS),
+        help="late-interaction (bundled), none, or the name or folder of a cross-encoder.",
+    ),
 ]
-ChunkSize = Annotated[int, typer.Option(help="The most characters, or tokens, in a chunk.")]
-ChunkOverlap = Annotated[int, typer.Option(help="The most characters, or tokens, that neighbouring chunks share.")]
+DtypeOption = Annotated[
+    str, choice(DTYPES, help="Number format of local models; auto is bfloat16 if the processor supports it.")
+]
+ChunkSize = Annotated[
+    int, typer.Option(help="Maximum chunk size in characters, or in tokens with --chunk-unit tokens.")
+]
+ChunkOverlap = Annotated[
+    int, typer.Option(help="Maximum overlap of neighbouring chunks, in the same unit as its size.")
+]
 ChunkUnit = Annotated[
     str | None,
-    typer.Option(
-        help="What size and overlap count: characters or tokens (cl100k_base). "
-        "By default characters, and for --chunker token tokens."
+    choice(
+        CHUNK_UNITS, help="Unit of chunk size and overlap. Default: tokens (cl100k_base) for token, else characters."
     ),
 ]
 ChunkerKind = Annotated[
     str,
-    typer.Option("--chunker", help="recursive (at paragraphs, lines, words) or token (plain windows of tokens)."),
+    choice(
+        CHUNKERS,
+        "--chunker",
+        help="How documents are split: recursive (at paragraphs, lines, words) or token (windows of tokens).",
+    ),
 ]
+Metrics = Annotated[
+    tuple[str, ...],
+    typer.Option(
+        autocompletion=completion(metric_names),
+        help="Metrics, such as 'mrr,ndcg@20,recall@tokens(2000)'. Default: all but DCG, IDCG, ContextTokens and span "
+        "metrics.",
+    ),
+    separate,
+]
+Profile = Annotated[str, choice(PROFILES, help="The tool whose metric definitions are used.")]
 Primary = Annotated[
     str | None,
     typer.Option(
-        help="The one metric that decides; by default ndcg@10, else the deepest NDCG, else the first measure."
+        autocompletion=completion(metric_names),
+        help="Primary metric, which decides. Default: ndcg@10, else the deepest NDCG, else the first metric.",
     ),
 ]
-Names = Annotated[str | None, typer.Option(help="What to call the runs, with commas; by default as their folders.")]
+Names = Annotated[
+    tuple[str, ...], typer.Option(help="Names of the runs, such as 'small,large'. Default: folder names."), separate
+]
 HoldOut = Annotated[
-    bool, typer.Option("--hold-out", help="Choose the best run on half of the queries, measure it on the others.")
+    bool,
+    typer.Option("--hold-out", help="Choose the best run on one half of the queries and measure it on the other."),
 ]
 CompareMatch = Annotated[
     str | None,
-    typer.Option(
+    choice(
+        MATCH_RULES,
         "--match",
-        help="containment, coverage or fuzzy, by which all are scored again; by default coverage where chunks differ.",
+        help="Match rule that all runs are scored with again. Default: coverage if their chunks differ, else as they "
+        "are.",
     ),
 ]
-Save = Annotated[Path | None, typer.Option(help="Write the evaluation to this folder.")]
-Overwrite = Annotated[bool, typer.Option(help="Replace an evaluation that is already there.")]
+Save = Annotated[Path | None, typer.Option(help="Save the evaluation to this folder.")]
+Overwrite = Annotated[bool, typer.Option(help="Replace an existing evaluation.")]
 LanguageModelName = Annotated[
     str,
-    typer.Option("--model", help="A chat model as provider:model, by LangChain's init_chat_model; see .env.example."),
+    typer.Option("--model", help="Chat model as provider:model, for LangChain's init_chat_model; see .env.example."),
 ]
 Temperature = Annotated[
-    str, typer.Option(help="How freely the model answers; 'default' leaves it to the provider, as some models ask.")
+    str,
+    typer.Option(help="Sampling temperature; 'default' uses the provider's, which some models require."),
 ]
-Concurrency = Annotated[int, typer.Option(help="The most requests under way at a time.")]
+Concurrency = Annotated[int, typer.Option(help="Maximum concurrent requests.")]
 MaxCost = Annotated[
     float | None,
-    typer.Option(
-        help="US dollars: stop before the next request might cost more in all. By default 5, where the price is known."
-    ),
+    typer.Option(help="Stop before the total cost exceeds this many US dollars. Default: 5, if the price is known."),
 ]
 Price = Annotated[
     str | None,
-    typer.Option(help="US dollars per million input and output tokens, as 0.15,0.60, for a model whose is not known."),
+    typer.Option(
+        help="US dollars per million input and output tokens, such as 0.15,0.60, for models without a known price."
+    ),
 ]
-Track = Annotated[
-    list[str] | None,
-    typer.Option(help="Keep the result in an experiment tracker too, mlflow or wandb; repeatable."),
-]
+Estimate = Annotated[bool, typer.Option("--estimate", help="Print the estimated cost and call no model.")]
+Track = Annotated[tuple[str, ...], choice(TRACKERS, help="Also log the result to these experiment trackers."), separate]
 TrackProject = Annotated[
-    str | None,
-    typer.Option(help="With --track: MLflow's experiment, or the project at W&B; by default raglift."),
+    str | None, typer.Option(help="With --track: MLflow experiment or W&B project. Default: raglift.")
 ]
 TrackFiles = Annotated[
     bool,
     typer.Option(
         "--track-files/--no-track-files",
-        help="With --track: also keep the report and the saved run, which hold the texts of queries and chunks.",
+        help="With --track: also upload the report and the saved run, which contain the texts of queries and chunks.",
     ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from raglift.auditing.relabelling import Form, Relabelling
     from raglift.auditing.result import Attainable, Audit, ChunkingAudit, Finding
+    from raglift.cli.labels import AuditDataset, Relabel
     from raglift.errors import Fault
 
 
@@ -39,24 +39,7 @@ _UNUSABLE = 2
 _LISTED = 20
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line of `audit`."""
-
-    dataset: str
-    documents: Path | None
-    include: tuple[str, ...]
-    chunkers: Sequence[str]
-    match: str
-    unicode_folding: bool
-    ks: str
-    embedding: str
-    strict: bool
-    as_json: bool
-    encoding: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: AuditDataset) -> None:
     """Load, audit, print; with `--strict`, exit 1 when labels are broken."""
     from rich.console import Console
 
@@ -72,7 +55,7 @@ def run(request: Request) -> None:
         if not error.faults:
             raise
         raise typer.Exit(_show_unresolved(error, request)) from None
-    chunkers = request.chunkers or ([_DEFAULT_CHUNKER] if dataset.documents else [])
+    chunkers = request.chunker or ([_DEFAULT_CHUNKER] if dataset.documents else [])
     ways = [chunker_by_name(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if request.as_json:
@@ -83,7 +66,7 @@ def run(request: Request) -> None:
         raise typer.Exit(_BROKEN)
 
 
-def _show_faults(error: DatasetError, request: Request) -> int:
+def _show_faults(error: DatasetError, request: AuditDataset) -> int:
     """Show every fault of what could not be loaded; return the exit code."""
     if request.as_json:
         _write_json({"dataset": request.dataset, "faults": _faults_json(error.faults)})
@@ -97,7 +80,7 @@ def _show_faults(error: DatasetError, request: Request) -> int:
     return _BROKEN if request.strict and is_labels else _UNUSABLE
 
 
-def _show_unresolved(error: CorpusError, request: Request) -> int:
+def _show_unresolved(error: CorpusError, request: AuditDataset) -> int:
     """Show every label of a corpus, none of which resolves; return the exit code."""
     if request.as_json:
         _write_json({"dataset": request.dataset, "faults": _faults_json(error.faults)})
@@ -176,26 +159,19 @@ def _write_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def run_relabel(
-    dataset: str,
-    out: Path,
-    *,
-    documents: Path | None,
-    encoding: str | None,
-    include: tuple[str, ...],
-    to: str,
-    overwrite: bool,
-) -> None:
+def run_relabel(request: Relabel) -> None:
     """Move literal texts to their locations, and write the new file.
 
     Raises:
         ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
     """
-    path = _queries_file(dataset)
-    if is_there(out) and not overwrite:
+    path, out = _queries_file(request.dataset), request.out
+    if is_there(out) and not request.overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
-    loaded = load_dataset(dataset, documents=documents, encoding=encoding, include=include)
-    relabelling = relabel(path, loaded.documents, cast("Form", to))
+    loaded = load_dataset(
+        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
+    )
+    relabelling = relabel(path, loaded.documents, cast("Form", request.to))
     relabelling.write(out)
     for line in _summary(relabelling, out):
         sys.stdout.write(printable(line) + "\n")

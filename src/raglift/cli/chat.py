@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +14,7 @@ from raglift.apps.assistant.conversation import View, converse, say, take_turn
 from raglift.apps.assistant.engine import Assistant
 from raglift.base.display import counted, printable
 from raglift.base.retrying import RetryPolicy
+from raglift.cli.evaluate import local_system
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
@@ -25,11 +25,11 @@ from raglift.running.systems import LocalSystem, build_retriever, load_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from rich.console import Console
 
     from raglift.apps.assistant.engine import Answer, Turn
+    from raglift.cli.judging import Chat
     from raglift.llm.language_models import LanguageModel
     from raglift.records.rankings import Hit
 
@@ -41,48 +41,27 @@ RETRY_POLICY = RetryPolicy(attempts=4, longest_wait=60.0)
 """Somebody waits for the answer."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    corpus: str | None
-    documents: Path | None
-    include: tuple[str, ...]
-    system: str | None
-    mapping: Path | None
-    parts: LocalSystem
-    reranker: str
-    k: int
-    context: int
-    candidates: int | None
-    profile: str
-    model: str
-    temperature: str
-    questions: tuple[str, ...]
-    as_json: bool
-    encoding: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: Chat) -> None:
     """Load, index, then take questions: those of the command line, else from standard input."""
     from rich.console import Console
 
-    if sys.stdin is None and not request.questions:  # after `<&-`
+    if sys.stdin is None and not request.question:  # after `<&-`
         raise ConfigurationError(
             "chat: found no standard input to read questions from; expected a terminal or a pipe, or --question"
         )
+    parts = local_system(request)
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     model = _model(request)
-    assistant = _assistant(request, model)
+    assistant = _assistant(request, parts, model)
     console = Console(stderr=request.as_json)
     display = JsonLines() if request.as_json else View(console, None if model is None else model.name)
-    at_a_terminal = not request.questions and sys.stdin.isatty()
+    at_a_terminal = not request.question and sys.stdin.isatty()
     if at_a_terminal:
         assistant.warm_up()
         _open(assistant, console)
     try:
-        if request.questions:
-            done = [take_turn(assistant, display, question, stay=False) for question in request.questions]
+        if request.question:
+            done = [take_turn(assistant, display, question, stay=False) for question in request.question]
         else:
             read = _reader(request, at_a_terminal=at_a_terminal)
             done = converse(assistant, display, read, at_a_terminal=at_a_terminal)
@@ -93,7 +72,7 @@ def run(request: Request) -> None:
         raise typer.Exit(_NOTHING)
 
 
-def _model(request: Request) -> LanguageModel | None:
+def _model(request: Chat) -> LanguageModel | None:
     """Return the model that answers; None, which is said once, where none can be asked."""
     if request.model.strip().lower() == "none":
         return None
@@ -104,14 +83,14 @@ def _model(request: Request) -> LanguageModel | None:
         return None
 
 
-def _assistant(request: Request, model: LanguageModel | None) -> Assistant:
+def _assistant(request: Chat, parts: LocalSystem, model: LanguageModel | None) -> Assistant:
     dataset = _dataset(request)
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
-    system = build_retriever(dataset, request.parts) if own is None else own
+    system = build_retriever(dataset, parts) if own is None else own
     return Assistant(
         system,
         dataset,
-        reranker=[stage.reranker for stage in adapt_reranker(request.reranker, dtype=request.parts.dtype)],
+        reranker=[stage.reranker for stage in adapt_reranker(request.reranker, dtype=parts.dtype)],
         model=model,
         k=request.k,
         context=request.context,
@@ -120,7 +99,7 @@ def _assistant(request: Request, model: LanguageModel | None) -> Assistant:
     )
 
 
-def _dataset(request: Request) -> Dataset:
+def _dataset(request: Chat) -> Dataset:
     """Return what is asked about; without a corpus, documents or a system of the user's are asked without labels."""
     from raglift.datasets.loading import load_dataset, load_documents
 
@@ -161,7 +140,7 @@ def _open(assistant: Assistant, console: Console) -> None:
     say(console, "help lists the commands, exit leaves.")
 
 
-def _reader(request: Request, *, at_a_terminal: bool) -> Callable[[], str | None]:
+def _reader(request: Chat, *, at_a_terminal: bool) -> Callable[[], str | None]:
     """Return what reads the next line, None at the end; a prompt is shown only to somebody at a terminal."""
     if not at_a_terminal:
         if isinstance(sys.stdin, io.TextIOWrapper):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
 from raglift.cli.json_output import labels_json, print_json, records
+from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
 from raglift.report.fairness import fairness_sentences
@@ -21,48 +21,30 @@ from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-    from raglift.cli.tracking import Tracking
+    from raglift.cli.measuring import Compare
     from raglift.rendering.document import Part
     from raglift.results.analyses import TagSlices
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Lift
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    runs: tuple[Path, ...]
-    baseline: str | None
-    primary: str | None
-    names: str | None
-    seed: int
-    confidence: float
-    hold_out: bool
-    match: str | None
-    by_tag: bool
-    tracking: Tracking
-    as_json: bool
-
-
-def run(request: Request) -> None:
+def run(request: Compare) -> None:
     """Compare saved evaluations; of a single one, what its reranker changed."""
-    request.tracking.check()
+    tracking = Tracking.of(request)
+    tracking.check()
     if len(request.runs) == 1:
-        _one_run(request)
+        _one_run(request, tracking)
     else:
-        _several_runs(request)
+        _several_runs(request, tracking)
 
 
-def _several_runs(request: Request) -> None:
-    names = None if request.names is None else [name.strip() for name in request.names.split(",")]
+def _several_runs(request: Compare, tracking: Tracking) -> None:
     comparison = compare(
         request.runs,
         baseline=request.baseline,
         primary=request.primary,
-        names=names,
+        names=request.names or None,
         seed=request.seed,
         confidence=request.confidence,
         hold_out=request.hold_out,
@@ -73,10 +55,10 @@ def _several_runs(request: Request) -> None:
         _print_json(_comparison_as_json(comparison), slices)
     else:
         _print(comparison_parts(comparison), slices)
-    request.tracking.tell(comparison, lambda _: "track it later with the same command: the runs are as they were")
+    tracking.tell(comparison, lambda _: "track it later with the same command: the runs are as they were")
 
 
-def _one_run(request: Request) -> None:
+def _one_run(request: Compare, tracking: Tracking) -> None:
     """Show the reranker lift of one saved evaluation."""
     (folder,) = request.runs
     given = [
@@ -105,7 +87,7 @@ def _one_run(request: Request) -> None:
         _print_json(_lift_as_json(lift), slices)
     else:
         _print(document_parts(lift_view(lift, detail=Detail.DETAILS), Detail.DETAILS), slices)
-    request.tracking.named(folder).tell(evaluation, lambda trackers: request.tracking.command([folder], trackers))
+    tracking.named(folder).tell(evaluation, lambda trackers: tracking.command([folder], trackers))
 
 
 def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:

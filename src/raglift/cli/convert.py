@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from raglift.base.display import printable
 from raglift.base.limits import user_path
@@ -14,26 +13,11 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from raglift.cli.labels import Convert
     from raglift.datasets.formats.catalogue import FormatName, FormatOptions
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    source: str
-    target: Path
-    read_as: str | None
-    write_as: str
-    documents: Path | None
-    include: tuple[str, ...]
-    options: FormatOptions
-    drop: tuple[str, ...]
-
-
-def run(request: Request) -> None:
+def run(request: Convert) -> None:
     """Load, write, say what was written."""
     chosen = find_format(request.write_as)
     dataset = load_dataset(
@@ -41,10 +25,10 @@ def run(request: Request) -> None:
         documents=request.documents,
         include=request.include,
         format=cast("FormatName | None", request.read_as),
-        **request.options,
+        **_options(request),
     )
     path = write_dataset(dataset, request.target, format=chosen.name, drop=request.drop)
-    read_as = request.read_as or recognize_format(user_path(request.source), request.options)
+    read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
     holds_documents = chosen.room(dataset).documents != "none"
     documents = f" and {len(dataset.documents):,} documents" if holds_documents and dataset.documents else ""
@@ -58,15 +42,15 @@ def run(request: Request) -> None:
         )
 
 
-def options(*, columns: list[str], **given: Any) -> FormatOptions:
-    """Return the options that were given; columns as `query=Question`, of which `ignore` may be given several times.
+def _options(request: Convert) -> FormatOptions:
+    """Return the options that were given; of columns, as `query=Question`, there may be several called `ignore`.
 
     Raises:
         ConfigurationError: a column without `=`.
     """
     named: dict[str, str | list[str]] = {}
     ignored: list[str] = []
-    for column in columns:
+    for column in request.column:
         name, equals, title = column.partition("=")
         if not equals:
             raise ConfigurationError(f"--column: found {column!r}; expected what it holds and its name: query=Question")
@@ -76,5 +60,6 @@ def options(*, columns: list[str], **given: Any) -> FormatOptions:
             named[name.strip()] = title
     if ignored:
         named[IGNORE] = ignored
-    found = {name: value for name, value in given.items() if value is not None}
+    names = ("encoding", "split", "topics", "delimiter", "evidence", "labels")
+    found = {name: value for name in names if (value := getattr(request, name)) is not None}
     return cast("FormatOptions", {**found, "columns": named} if named else found)

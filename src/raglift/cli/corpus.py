@@ -15,16 +15,17 @@ from raglift.errors import CorpusError, DatasetError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from raglift.cli.labels import FetchCorpus, ListCorpora, ShowCorpus
     from raglift.records.dataset import Dataset
 
 
-def list_all(*, as_json: bool) -> None:
+def list_all(request: ListCorpora) -> None:
     """Print the corpora in a table."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    if as_json:
+    if request.as_json:
         print_json([_as_json(corpus) for corpus in known_corpora()])
         return
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -37,12 +38,12 @@ def list_all(*, as_json: bool) -> None:
     Console().print(table)
 
 
-def show(name: str, *, as_json: bool) -> None:
+def show(request: ShowCorpus) -> None:
     """Print all that is known of one corpus."""
     from rich.console import Console
 
-    corpus = find_corpus(name)
-    if as_json:
+    corpus = find_corpus(request.name)
+    if request.as_json:
         print_json(_as_json(corpus))
         return
     console = Console()
@@ -81,11 +82,12 @@ def _facts(corpus: Corpus) -> list[tuple[str, str]]:
     return facts
 
 
-def fetch_text(name: str, *, url: str | None, timeout: float, encoding: str | None) -> None:
+def fetch_text(request: FetchCorpus) -> None:
     """Download a corpus's text with a progress bar; not where it is at hand in a folder of the user's."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+    name, url, encoding = request.name, request.url, request.encoding
     corpus = find_corpus(name)
     _, target = corpus.text_to_fetch()
     here = corpus.path
@@ -104,7 +106,7 @@ def fetch_text(name: str, *, url: str | None, timeout: float, encoding: str | No
         path = fetch(
             corpus,
             url=url,
-            timeout=timeout,
+            timeout=request.timeout,
             on_progress=lambda received, total: progress.update(task, completed=received, total=total),
             encoding=encoding,
         )

@@ -16,6 +16,7 @@ from raglift.running.systems import LocalSystem, build_retriever
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from raglift.cli.measuring import Demo
     from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
 
@@ -28,13 +29,11 @@ _SHOWN = 3
 _EXCERPT = 60
 
 
-def run(retriever: str | None = None, *, as_json: bool) -> None:
+def run(request: Demo) -> None:
     """Evaluate on the demonstration corpus.
 
-    Args:
-        retriever: one of raglift's own, without a reranker; None for the embedded models, with what the reranker moved,
-            or for BM25 where what they need is not installed.
-        as_json: print JSON alone.
+    Without `--retriever` that is with the bundled models, and shows what the reranker moved; or with BM25 where what
+    they need is not installed.
     """
     from rich.console import Console
 
@@ -44,19 +43,19 @@ def run(retriever: str | None = None, *, as_json: bool) -> None:
     from raglift.report.terminal.document import print_document
     from raglift.report.views.evaluation import evaluation_view
 
-    console = Console(quiet=as_json)
+    console = Console(quiet=request.as_json)
     corpus = find_corpus(CORPUS)
     console.print(f"{corpus.title}: {corpus.description}\n", markup=False, highlight=False)
     dataset = load_dataset(CORPUS)
-    if retriever is not None:
-        evaluation = _alone(dataset, retriever)
+    if request.retriever is not None:
+        evaluation = _alone(dataset, request.retriever)
     else:
         try:
             evaluation = evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION)
         except MissingDependency as error:
             evaluation = _alone(dataset, "bm25")
             _print(console, f"BM25 alone: {error}\n")
-    if as_json:
+    if request.as_json:
         print_json(evaluation_as_json(evaluation))
         return
     print_document(evaluation_view(evaluation, detail=Detail.SUMMARY), console)

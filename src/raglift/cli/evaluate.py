@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,26 +18,29 @@ from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import printable, short_repr
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
+from raglift.cli.model_options import parse_price
 from raglift.cli.saving import keep
-from raglift.cli.tracking import saved_first
+from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
+from raglift.components.chunkers import make_chunker
 from raglift.components.models import resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
+from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
-from raglift.metrics.parsing import parse_depth, split_metrics
+from raglift.metrics.parsing import parse_depth
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
-from raglift.running.options import Options
+from raglift.running.options import DEFAULT_KS
 from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from raglift.cli.tracking import Tracking
+    from raglift.cli.judging import Chat
+    from raglift.cli.measuring import Evaluate
     from raglift.components.chunkers import Chunker
     from raglift.components.models import Dtype
-    from raglift.matching.rule import MatchRule
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Tokens
     from raglift.records.rankings import StageInfo
@@ -47,54 +50,35 @@ if TYPE_CHECKING:
 _STOPPED = 1
 """The exit code after a limit."""
 _CODE_SHOWN = 80
+_UNCHANGED = (
+    *("reranker", "candidates", "profile", "dtype", "depth", "doc_key", "concurrency", "timeout", "retries"),
+    *("on_error", "latency", "max_model_calls", "max_cost"),
+)
+"""The options that are arguments of `evaluate()` of the same name."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    dataset: str
-    system: str | None
-    mapping: Path | None
-    documents: Path | None
-    include: tuple[str, ...]
-    parts: LocalSystem
-    reranker: str
-    ks: tuple[int | Tokens, ...]
-    candidates: int | None
-    profile: str
-    match: MatchRule
-    options: Options
-    save: Path | None
-    overwrite: bool
-    tracking: Tracking
-    as_json: bool
-    encoding: str | None = None
-    resume: bool = False
-    system_version: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: Evaluate) -> None:
     """Load, evaluate, save, print."""
     from raglift.datasets.loading import load_dataset
     from raglift.storage.saving import check_free
 
+    parts, settings, tracking = local_system(request), _settings(request), Tracking.of(request)
     dataset = load_dataset(
         request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
     )
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
     _check_resuming(request)
-    request.tracking.check()
+    tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
-    system = build_retriever(dataset, request.parts) if own is None else own
+    system = build_retriever(dataset, parts) if own is None else own
     unfinished = Unfinished.of(request)
     failure: QueryFailed | None = None
     try:
-        evaluation = _measured(request, system, dataset, unfinished)
+        evaluation = _measured(request, settings, system, dataset, unfinished)
     except MetricFailed as error:
-        _keep(error, request, unfinished)
+        _keep(error, request, settings, unfinished)
         raise
     except CostLimitReached as error:
         _keep_asked(error, request)
@@ -107,17 +91,19 @@ def run(request: Request) -> None:
         failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    show = partial(print_result, evaluation, json=request.as_json)
+    show = partial(print_result, evaluation, json=request.as_json, details=request.details)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     if unfinished is not None:
         unfinished.remove()
     show()
-    request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
+    if not request.as_json:
+        sys.stdout.write(f"\n{printable(_next_line(request))}\n")
+    tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, tracking))
     if failure is not None:
         raise failure
 
 
-def _check_resuming(request: Request) -> None:
+def _check_resuming(request: Evaluate) -> None:
     """Raise where there is nothing that could be gone on with, or no system whose version is said."""
     if request.resume and request.save is None:
         raise ConfigurationError("--resume: found it without --save; expected the folder that the run is saved to")
@@ -125,27 +111,33 @@ def _check_resuming(request: Request) -> None:
         raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
 
 
-def _measured(request: Request, system: Any, dataset: Dataset, unfinished: Unfinished | None) -> Evaluation:
-    """Evaluate; the answers of a user's system are kept as they come, and Ctrl-C says which are."""
-    options: Options = {
-        **request.options,
-        "answers": None if unfinished is None else unfinished.answers,
-        "version": versioned(request.system, request.mapping, request.system_version),
+def _settings(request: Evaluate) -> dict[str, Any]:
+    """Return the arguments of `evaluate()` that the options stand for."""
+    ks = depths(request.ks) if request.ks else DEFAULT_KS
+    match = MatchRule.for_profile(
+        request.profile, request.match, threshold=request.match_threshold, unicode_folding=request.unicode_folding
+    )
+    return {
+        **{name: getattr(request, name) for name in _UNCHANGED},
+        "ks": ks,
+        "k": request.hits,
+        "match": match,
+        "metrics": request.metrics or DEFAULT_METRICS,
+        "price": None if request.price is None else parse_price(request.price),
     }
+
+
+def _measured(
+    request: Evaluate, settings: dict[str, Any], system: Any, dataset: Dataset, unfinished: Unfinished | None
+) -> Evaluation:
+    """Evaluate; the answers of a user's system are kept as they come, and Ctrl-C says which are."""
+    answers = None if unfinished is None else unfinished.answers
+    version = versioned(request.system, request.mapping, request.system_version)
     if unfinished is not None:
         unfinished.begin(resume=request.resume, overwrite=request.overwrite)
     try:
         with _in_this_folder():
-            return evaluate(
-                system,
-                dataset,
-                reranker=request.reranker,
-                ks=request.ks,
-                candidates=request.candidates,
-                match=request.match,
-                profile=request.profile,
-                **options,
-            )
+            return evaluate(system, dataset, **settings, answers=answers, version=version)
     except KeyboardInterrupt:
         if request.system is None:
             raise
@@ -174,7 +166,7 @@ def _in_this_folder() -> Iterator[None]:
             os.chdir(before)
 
 
-def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:
+def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
     """Return what is true of the answers of a user's system when a run was stopped."""
     if request.system_version is not None and is_kept_on_disk():
         resume = " with --resume" if unfinished is not None else ""
@@ -188,7 +180,7 @@ def _what_is_kept(request: Request, unfinished: Unfinished | None) -> str:
     return f"each answer that came is kept in {where}: the same command with --resume goes on from there"
 
 
-def _keep(error: MetricFailed, request: Request, unfinished: Unfinished | None) -> None:
+def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfinished: Unfinished | None) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.save is not None and error.evaluation is not None:
         kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
@@ -200,18 +192,14 @@ def _keep(error: MetricFailed, request: Request, unfinished: Unfinished | None) 
             unfinished.remove()
         folder, metrics, ks = (
             shlex.quote(text)
-            for text in (
-                str(request.save),
-                ",".join(map(str, request.options["metrics"])),
-                ",".join(map(str, request.ks)),
-            )
+            for text in (str(request.save), *(",".join(map(str, settings[name])) for name in ("metrics", "ks")))
         )
         sys.stderr.write(
             f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
         )
 
 
-def _keep_asked(error: CostLimitReached, request: Request) -> None:
+def _keep_asked(error: CostLimitReached, request: Evaluate) -> None:
     """Save the queries that were asked before a limit was reached, and say how far it came."""
     sys.stderr.write(f"raglift: {printable(f'stopped: {error}')}\n")
     if error.evaluation is not None and request.save is not None:
@@ -221,9 +209,9 @@ def _keep_asked(error: CostLimitReached, request: Request) -> None:
         sys.stderr.write("with --save FOLDER, what was answered is saved\n")
 
 
-def _with_parts(evaluation: Evaluation, request: Request) -> Evaluation:
+def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:
     """Return an evaluation that remembers what its system of raglift's own was made of."""
-    own = request.parts
+    own = local_system(request)
     found = {"retriever": own.retriever, "chunker": str(own.chunker)}
     if parse_retriever(own.retriever).needs_embedding:
         found["embedding"] = own.embedding
@@ -246,43 +234,53 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False) -
         print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
 
 
-def parts(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:
-    """Return the parts of a system of raglift's own."""
+def _next_line(request: Evaluate) -> str:
+    """Return what to type next."""
+    if request.save is None:
+        return "Next: --save FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
+    run = shlex.quote(str(request.save))
+    return f"Next: raglift report {run}, or raglift explain {run} QUERY"
+
+
+def local_system(request: Evaluate | Chat) -> LocalSystem:
+    """Return the system of raglift's own that the options describe."""
+    chunker = make_chunker(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
+    return system_of(request.retriever, request.embedding, chunker, request.dtype)
+
+
+def system_of(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:
+    """Return a system of raglift's own; an unknown number format is an error at once."""
     resolve_dtype(cast("Dtype", dtype))
     return LocalSystem(retriever, chunker, embedding, cast("Dtype", dtype))
 
 
-def options(*, metrics: str | None, **given: Any) -> Options:
-    """Return the less common settings of `evaluate`; metrics are separated by commas."""
-    named = split_metrics(metrics or "")
-    return cast("Options", {"metrics": named or DEFAULT_METRICS, **given})
-
-
-def depths(text: str) -> tuple[int | Tokens, ...]:
-    """Read `1,3,5,tokens(2000)`.
+def depths(given: Sequence[str]) -> tuple[int | Tokens, ...]:
+    """Read `1`, `3`, `5`, `tokens(2000)`.
 
     Raises:
         ConfigurationError: something that is neither a positive integer nor a token budget.
     """
-    ks = tuple(parse_depth(part) for part in text.split(",") if part.strip())
-    found = tuple(k for k in ks if k is not None)
-    if not ks or len(found) < len(ks):
+    found = tuple(k for k in map(parse_depth, given) if k is not None)
+    if not found or len(found) < len(given):
         raise ConfigurationError(
-            f"--ks: found {short_repr(text)}; expected integers of 1 or more with commas, as 1,3,5,10, or tokens(2000)"
+            f"--ks: found {short_repr(','.join(given))}; expected integers of 1 or more with commas, as 1,3,5,10, "
+            "or tokens(2000)"
         )
     return found
 
 
-def numbers_of_hits(text: str) -> tuple[int, ...]:
-    """Read `1,3,5,10`, where a token budget has no meaning.
+def numbers_of_hits(given: Sequence[str]) -> tuple[int, ...]:
+    """Read `1`, `3`, `5`, `10`, where a token budget has no meaning.
 
     Raises:
         ConfigurationError: something that is not a positive integer.
     """
-    found = depths(text)
+    found = depths(given)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):
-        raise ConfigurationError(f"--ks: found {short_repr(text)}; expected integers with commas, as 1,3,5,10")
+        raise ConfigurationError(
+            f"--ks: found {short_repr(','.join(given))}; expected integers with commas, as 1,3,5,10"
+        )
     return numbers
 
 

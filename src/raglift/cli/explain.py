@@ -9,19 +9,18 @@ from raglift.cli.json_output import hit_json, print_json
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.analysis.explanation import ExplainedHit
+    from raglift.cli.measuring import Explain
     from raglift.results.analyses import Explanation
 
 
-def run(folder: Path, query: str, *, stage: str | None, as_json: bool) -> None:
+def run(request: Explain) -> None:
     """Print why one query of a saved evaluation scored what it did."""
     from rich.console import Console
     from rich.text import Text
 
-    explanation = load_evaluation(folder).explain(query, stage=stage)
-    if as_json:
+    explanation = load_evaluation(request.run).explain(request.query, stage=request.stage)
+    if request.as_json:
         print_json(_as_json(explanation))
     else:
         Console().print(Text(str(explanation)), soft_wrap=True)

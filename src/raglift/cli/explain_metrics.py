@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import hit_json, labels_json, print_json
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from raglift.analysis.conventions.records import Choice, MetricUnderProfiles, RankedHit
+    from raglift.cli.pipeline import ExplainMetrics
     from raglift.results.analyses import MetricsExplanation
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    run: Path
-    query: str | None
-    metrics: tuple[str, ...]
-    stage: str | None
-    as_json: bool
-
-
-def run(request: Request) -> None:
+def run(request: ExplainMetrics) -> None:
     """Print one query's metrics under every profile, and why they differ."""
     from rich.console import Console
     from rich.text import Text
 
     evaluation = load_evaluation(request.run)
-    found = evaluation.explain_metrics(request.query, metrics=request.metrics or None, stage=request.stage)
+    found = evaluation.explain_metrics(request.query, metrics=request.metric or None, stage=request.stage)
     if request.as_json:
         print_json(_as_json(found))
     else:

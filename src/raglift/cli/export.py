@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from raglift.cli.json_output import print_json
@@ -11,27 +10,11 @@ from raglift.results.evaluation import load_evaluation
 from raglift.storage.rankings.exporting import export
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from raglift.cli.pipeline import Export
     from raglift.storage.rankings.forms import Form
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    run: Path
-    output: Path
-    form: str
-    stage: str | None
-    all_stages: bool
-    subtopics: bool
-    escape_ids: bool
-    overwrite: bool
-    as_json: bool
-
-
-def run(request: Request) -> None:
+def run(request: Export) -> None:
     """Load, write, say what was written."""
     written = export(
         load_evaluation(request.run),

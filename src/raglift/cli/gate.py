@@ -6,9 +6,10 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
 
 from raglift.base.display import printable, short_repr
 from raglift.base.limits import is_file, is_there, resolved, user_path
@@ -30,6 +31,7 @@ from raglift.sweep.folder import SweepFolder
 from raglift.sweep.specification.cells import Cell
 
 if TYPE_CHECKING:
+    from raglift.cli.pipeline import Gate
     from raglift.gating.deciding import GateResult
     from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
@@ -49,30 +51,6 @@ _MISTAKE = 2
 """The exit code where nothing was decided."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    run: Path
-    minimum: tuple[str, ...]
-    maximum: tuple[str, ...]
-    baseline: Path | None
-    no_regression: tuple[str, ...]
-    margin: float
-    dataset: str | None
-    documents: Path | None
-    include: tuple[str, ...]
-    name: str | None
-    seed: int
-    confidence: float
-    junit: Path | None
-    markdown: Path | None
-    github: bool | None
-    as_json: bool
-    encoding: str | None = None
-    overwrite: bool = False
-
-
 class _Unfinished(Exception):
     """What is to be gated has not been measured whole."""
 
@@ -81,7 +59,12 @@ class _Unwritten(RunError):
     """It is decided, but a file cannot be written."""
 
 
-def run(request: Request) -> int:
+def run(request: Gate) -> None:
+    """Decide, print, write what was asked for, and exit with the code of the outcome."""
+    raise typer.Exit(_exit_code(request))
+
+
+def _exit_code(request: Gate) -> int:
     """Decide, print, write what was asked for; return the exit code.
 
     Raises:
@@ -108,7 +91,7 @@ def run(request: Request) -> int:
         return _MISTAKE
 
 
-def _decide(request: Request) -> Outcome:
+def _decide(request: Gate) -> Outcome:
     """Decide, print and write.
 
     Raises:
@@ -149,7 +132,7 @@ def _decide(request: Request) -> Outcome:
     return result.outcome
 
 
-def _tell(undecided: GateError, request: Request) -> None:
+def _tell(undecided: GateError, request: Gate) -> None:
     """Say in the files that nothing was decided, so that none tells of an earlier run; the error itself goes on."""
     if _is_github(request):
         own_commands(sys.stderr if request.as_json else sys.stdout).write(undecided.to_github())
@@ -218,7 +201,7 @@ def _cells(sweep: SweepFolder) -> list[Cell]:
     return [Cell.of(cell) for cell in sweep.head()["cells"]]
 
 
-def _dataset(request: Request) -> Dataset | None:
+def _dataset(request: Gate) -> Dataset | None:
     """Return the labelled set that the run should have answered whole.
 
     Raises:
@@ -241,7 +224,7 @@ def _in_options(message: str) -> str:
     return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else message
 
 
-def _check_request(request: Request) -> None:
+def _check_request(request: Gate) -> None:
     """Raise where options do not go together.
 
     Raises:
@@ -290,7 +273,7 @@ def _refusal(path: Path, mark: str, *, overwrite: bool) -> str | None:
     return f"{path}: found a file that raglift gate did not write; expected another name, or --overwrite to replace it"
 
 
-def _write_files(result: GateResult | GateError, request: Request) -> None:
+def _write_files(result: GateResult | GateError, request: Gate) -> None:
     """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step; all that can be written.
 
     Raises:
@@ -324,11 +307,11 @@ def _written(path: Path, text: str, mode: str) -> str:
     return ""
 
 
-def _is_github(request: Request) -> bool:
+def _is_github(request: Gate) -> bool:
     return is_github() if request.github is None else request.github
 
 
-def _print(result: GateResult, request: Request) -> None:
+def _print(result: GateResult, request: Gate) -> None:
     """Print the result; on GitHub, with annotations, and so that nothing in the text is read as a command."""
     annotations = result.to_github() if _is_github(request) else ""
     if request.as_json:

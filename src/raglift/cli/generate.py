@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,7 +16,7 @@ from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import Dataset
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.apps.generation.engine import Generation
-    from raglift.judging.batch import Limits
-    from raglift.llm.language_models import LanguageModel
+    from raglift.cli.judging import Generate
 
 
 _LINES = (".jsonl", ".ndjson")
@@ -35,47 +34,36 @@ _NOTHING = 1
 """The exit code where no question was kept: nothing is wrong with the command, so it is not 2."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    source: str
-    include: tuple[str, ...]
-    n: int
-    output: Path | None
-    styles: str
-    seed: int
-    passage_size: int
-    model: LanguageModel
-    limits: Limits
-    estimate: bool
-    report: Path | None
-    overwrite: bool
-    as_json: bool
-    encoding: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: Generate) -> None:
     """Say what it would cost, let questions be written, write them, print the report."""
+    model, limits = model_and_limits(
+        request.model,
+        request.temperature,
+        request.concurrency,
+        request.max_cost,
+        request.price,
+        to_estimate=request.estimate,
+    )
+    styles = ",".join(request.styles)
     output = None if request.estimate else _checked_output(request)
     _check_report(request)
-    parse_styles(request.styles)  # what is wrong with them is better said before the documents are read
+    parse_styles(styles)  # what is wrong with them is better said before the documents are read
     source = Dataset(
         (), load_documents(request.source, encoding=request.encoding, include=request.include), _name(request.source)
     )
     settings: dict[str, Any] = {
-        "model": request.model,
-        "styles": request.styles,
+        "model": model,
+        "styles": styles,
         "seed": request.seed,
         "passage_size": request.passage_size,
     }
-    expected = estimate_generation(source, request.n, **settings, limits=request.limits)
-    print_estimate(expected, request.model)
+    expected = estimate_generation(source, request.n, **settings, limits=limits)
+    print_estimate(expected, model)
     sys.stderr.write(f"this if every first question is kept; up to {MOST_TRIES} times as much where few are\n")
     if output is None:
         return
     with stoppable():
-        generation = generate(source, request.n, **settings, limits=limited(request.limits, expected))
+        generation = generate(source, request.n, **settings, limits=limited(limits, expected))
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
     if request.report is not None:
         _write_report(generation, request.report)
@@ -102,7 +90,7 @@ def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
         raise
 
 
-def _checked_output(request: Request) -> Path:
+def _checked_output(request: Generate) -> Path:
     """Return where the queries go.
 
     Raises:
@@ -123,7 +111,7 @@ def _checked_output(request: Request) -> Path:
     return output
 
 
-def _check_report(request: Request) -> None:
+def _check_report(request: Generate) -> None:
     report = request.report
     if report is None:
         return

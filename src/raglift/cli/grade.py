@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.display import printable
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_documents
@@ -27,63 +27,49 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.judging.batch import Limits
+    from raglift.cli.judging import Grade
     from raglift.judging.grading import Graded
     from raglift.judging.grading_text import GradingSummary
-    from raglift.llm.language_models import LanguageModel
     from raglift.records.documents import Document
 
 
 _USUAL_SCALE = 3
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    runs: tuple[Path, ...]
-    output: Path | None
-    depth: int
-    scale: int
-    rubric: Path | None
-    relevant_from: int
-    fill: bool
-    documents: Path | None
-    include: tuple[str, ...]
-    model: LanguageModel
-    limits: Limits
-    estimate: bool
-    overwrite: bool
-    as_json: bool
-    encoding: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: Grade) -> None:
     """Pool, estimate, ask, write, print.
 
     Raises:
         ConfigurationError: an option that cannot be used; nothing was asked.
         RunError: a folder that holds no evaluation and no sweep.
     """
+    model, limits = model_and_limits(
+        request.model,
+        request.temperature,
+        request.concurrency,
+        request.max_cost,
+        request.price,
+        to_estimate=request.estimate,
+    )
     _check_output(request)
     evaluations = load_runs(request.runs)
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
     pairs = placed(pool(evaluations, depth=request.depth), documents)
     rubric, scale = request.rubric, request.scale
-    expected = estimate_grading(pairs, request.model, rubric=rubric, scale=scale, limits=request.limits)
+    expected = estimate_grading(pairs, model, rubric=rubric, scale=scale, limits=limits)
     check_relevant_from(request.relevant_from, scale)
-    print_estimate(expected, request.model)
+    print_estimate(expected, model)
     if request.estimate:
         return
-    limits = limited(request.limits, expected)
+    limits = limited(limits, expected)
     with stoppable():
-        graded = grade(pairs, request.model, rubric=rubric, scale=scale, limits=limits)
+        graded = grade(pairs, model, rubric=rubric, scale=scale, limits=limits)
     _check_any(graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
     _finish(request, summary, documents)
 
 
-def _finish(request: Request, summary: GradingSummary, documents: Sequence[Document]) -> None:
+def _finish(request: Grade, summary: GradingSummary, documents: Sequence[Document]) -> None:
     """Write the labels and print what they come to, and what to do with them."""
     from rich.console import Console
 
@@ -105,7 +91,7 @@ def _finish(request: Request, summary: GradingSummary, documents: Sequence[Docum
         _say(f"  raglift review {output} {runs}{places}{scale}    look at them, one by one")
 
 
-def _write(request: Request, summary: GradingSummary, documents: Sequence[Document]) -> None:
+def _write(request: Grade, summary: GradingSummary, documents: Sequence[Document]) -> None:
     """Write the labels.
 
     Raises:
@@ -126,7 +112,7 @@ def _check_any(graded: Graded) -> None:
         raise ModelOutputError(f"no pair was graded, and nothing was written; the first: {first.reason}")
 
 
-def _check_output(request: Request) -> None:
+def _check_output(request: Grade) -> None:
     """Raise where the labels could not be written, before anything is asked."""
     output = request.output
     if output is None:

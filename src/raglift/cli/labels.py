@@ -1,171 +1,215 @@
-"""The commands about labels, datasets and corpora; each is imported when it is run."""
+"""The options of the commands about labels, datasets and corpora."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import DatasetSource, Documents, Encoding, Include, UnicodeFolding
+from raglift.cli.arguments import AsJson, DatasetSource, Documents, Encoding, Include, UnicodeFolding
+from raglift.cli.choices import (
+    CHUNKERS,
+    DATASET_FORMATS,
+    DROPPABLE,
+    EMBEDDINGS,
+    choice,
+    completion,
+    corpus_names,
+    separate,
+    separate_named,
+)
+from raglift.cli.command import LABELS, MORE, command, new_group
 
-group = typer.Typer(rich_markup_mode=None)
-corpus = typer.Typer(help="The corpora that come with raglift.", no_args_is_help=True, rich_markup_mode=None)
-group.add_typer(corpus, name="corpus")
+group = new_group()
+corpus = new_group(help="List, show and fetch the bundled corpora.", short_help="List and fetch the bundled corpora")
+group.add_typer(corpus, name="corpus", rich_help_panel=MORE)
+
+CorpusName = Annotated[
+    str, typer.Argument(autocompletion=completion(corpus_names), help="Name of the corpus; see corpus list.")
+]
 
 
-@group.command()
-def audit(
-    dataset: DatasetSource,
-    documents: Documents = None,
-    encoding: Encoding = None,
-    include: Include = None,
+@command(
+    group,
+    "audit",
+    LABELS,
+    "Check labels, and what chunking does to them",
+    run="raglift.cli.audit:run",
+    examples=[
+        "raglift audit my.jsonl --documents docs/ --strict",
+        "raglift audit shop_support --chunker recursive:400/40",
+    ],
+    exit_codes={1: "With --strict: labels are broken."},
+)
+@dataclass(frozen=True)
+class AuditDataset:
+    """Check the labels of a dataset, and what chunkers do to the labelled passages. Nothing is retrieved."""
+
+    dataset: DatasetSource
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
     chunker: Annotated[
-        list[str] | None,
+        tuple[str, ...],
         typer.Option(
-            help="A way to chunk the documents, as recursive:250/125:tokens or llama_index.SentenceSplitter:256/20; "
-            "may be given several times."
+            autocompletion=completion([f"{name}:" for name in CHUNKERS]),
+            help="Chunkers, such as 'recursive:400/40,token:256/20' or llama_index.SentenceSplitter:256/20. "
+            "Default: recursive:1000/100.",
         ),
-    ] = None,
-    match: Annotated[str, typer.Option(help="coverage or containment, for the attainable recall.")] = "coverage",
-    unicode_folding: UnicodeFolding = False,
-    ks: Annotated[
-        str, typer.Option("--ks", "-k", help="The depths of the attainable recall, with commas.")
-    ] = "1,3,5,10",
+        separate,
+    ] = ()
+    match: Annotated[str, choice(("coverage", "containment"), help="Match rule for the attainable recall.")] = (
+        "coverage"
+    )
+    unicode_folding: UnicodeFolding = False
+    ks: Annotated[tuple[str, ...], typer.Option("--ks", "-k", help="Depths of the attainable recall."), separate] = (
+        "1,3,5,10",
+    )
     embedding: Annotated[
-        str, typer.Option(help="minilm: count the chunks that are longer than it reads; any other counts none.")
-    ] = "minilm",
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when labels are broken; warnings are fine.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every finding.")] = False,
-) -> None:
-    """Check the labels of a dataset, and what ways of chunking do to them. Nothing is retrieved."""
-    from raglift.cli import audit as command
-
-    command.run(
-        command.Request(
-            dataset=dataset,
-            documents=documents,
-            encoding=encoding,
-            include=tuple(include or ()),
-            chunkers=chunker or (),
-            match=match,
-            unicode_folding=unicode_folding,
-            ks=ks,
-            embedding=embedding,
-            strict=strict,
-            as_json=as_json,
-        )
-    )
-
-
-@group.command()
-def relabel(
-    dataset: Annotated[str, typer.Argument(help="A corpus by name, a dataset folder, or a .jsonl file of queries.")],
-    out: Annotated[Path, typer.Argument(help="The new file of queries.")],
-    documents: Documents = None,
-    encoding: Encoding = None,
-    include: Include = None,
-    to: Annotated[str, typer.Option(help="anchors (the words at both ends) or offsets.")] = "anchors",
-    overwrite: Annotated[bool, typer.Option(help="Replace a file that is already there.")] = False,
-) -> None:
-    """Move labels that are literal texts to where these occur in the documents, in a new file."""
-    from raglift.cli import audit as command
-
-    command.run_relabel(
-        dataset, out, documents=documents, encoding=encoding, include=tuple(include or ()), to=to, overwrite=overwrite
-    )
-
-
-@group.command()
-def convert(
-    source: Annotated[str, typer.Argument(help="A dataset: a file, a folder, or a corpus by name.")],
-    target: Annotated[Path, typer.Argument(help="Where to: a new file or folder.")],
-    read_as: Annotated[
-        str | None,
-        typer.Option("--from", help="jsonl, beir, trec, squad, csv, autorag or llama-index. Default: by the layout."),
-    ] = None,
-    write_as: Annotated[str, typer.Option("--to", help="The same names; jsonl is raglift's own folder.")] = "jsonl",
-    documents: Annotated[
-        Path | None,
-        typer.Option(
-            help="The documents, when the source does not bring them: a folder, a .jsonl file, or a corpus by name."
-        ),
-    ] = None,
-    encoding: Encoding = None,
-    include: Include = None,
-    split: Annotated[str | None, typer.Option(help="BEIR: which file of qrels/ to read. Default: test.")] = None,
-    topics: Annotated[Path | None, typer.Option(help="TREC: the topics, when the source is a qrels file.")] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(help="CSV: what a column holds and its name, as query=Question, or ignore=Notes; once for each."),
-    ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="CSV: what stands between the columns.")] = None,
-    evidence: Annotated[str | None, typer.Option(help="SQuAD: answer (default) or context.")] = None,
-    labels: Annotated[str | None, typer.Option(help="AutoRAG: spans (default), texts or ids.")] = None,
-    drop: Annotated[
         str,
         typer.Option(
-            help="What may be left out: annotators,grades,ids,judged_irrelevant,metadata,places,tags, with commas."
+            autocompletion=completion(EMBEDDINGS),
+            help="minilm counts the chunks that exceed its token limit; any other counts none.",
         ),
-    ] = "",
-) -> None:
-    """Convert a labelled dataset from one format to another; what does not fit is an error."""
-    from raglift.cli import convert as command
-
-    command.run(
-        command.Request(
-            source=source,
-            target=target,
-            read_as=read_as,
-            write_as=write_as,
-            documents=documents,
-            include=tuple(include or ()),
-            options=command.options(
-                encoding=encoding,
-                columns=column or [],
-                split=split,
-                topics=topics,
-                delimiter=delimiter,
-                evidence=evidence,
-                labels=labels,
-            ),
-            drop=tuple(part.strip() for part in drop.split(",") if part.strip()),
-        )
-    )
+    ] = "minilm"
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with code 1 if labels are broken; warnings do not matter.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every finding.")] = False
 
 
-@corpus.command("list")
-def list_corpora(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """List the corpora, and whether their texts are on this machine."""
-    from raglift.cli import corpus as command
+@command(
+    group,
+    "convert",
+    LABELS,
+    "Convert a dataset to another format",
+    run="raglift.cli.convert:run",
+    examples=[
+        "raglift convert beir/scifact scifact",
+        "raglift convert q.csv mine \\",
+        "    --column query=Question,relevant=Quote",
+        "raglift convert mine squad.json --to squad --drop grades",
+    ],
+)
+@dataclass(frozen=True)
+class Convert:
+    """Convert a labelled dataset to another format. Anything that the format cannot hold is an error."""
 
-    command.list_all(as_json=as_json)
+    source: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion(corpus_names), help="Dataset: a file, a folder or a bundled corpus by name."
+        ),
+    ]
+    target: Annotated[Path, typer.Argument(help="New file or folder.")]
+    read_as: Annotated[
+        str | None, choice(DATASET_FORMATS, "--from", help="Format of the source. Default: recognized by its layout.")
+    ] = None
+    write_as: Annotated[
+        str, choice(DATASET_FORMATS, "--to", help="Format of the target; jsonl is raglift's own folder.")
+    ] = "jsonl"
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    split: Annotated[str | None, typer.Option(help="BEIR: file of qrels/ to read. Default: test.")] = None
+    topics: Annotated[Path | None, typer.Option(help="TREC: file of topics, if the source is a qrels file.")] = None
+    column: Annotated[
+        tuple[str, ...],
+        typer.Option(help="CSV: what a column holds and its name, such as 'query=Question,ignore=Notes'."),
+        separate_named,
+    ] = ()
+    delimiter: Annotated[str | None, typer.Option(help="CSV: character between columns.")] = None
+    evidence: Annotated[
+        str | None, choice(("answer", "context"), help="SQuAD: the passage that is labelled. Default: answer.")
+    ] = None
+    labels: Annotated[
+        str | None, choice(("spans", "texts", "ids"), help="AutoRAG: what labels become. Default: spans.")
+    ] = None
+    drop: Annotated[
+        tuple[str, ...], choice(DROPPABLE, help="Leave these out, if the format cannot hold them."), separate
+    ] = ()
 
 
-@corpus.command("show")
-def show_corpus(
-    name: Annotated[str, typer.Argument(help="The corpus's name.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> None:
-    """Show one corpus: source, licence, queries, where its text is."""
-    from raglift.cli import corpus as command
+@command(
+    group,
+    "relabel",
+    LABELS,
+    "Turn quoted-text labels into positions",
+    run="raglift.cli.audit:run_relabel",
+    examples=["raglift relabel my.jsonl anchored.jsonl --documents docs/"],
+)
+@dataclass(frozen=True)
+class Relabel:
+    """Convert quoted-text labels to positions in the documents, and write them to a new file."""
 
-    command.show(name, as_json=as_json)
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion(corpus_names),
+            help="Bundled corpus by name, a dataset folder, or a .jsonl file of queries.",
+        ),
+    ]
+    out: Annotated[Path, typer.Argument(help="New file of queries.")]
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    to: Annotated[
+        str, choice(("anchors", "offsets"), help="anchors (first and last words of a passage) or character offsets.")
+    ] = "anchors"
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
 
 
-@corpus.command("fetch")
-def fetch_corpus(
-    name: Annotated[str, typer.Argument(help="The corpus's name.")],
-    url: Annotated[str | None, typer.Option(help="Fetch from this address instead of the corpus's own.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for each address, retries included.")] = 120.0,
+@command(
+    corpus,
+    "list",
+    None,
+    "List the bundled corpora",
+    run="raglift.cli.corpus:list_all",
+    examples=["raglift corpus list"],
+)
+@dataclass(frozen=True)
+class ListCorpora:
+    """List the bundled corpora, and whether their texts are on this machine."""
+
+    as_json: AsJson = False
+
+
+@command(
+    corpus,
+    "show",
+    None,
+    "Show the source and licence of a corpus",
+    run="raglift.cli.corpus:show",
+    examples=["raglift corpus show war_and_peace"],
+)
+@dataclass(frozen=True)
+class ShowCorpus:
+    """Show one corpus: its source, licence, number of queries and where its text is."""
+
+    name: CorpusName
+    as_json: AsJson = False
+
+
+@command(
+    corpus,
+    "fetch",
+    None,
+    "Download the text of a corpus",
+    run="raglift.cli.corpus:fetch_text",
+    examples=["raglift corpus fetch war_and_peace"],
+)
+@dataclass(frozen=True)
+class FetchCorpus:
+    """Download the text of a corpus to the user's cache, and check that its labels can be found in it."""
+
+    name: CorpusName
+    url: Annotated[str | None, typer.Option(help="Download from this address instead of the corpus's own.")] = None
+    timeout: Annotated[float, typer.Option(help="Timeout per address in seconds, retries included.")] = 120.0
     encoding: Annotated[
         str | None,
-        typer.Option(help="Of a text that is not in UTF-8 and has no byte-order mark, as cp1252; it is kept in UTF-8."),
-    ] = None,
-) -> None:
-    """Download a corpus's text into the user's cache and check that its labels resolve in it."""
-    from raglift.cli import corpus as command
-
-    command.fetch_text(name, url=url, timeout=timeout, encoding=encoding)
+        typer.Option(
+            help="Encoding of a text that is not UTF-8 and has no byte-order mark, such as cp1252; it is kept as UTF-8."
+        ),
+    ] = None

@@ -1,14 +1,16 @@
-"""The commands that measure; each is imported when it is run."""
+"""The options of the commands that measure."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from raglift.cli.arguments import (
-    PROFILE_NAMES,
+    BASELINE,
+    AsJson,
     ChunkerKind,
     ChunkOverlap,
     ChunkSize,
@@ -22,456 +24,417 @@ from raglift.cli.arguments import (
     HoldOut,
     Include,
     Mapping,
+    Metrics,
     Names,
     Overwrite,
     Price,
     Primary,
+    Profile,
     Reranker,
+    Retriever,
     Save,
+    SavedRun,
     Track,
     TrackFiles,
     TrackProject,
     UnicodeFolding,
 )
+from raglift.cli.choices import (
+    MATCH_RULES,
+    PROFILES,
+    REPORT_FORMATS,
+    RETRIEVERS,
+    choice,
+    completion,
+    corpus_names,
+    separate,
+)
+from raglift.cli.command import MEASURE, START, command, new_group
 
-DEFAULT_BASELINE = "by default the first of two, else the only plain BM25, else the best"
-
-group = typer.Typer(rich_markup_mode=None)
+group = new_group()
 
 
-@group.command()
-def evaluate(
-    dataset: DatasetSource,
-    system: Annotated[
-        str | None,
-        typer.Option(
-            help="Your own system: module:name of a retriever, query engine or function, "
-            "or of a function without arguments that makes one; or the address of an HTTP service."
-        ),
-    ] = None,
-    mapping: Mapping = None,
-    documents: Documents = None,
-    encoding: Encoding = None,
-    include: Include = None,
+@command(
+    group, "demo", START, "See it work on a small bundled corpus", run="raglift.cli.demo:run", examples=["raglift demo"]
+)
+@dataclass(frozen=True)
+class Demo:
+    """Evaluate on a small bundled corpus, before and after reranking. Needs no network and no API key."""
+
     retriever: Annotated[
-        str,
-        typer.Option(
-            help="raglift's own: dense, bm25, hybrid, or with settings: bm25(language=de,k1=0.9,b=0.4), "
-            "hybrid(dense=0.7,bm25=0.3)."
-        ),
-    ] = "dense",
-    embedding: Embedding = "minilm",
-    reranker: Reranker = "none",
-    chunker: ChunkerKind = "recursive",
-    chunk_size: ChunkSize = 1000,
-    chunk_overlap: ChunkOverlap = 100,
-    chunk_unit: ChunkUnit = None,
-    dtype: DtypeOption = "auto",
-    ks: Annotated[
         str | None,
         typer.Option(
-            "--ks",
-            "-k",
-            help="The depths at which metrics are taken, with commas: numbers of hits, and budgets of context tokens, "
-            "as '1,5,tokens(2000)'; by default 1,3,5,10, and the depth that all stages return if that is less.",
+            autocompletion=completion(RETRIEVERS),
+            help="raglift's own retriever alone, such as bm25. Default: dense before and after reranking, or bm25 if "
+            "the extra “local” is not installed.",
         ),
-    ] = None,
-    candidates: Annotated[
-        int | None, typer.Option(help="How many hits are retrieved for --reranker, and with --depth deep; 50.")
-    ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            help="Measures with commas, as 'mrr,ndcg@20,recall@tokens(2000)'; by default all but DCG, IDCG, "
-            "ContextTokens and span metrics."
-        ),
-    ] = None,
-    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "default",
-    match: Annotated[
-        str,
-        typer.Option(
-            help="containment (one hit proves a fact), coverage (the hits together cover enough of it: fair across "
-            "chunk sizes) or fuzzy (for texts that were scanned or cleaned)."
-        ),
-    ] = "containment",
-    match_threshold: Annotated[
-        float | None,
-        typer.Option(help="The part to be covered, or how alike: above 0, at most 1; 0.5, or 0.9 for fuzzy."),
-    ] = None,
-    unicode_folding: UnicodeFolding = False,
-    depth: Annotated[
-        str,
-        typer.Option(
-            help="deployed asks every part with its own settings; deep asks for as many hits as there are candidates."
-        ),
-    ] = "deployed",
-    hits: Annotated[
-        int | None,
-        typer.Option(
-            help="How many hits a system is asked for that takes the number as an argument; by default 10, or "
-            "the deepest of the depths (--ks) if that is more."
-        ),
-    ] = None,
-    doc_key: Annotated[str | None, typer.Option(help="The metadata key of the hits that holds document ids.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Queries under way at once, for remote systems.")] = 1,
-    timeout: Annotated[float | None, typer.Option(help="The most seconds for one query.")] = None,
-    retries: Annotated[int, typer.Option(help="More tries for a call that failed for a passing reason.")] = 2,
-    on_error: Annotated[str, typer.Option(help="keep counts a failed query as 0; raise stops.")] = "keep",
-    latency: Annotated[
-        int,
-        typer.Option(
-            help="Measure latency too, over this many queries, each alone and without the cache; 50 is usual."
-        ),
-    ] = 0,
-    max_model_calls: Annotated[
-        int | None,
-        typer.Option(
-            help="Stop before the system calls models more often: after its first query, if all would come to more."
-        ),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(help="US dollars: stop before the system's calls of models cost more, where the price is known."),
-    ] = None,
-    price: Price = None,
-    save: Save = None,
-    overwrite: Overwrite = False,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="With --system and --save: go on with a run that was stopped; what the system answered is not asked "
-            "again.",
-        ),
-    ] = False,
-    system_version: Annotated[
-        str | None,
-        typer.Option(
-            help="With --system: what stands for it as it is now and for no other, as a commit's hash. Its answers are "
-            "kept in the cache, and no later run asks for them again."
-        ),
-    ] = None,
-    track: Track = None,
-    track_project: TrackProject = None,
-    track_files: TrackFiles = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Evaluate a retrieval system on labelled queries, before and after reranking."""
-    from raglift.cli import evaluate as command
-    from raglift.cli.model_options import parse_price
-    from raglift.cli.tracking import Tracking
-    from raglift.components.chunkers import make_chunker
-    from raglift.matching.rule import MatchRule
-    from raglift.running.options import DEFAULT_KS
-
-    command.run(
-        command.Request(
-            dataset=dataset,
-            system=system,
-            mapping=mapping,
-            documents=documents,
-            encoding=encoding,
-            include=tuple(include or ()),
-            parts=command.parts(
-                retriever, embedding, make_chunker(chunker, chunk_size, chunk_overlap, chunk_unit), dtype
-            ),
-            reranker=reranker,
-            ks=DEFAULT_KS if ks is None else command.depths(ks),
-            candidates=candidates,
-            profile=profile,
-            match=MatchRule.for_profile(profile, match, threshold=match_threshold, unicode_folding=unicode_folding),
-            options=command.options(
-                metrics=metrics,
-                dtype=dtype,
-                depth=depth,
-                k=hits,
-                doc_key=doc_key,
-                concurrency=concurrency,
-                timeout=timeout,
-                retries=retries,
-                on_error=on_error,
-                latency=latency,
-                max_model_calls=max_model_calls,
-                max_cost=max_cost,
-                price=None if price is None else parse_price(price),
-            ),
-            save=save,
-            overwrite=overwrite,
-            tracking=Tracking.asked(track, track_project, track_files),
-            as_json=as_json,
-            resume=resume,
-            system_version=system_version,
-        )
-    )
+    ] = None
+    as_json: AsJson = False
 
 
-@group.command()
-def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of saved evaluations; one shows its reranker lift.")],
-    baseline: Annotated[
-        str | None, typer.Option(help=f"The run that the others are compared with, by name; {DEFAULT_BASELINE}.")
-    ] = None,
-    primary: Primary = None,
-    names: Names = None,
-    seed: Annotated[int, typer.Option(help="Of the permutation tests and the choice of halves.")] = 0,
-    confidence: Annotated[float, typer.Option(help="How often intervals hold the true value.")] = 0.95,
-    hold_out: HoldOut = False,
-    match: CompareMatch = None,
-    by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show the queries of each tag.")] = False,
-    track: Track = None,
-    track_project: TrackProject = None,
-    track_files: TrackFiles = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Compare saved evaluations on the same queries: which differences are real. Of one: its reranker lift."""
-    from raglift.cli import compare as command
-    from raglift.cli.tracking import Tracking
+@command(
+    group,
+    "walkthrough",
+    START,
+    "Retrieval step by step on War and Peace",
+    run="raglift.cli.walkthrough:run",
+    examples=["raglift corpus fetch war_and_peace", "raglift walkthrough", "raglift walkthrough --all"],
+)
+@dataclass(frozen=True)
+class Walkthrough:
+    """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
 
-    command.run(
-        command.Request(
-            runs=tuple(runs),
-            baseline=baseline,
-            primary=primary,
-            names=names,
-            seed=seed,
-            confidence=confidence,
-            hold_out=hold_out,
-            match=match,
-            by_tag=by_tag,
-            tracking=Tracking.asked(track, track_project, track_files),
-            as_json=as_json,
-        )
-    )
-
-
-@group.command()
-def rescore(
-    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
-    ks: Annotated[
-        str | None, typer.Option("--ks", "-k", help="The depths, as in evaluate; by default those of the run.")
-    ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(help="Measures with commas, as in evaluate; by default those of the run.")
-    ] = None,
-    profile: Annotated[str | None, typer.Option(help=f"{PROFILE_NAMES}; by default the profile of the run.")] = None,
-    match: Annotated[
-        str | None, typer.Option(help="containment, coverage or fuzzy; by default as the run was matched.")
-    ] = None,
-    match_threshold: Annotated[
-        float | None, typer.Option(help="With --match: the part to be covered, or how alike; 0.5, or 0.9 for fuzzy.")
-    ] = None,
-    labels: Annotated[
-        str | None, typer.Option(help="Other labels of the same queries: a dataset, as in evaluate.")
-    ] = None,
-    documents: Documents = None,
-    encoding: Encoding = None,
-    include: Include = None,
-    save: Save = None,
-    overwrite: Overwrite = False,
-    track: Track = None,
-    track_project: TrackProject = None,
-    track_files: TrackFiles = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Score a saved evaluation again, by another match rule, metrics or labels, without asking the system again."""
-    from raglift.cli import rescore as command
-    from raglift.cli.tracking import Tracking
-
-    command.run(
-        command.Request(
-            run=run,
-            ks=ks,
-            metrics=metrics,
-            profile=profile,
-            match=match,
-            match_threshold=match_threshold,
-            labels=labels,
-            documents=documents,
-            encoding=encoding,
-            include=tuple(include or ()),
-            save=save,
-            overwrite=overwrite,
-            tracking=Tracking.asked(track, track_project, track_files),
-            as_json=as_json,
-        )
-    )
-
-
-@group.command()
-def report(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Folders of saved evaluations: one, or several to compare; or one of a sweep.")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="The file; by default report.html. Markdown is printed unless it is given."
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", help="html, markdown, csv or parquet; by default what the file's ending says."),
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help=f"The run or cell that the others are compared with; {DEFAULT_BASELINE}.")
-    ] = None,
-    primary: Primary = None,
-    names: Names = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Of the permutation tests and the choice of halves; 0, or the sweep's own.")
-    ] = None,
-    confidence: Annotated[float | None, typer.Option(help="How often intervals hold the true value; 0.95.")] = None,
-    hold_out: HoldOut = False,
-    match: CompareMatch = None,
-    overwrite: Annotated[
-        bool, typer.Option(help="Replace a file that is already there; an HTML report is replaced in any case.")
-    ] = False,
-) -> None:
-    """Write a report to look at: one HTML file with the figures, the plots and every query. Or a table."""
-    from raglift.cli import report as command
-
-    command.run(
-        command.Request(
-            runs=tuple(runs),
-            output=output,
-            form=form,
-            baseline=baseline,
-            primary=primary,
-            names=names,
-            seed=seed,
-            confidence=confidence,
-            hold_out=hold_out,
-            match=match,
-            overwrite=overwrite,
-        )
-    )
-
-
-@group.command()
-def explain(
-    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
-    query: Annotated[str, typer.Argument(help="The id of a query.")],
-    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> None:
-    """Show which hits of one query matched what, and what they earned in each metric."""
-    from raglift.cli import explain as command
-
-    command.run(run, query, stage=stage, as_json=as_json)
-
-
-@group.command()
-def walkthrough(
     question: Annotated[
         str | None,
-        typer.Option(help="A question of the labelled set, by its id or text. Default: the tutorial's."),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Walk through all labelled questions.")] = False,
-    corpus: Annotated[str, typer.Option(help="The corpus to walk through.")] = "war_and_peace",
-    encoding: Encoding = None,
-    embedding: Embedding = "minilm",
-    reranker: Reranker = "late-interaction",
-    k: Annotated[int, typer.Option("-k", help="How many hits are retrieved, reranked and scored.")] = 10,
-    chunk_size: ChunkSize = 1000,
-    chunk_overlap: ChunkOverlap = 100,
-    dtype: DtypeOption = "auto",
-    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "tutorial",
+        typer.Option(help="A labelled question, by its id or text. Default: the tutorial's."),
+    ] = None
+    every: Annotated[bool, typer.Option("--all", help="Walk through all labelled questions.")] = False
+    corpus: Annotated[str, typer.Option(autocompletion=completion(corpus_names), help="Corpus to walk through.")] = (
+        "war_and_peace"
+    )
+    encoding: Encoding = None
+    embedding: Embedding = "minilm"
+    reranker: Reranker = "late-interaction"
+    k: Annotated[int, typer.Option("-k", help="Number of hits that are retrieved, reranked and scored.")] = 10
+    chunk_size: Annotated[int, typer.Option(help="Maximum chunk size in characters.")] = 1000
+    chunk_overlap: ChunkOverlap = 100
+    dtype: DtypeOption = "auto"
+    profile: Profile = "tutorial"
     what_helps: Annotated[
         bool | None,
         typer.Option(
             "--what-helps/--no-what-helps",
             help="As the last step, measure what would have helped: more candidates, hybrid retrieval, smaller chunks "
-            "(only with an embedding model on this machine). By default for one question, not with --all: it takes "
-            "several times as long.",
+            "(only with a local embedding model). It takes several times as long. Default: for one question, not "
+            "with --all.",
         ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the steps.")] = False,
-) -> None:
-    """Reproduce the War and Peace retrieval tutorial, step by step, on the real book."""
-    from raglift.apps.walkthrough import Settings
-    from raglift.cli import evaluate as command
-    from raglift.cli import walkthrough as walk
-    from raglift.components.chunkers import make_chunker
-
-    parts = command.parts("dense", embedding, make_chunker("recursive", chunk_size, chunk_overlap), dtype)
-    settings = Settings(parts, reranker, k, profile, what_helps)
-    walk.run(corpus=corpus, encoding=encoding, question=question, every=every, settings=settings, as_json=as_json)
+    ] = None
+    as_json: AsJson = False
 
 
-@group.command()
-def demo(
-    retriever: Annotated[
+@command(
+    group,
+    "evaluate",
+    MEASURE,
+    "Measure one system on labelled questions",
+    run="raglift.cli.evaluate:run",
+    examples=[
+        "raglift evaluate shop_support --save runs/bm25 \\",
+        "    --retriever bm25 --reranker late-interaction",
+        "raglift evaluate my.jsonl --system app:search -k 5,10",
+    ],
+    exit_codes={1: "A limit on model calls or cost was reached; what was measured is kept."},
+)
+@dataclass(frozen=True)
+class Evaluate:
+    """Evaluate a retrieval system on labelled queries, before and after reranking."""
+
+    dataset: DatasetSource
+    system: Annotated[
         str | None,
         typer.Option(
-            help="raglift's own, alone, as bm25; by default dense before and after reranking, or bm25 where the "
-            "extra “local” is not installed."
+            help="Your own system: module:name of a retriever, query engine or function, or of a function without "
+            "arguments that returns one; or the address of an HTTP service."
         ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> None:
-    """Evaluate on a small corpus that comes with raglift: no network, no key, a few seconds."""
-    from raglift.cli import demo as command
-
-    command.run(retriever, as_json=as_json)
-
-
-@group.command()
-def sweep(
-    file: Annotated[
-        Path, typer.Argument(help="A YAML file that says what to measure; or the folder of a sweep, to print it.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--output", "--out", "-o", help="Where the sweep is kept; by default runs/ and the file's name."),
-    ] = None,
-    plan: Annotated[bool, typer.Option(help="Print what there is to do, and do nothing.")] = False,
-    resume: Annotated[bool, typer.Option(help="Go on with a sweep that was stopped.")] = False,
-    engine: Annotated[str, typer.Option(help="local, or ray for a Ray cluster.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of the Ray cluster; else Ray starts on this machine.")] = None,
+    ] = None
+    mapping: Mapping = None
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    retriever: Retriever = "dense"
+    embedding: Embedding = "minilm"
+    reranker: Reranker = "none"
+    chunker: ChunkerKind = "recursive"
+    chunk_size: ChunkSize = 1000
+    chunk_overlap: ChunkOverlap = 100
+    chunk_unit: ChunkUnit = None
+    dtype: DtypeOption = "auto"
+    ks: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--ks",
+            "-k",
+            help="Depths of the metrics: numbers of hits and budgets of context tokens, such as '1,5,tokens(2000)'. "
+            "Default: 1,3,5,10, and the depth that all stages return if that is less.",
+        ),
+        separate,
+    ] = ()
+    candidates: Annotated[
+        int | None,
+        typer.Option(help="Number of hits retrieved for --reranker and with --depth deep. Default: 50."),
+    ] = None
+    metrics: Metrics = ()
+    profile: Profile = "default"
+    match: Annotated[
+        str,
+        choice(
+            MATCH_RULES,
+            help="Match rule: containment (a single hit must contain the passage), coverage (hits may cover it "
+            "together: fair across chunk sizes) or fuzzy (for scanned or cleaned texts).",
+        ),
+    ] = "containment"
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Above 0, at most 1: share of the passage to cover (default 0.5), or similarity for fuzzy (default "
+            "0.9)."
+        ),
+    ] = None
+    unicode_folding: UnicodeFolding = False
+    depth: Annotated[
+        str,
+        choice(
+            ("deployed", "deep"),
+            help="deployed keeps the settings of every component; deep requests as many hits as there are candidates.",
+        ),
+    ] = "deployed"
+    hits: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of hits requested from a system that takes it as an argument. Default: 10, or the deepest "
+            "depth (--ks) if that is more."
+        ),
+    ] = None
+    doc_key: Annotated[str | None, typer.Option(help="Metadata key of the hits that holds the document id.")] = None
+    concurrency: Annotated[int, typer.Option(help="Concurrent queries, for remote systems.")] = 1
+    timeout: Annotated[float | None, typer.Option(help="Timeout per query in seconds.")] = None
+    retries: Annotated[int, typer.Option(help="Retries after a transient failure.")] = 2
+    on_error: Annotated[
+        str, choice(("keep", "raise"), help="keep scores a failed query as 0; raise stops the evaluation.")
+    ] = "keep"
+    latency: Annotated[
+        int,
+        typer.Option(help="Also measure latency over this many queries, one at a time and without cache; 50 is usual."),
+    ] = 0
     max_model_calls: Annotated[
         int | None,
-        typer.Option(help="Stop before your systems, all cells together, call models more often in this run."),
-    ] = None,
+        typer.Option(
+            help="Stop before the system makes more model calls than this; after the first query if the estimate for "
+            "all queries is higher."
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="Stop before the system's model calls cost more US dollars, if the price is known."),
+    ] = None
+    price: Price = None
+    save: Save = None
+    overwrite: Overwrite = False
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="With --system and --save: continue a run that was stopped, without repeating answered queries.",
+        ),
+    ] = False
+    system_version: Annotated[
+        str | None,
+        typer.Option(
+            help="With --system: an identifier of its current version, such as a commit hash. Answers are cached under "
+            "it, and later runs do not ask again."
+        ),
+    ] = None
+    track: Track = ()
+    track_project: TrackProject = None
+    track_files: TrackFiles = True
+    details: Annotated[
+        bool,
+        typer.Option("--all", help="Also print every metric at every depth, winners and losers, tags and settings."),
+    ] = False
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "compare",
+    MEASURE,
+    "Compare saved runs: which is really better?",
+    run="raglift.cli.compare:run",
+    examples=["raglift compare runs/bm25 runs/hybrid", "raglift compare runs/* --baseline bm25 --by-tag"],
+)
+@dataclass(frozen=True)
+class Compare:
+    """Compare saved evaluations on the same queries, with significance tests. With one run, show its reranker lift."""
+
+    runs: Annotated[
+        tuple[Path, ...], typer.Argument(help="Folders of saved evaluations; one alone shows its reranker lift.")
+    ]
+    baseline: Annotated[
+        str | None, typer.Option(help=f"Name of the run that the others are compared with. {BASELINE}")
+    ] = None
+    primary: Primary = None
+    names: Names = ()
+    seed: Annotated[int, typer.Option(help="Random seed of the permutation tests and of --hold-out.")] = 0
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
+    hold_out: HoldOut = False
+    match: CompareMatch = None
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
+    track: Track = ()
+    track_project: TrackProject = None
+    track_files: TrackFiles = True
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "sweep",
+    MEASURE,
+    "Measure many systems and find the best",
+    run="raglift.cli.sweep:run",
+    examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml --output runs/sweep"],
+    exit_codes={1: "Some cells failed, or a limit was reached; what is measured is kept."},
+)
+@dataclass(frozen=True)
+class RunSweep:
+    """Measure many systems and share their work: chunk sizes, embedding models, retrievers, rerankers."""
+
+    file: Annotated[
+        Path, typer.Argument(help="A YAML file that describes the sweep; or the folder of a sweep, to print it.")
+    ]
+    out: Annotated[
+        Path | None,
+        typer.Option("--output", "--out", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
+    ] = None
+    plan: Annotated[bool, typer.Option(help="Print what there is to do and measure nothing.")] = False
+    resume: Annotated[bool, typer.Option(help="Continue a sweep that was stopped.")] = False
+    engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
+    ] = None
+    max_model_calls: Annotated[
+        int | None,
+        typer.Option(help="Stop before your systems, all cells together, make more model calls in this run."),
+    ] = None
     max_cost: Annotated[
         float | None,
         typer.Option(
-            help="US dollars: stop before calls of models and embeddings, all cells together, cost more in this run."
+            help="Stop before model and embedding calls, all cells together, cost more US dollars in this run."
         ),
-    ] = None,
-    price: Price = None,
+    ] = None
+    price: Price = None
     export_best: Annotated[
         Path | None,
-        typer.Option(help="Write the recommended pipeline here, as scripts for LangChain and LlamaIndex."),
-    ] = None,
+        typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
+    ] = None
     export_cell: Annotated[
-        str | None, typer.Option(help="With --export-best: the name or key of another cell than the recommended.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace scripts that are there.")] = False,
-    track: Track = None,
-    track_project: TrackProject = None,
-    track_files: TrackFiles = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Measure many systems, sharing their work: chunk sizes, embedding models, retrievers, rerankers."""
-    from raglift.cli import sweep as command
-    from raglift.cli.model_options import parse_price
-    from raglift.cli.tracking import Tracking
-    from raglift.running.model_calls import CallLimits
+        str | None, typer.Option(help="With --export-best: name or key of another cell than the recommended one.")
+    ] = None
+    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
+    track: Track = ()
+    track_project: TrackProject = None
+    track_files: TrackFiles = True
+    as_json: AsJson = False
 
-    tracking = Tracking.asked(track, track_project, track_files)
-    command.run(
-        command.Request(
-            file,
-            out,
-            plan,
-            resume,
-            engine,
-            address,
-            tracking,
-            as_json,
-            export_best=export_best,
-            export_cell=export_cell,
-            overwrite=overwrite,
-            limits=CallLimits(max_model_calls, max_cost, None if price is None else parse_price(price)),
-        )
+    @property
+    def folder(self) -> Path:
+        """The folder of the sweep."""
+        return Path("runs") / self.file.stem if self.out is None else self.out
+
+
+@command(
+    group,
+    "report",
+    MEASURE,
+    "Write an HTML report of saved runs",
+    run="raglift.cli.report:run",
+    examples=["raglift report runs/bm25", "raglift report runs/bm25 runs/hybrid -o compared.html"],
+)
+@dataclass(frozen=True)
+class Report:
+    """Write a report: one HTML file with metrics, plots and every query. Or a table in Markdown, CSV or Parquet."""
+
+    runs: Annotated[
+        tuple[Path, ...],
+        typer.Argument(help="Folders of saved evaluations: one, or several to compare; or the folder of a sweep."),
+    ]
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write. Default: report.html; Markdown is printed."),
+    ] = None
+    form: Annotated[
+        str | None, choice(REPORT_FORMATS, "--format", help="Default: by the ending of the file, else html.")
+    ] = None
+    baseline: Annotated[str | None, typer.Option(help=f"Run or cell that the others are compared with. {BASELINE}")] = (
+        None
     )
+    primary: Primary = None
+    names: Names = ()
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Random seed of the permutation tests and of --hold-out. Default: 0, or the sweep's."),
+    ] = None
+    confidence: Annotated[float | None, typer.Option(help="Confidence level of the intervals. Default: 0.95.")] = None
+    hold_out: HoldOut = False
+    match: CompareMatch = None
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing file; an HTML report is always replaced.")] = (
+        False
+    )
+
+
+@command(
+    group,
+    "explain",
+    MEASURE,
+    "Explain the score of one query",
+    run="raglift.cli.explain:run",
+    examples=["raglift explain runs/bm25 q17"],
+)
+@dataclass(frozen=True)
+class Explain:
+    """Show which hits of one query match which facts, and what each adds to every metric."""
+
+    run: SavedRun
+    query: Annotated[str, typer.Argument(help="Id of a query.")]
+    stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "rescore",
+    MEASURE,
+    "Score a saved run again, by other rules",
+    run="raglift.cli.rescore:run",
+    examples=[
+        "raglift rescore runs/bm25 --match coverage -k 5,20",
+        "raglift rescore runs/bm25 --labels new.jsonl --save runs/2",
+    ],
+)
+@dataclass(frozen=True)
+class Rescore:
+    """Score a saved evaluation again with another match rule, metrics or labels, without querying the system."""
+
+    run: SavedRun
+    ks: Annotated[
+        tuple[str, ...],
+        typer.Option("--ks", "-k", help="Depths of the metrics, as in evaluate. Default: those of the run."),
+        separate,
+    ] = ()
+    metrics: Annotated[
+        tuple[str, ...], typer.Option(help="Metrics, as in evaluate. Default: those of the run."), separate
+    ] = ()
+    profile: Annotated[
+        str | None, choice(PROFILES, help="The tool whose metric definitions are used. Default: as in the run.")
+    ] = None
+    match: Annotated[str | None, choice(MATCH_RULES, help="Match rule, as in evaluate. Default: as in the run.")] = None
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="With --match: share of the passage to cover (default 0.5), or similarity for fuzzy (default 0.9)."
+        ),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion(corpus_names), help="Other labels of the same queries: a dataset, as in evaluate."
+        ),
+    ] = None
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    save: Save = None
+    overwrite: Overwrite = False
+    track: Track = ()
+    track_project: TrackProject = None
+    track_files: TrackFiles = True
+    as_json: AsJson = False

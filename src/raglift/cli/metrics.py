@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.cli.json_output import print_json
 from raglift.metrics.listing import MeasureEntry, list_measures, show_measure
 
 if TYPE_CHECKING:
+    from raglift.cli.pipeline import Metrics
     from raglift.metrics.listing import MeasureList
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    name: str | None
-    as_json: bool
-
-
-def run(request: Request) -> None:
+def run(request: Metrics) -> None:
     """Print all measures, or one.
 
     Raises:

@@ -1,218 +1,273 @@
-"""The commands for pipelines: gates, files of other tools, what the metrics are; each is imported when it is run."""
+"""The options of the commands for CI, for files of other tools, and about the metrics."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import PROFILE_NAMES, Documents, Encoding, Include
+from raglift.cli.arguments import AsJson, Documents, Encoding, Include, Profile, SavedRun
+from raglift.cli.choices import (
+    RANKING_FORMATS,
+    TRACKERS,
+    choice,
+    completion,
+    corpus_names,
+    metric_names,
+    separate,
+    separate_paths,
+)
+from raglift.cli.command import CI, FILES, MORE, command, new_group
 
-group = typer.Typer(rich_markup_mode=None)
+group = new_group()
 
 
-@group.command()
-def gate(
-    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation, or of one cell of a sweep.")],
+@command(
+    group,
+    "gate",
+    CI,
+    "Pass or fail a run against thresholds",
+    run="raglift.cli.gate:run",
+    examples=[
+        "raglift gate runs/new --min ndcg@10=0.75,recall@10=0.9",
+        "raglift gate runs/new --baseline runs/main \\",
+        "    --no-regression ndcg@10 --junit gate.xml",
+    ],
+    exit_codes={
+        0: "Passed.",
+        1: "Failed.",
+        2: "Nothing was decided: an error in the command or its input.",
+        3: "Incomplete: queries are missing, or a sweep is unfinished.",
+    },
+)
+@dataclass(frozen=True)
+class Gate:
+    """Check a run against thresholds and a baseline, for CI."""
+
+    run: Annotated[Path, typer.Argument(help="Folder of a saved evaluation, or of one cell of a sweep.")]
     minimum: Annotated[
-        list[str] | None,
+        tuple[str, ...],
         typer.Option(
-            "--min", help="The least mean that will do, as ndcg@10=0.75 or retrieve:recall@50=0.9; repeatable."
+            "--min",
+            autocompletion=completion(metric_names),
+            help="Lowest means that pass, such as 'ndcg@10=0.75,mrr=0.6' or retrieve:recall@50=0.9.",
         ),
-    ] = None,
+        separate,
+    ] = ()
     maximum: Annotated[
-        list[str] | None,
+        tuple[str, ...],
         typer.Option(
             "--max",
-            help="The most that will do: p50_latency or p95_latency (0.5s, 500ms), failures, empty, unlabelled, or a "
-            "metric; repeatable.",
+            autocompletion=completion(("p50_latency", "p95_latency", "failures", "empty", "unlabelled")),
+            help="Highest values that pass, such as 'p95_latency=500ms,failures=0': of p50_latency, p95_latency, "
+            "failures, empty, unlabelled or a metric.",
         ),
-    ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="A saved evaluation of the same queries.")] = None,
+        separate,
+    ] = ()
+    baseline: Annotated[Path | None, typer.Option(help="Folder of a saved evaluation of the same queries.")] = None
     no_regression: Annotated[
-        list[str] | None,
-        typer.Option(help="A metric that must not be worse than the baseline's, at the last stage; repeatable."),
-    ] = None,
-    margin: Annotated[float, typer.Option(help="How large a drop of the mean may be before it counts.")] = 0.0,
+        tuple[str, ...],
+        typer.Option(
+            autocompletion=completion(metric_names),
+            help="Metrics that must not be worse than the baseline's at the last stage, such as 'ndcg@10,mrr'.",
+        ),
+        separate,
+    ] = ()
+    margin: Annotated[float, typer.Option(help="Largest drop of the mean that is accepted.")] = 0.0
     dataset: Annotated[
-        str | None, typer.Option(help="The labelled set that the run must have answered whole, as in evaluate.")
-    ] = None,
-    documents: Documents = None,
-    encoding: Encoding = None,
-    include: Include = None,
-    name: Annotated[str | None, typer.Option(help="What to call the run; by default as its folder.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the permutation tests.")] = 0,
-    confidence: Annotated[float, typer.Option(help="A drop is real where p is at most 1 minus it.")] = 0.95,
-    junit: Annotated[Path | None, typer.Option(help="Write the checks to this file, as JUnit XML.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write a summary to this file, as GitHub's Markdown.")] = None,
+        str | None,
+        typer.Option(
+            autocompletion=completion(corpus_names),
+            help="Labelled dataset, as in evaluate, all queries of which the run must have answered.",
+        ),
+    ] = None
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    name: Annotated[str | None, typer.Option(help="Name of the run. Default: its folder's.")] = None
+    seed: Annotated[int, typer.Option(help="Random seed of the permutation tests.")] = 0
+    confidence: Annotated[
+        float, typer.Option(help="Confidence level: a drop is significant if p is at most 1 minus this.")
+    ] = 0.95
+    junit: Annotated[Path | None, typer.Option(help="Write the checks to this file as JUnit XML.")] = None
+    markdown: Annotated[Path | None, typer.Option(help="Write a summary to this file as Markdown.")] = None
     github: Annotated[
         bool | None,
         typer.Option(
             "--github/--no-github",
-            help="Print annotations, and add the summary to $GITHUB_STEP_SUMMARY; by default on GitHub Actions.",
+            help="Print annotations and add the summary to $GITHUB_STEP_SUMMARY. Default: on GitHub Actions.",
         ),
-    ] = None,
+    ] = None
     overwrite: Annotated[
         bool, typer.Option(help="Replace files for --junit and --markdown that another program wrote.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Let a run pass or fail: exit code 0 it passed, 1 it failed, 2 a mistake in the command, 3 it is incomplete."""
-    from raglift.cli import gate as command
-
-    code = command.run(
-        command.Request(
-            run=run,
-            minimum=tuple(minimum or ()),
-            maximum=tuple(maximum or ()),
-            baseline=baseline,
-            no_regression=tuple(no_regression or ()),
-            margin=margin,
-            dataset=dataset,
-            documents=documents,
-            encoding=encoding,
-            include=tuple(include or ()),
-            name=name,
-            seed=seed,
-            confidence=confidence,
-            junit=junit,
-            markdown=markdown,
-            github=github,
-            as_json=as_json,
-            overwrite=overwrite,
-        )
-    )
-    raise typer.Exit(code)
+    ] = False
+    as_json: AsJson = False
 
 
-@group.command()
-def score(
-    run: Annotated[
-        list[Path],
-        typer.Option(help="Rankings: a TREC run, or .jsonl or .parquet; again for each further one, for a table."),
-    ],
-    qrels: Annotated[
-        str,
-        typer.Option(help="Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents."),
-    ],
-    metrics: Annotated[
-        str | None,
-        typer.Option(help="With commas, by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'."),
-    ] = None,
-    profile: Annotated[str, typer.Option(help=f"Whose metric conventions: {PROFILE_NAMES}.")] = "default",
-    output: Annotated[
-        str, typer.Option("--format", help="table, or trec: just as trec_eval prints it (trec_eval -c).")
-    ] = "table",
-    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False,
-    answered_only: Annotated[
-        bool, typer.Option(help="Leave labelled queries without a ranking out of the means, as trec_eval without -c.")
-    ] = False,
-    trec_eval: Annotated[
-        int, typer.Option("--trec-eval", help="With --format trec: as which version of trec_eval, 9 or 10.")
-    ] = 9,
-    names: Annotated[
-        str | None, typer.Option(help="What to call the runs, with commas; by default as their files.")
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help="Of the runs: trec, jsonl or parquet; by default what a file's ending says.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Score rankings that are in files, by labels in a file."""
-    from raglift.cli import score as command
+@command(
+    group,
+    "track",
+    CI,
+    "Log saved runs to MLflow or W&B",
+    run="raglift.cli.tracking:run",
+    examples=["raglift track runs/bm25 --to mlflow", "raglift track runs/* --to mlflow,wandb --no-files"],
+)
+@dataclass(frozen=True)
+class Track:
+    """Log saved evaluations or sweeps to an experiment tracker: parameters, metrics, the report and the run."""
 
-    command.run(
-        command.Request(
-            tuple(run), qrels, metrics, profile, output, per_query, answered_only, trec_eval, names, form, as_json
-        )
-    )
-
-
-@group.command()
-def export(
-    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
-    output: Annotated[Path, typer.Option(help="A new folder for the files.")],
-    form: Annotated[
-        str, typer.Option("--format", help="trec (run and qrels, as trec_eval reads them), jsonl or parquet.")
-    ] = "trec",
-    stage: Annotated[
-        str | None, typer.Option(help="The stage whose rankings are written; by default the last.")
-    ] = None,
-    all_stages: Annotated[bool, typer.Option("--all-stages", help="Write one file of rankings a stage.")] = False,
-    subtopics: Annotated[
-        bool, typer.Option("--subtopics", help="With trec: also write which id stands for which fact, for pyndeval.")
-    ] = False,
-    escape_ids: Annotated[
-        bool,
-        typer.Option(
-            "--escape-ids", help="With trec: write white space, control characters and % of ids as in a URL (%20)."
-        ),
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an export that is already there, and nothing else.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
-) -> None:
-    """Write a saved evaluation as files for other tools: TREC run and qrels, JSON Lines or Parquet."""
-    from raglift.cli.export import Request
-    from raglift.cli.export import run as run_export
-
-    run_export(Request(run, output, form, stage, all_stages, subtopics, escape_ids, overwrite, as_json))
-
-
-@group.command(name="explain-metrics")
-def explain_metrics(
-    run: Annotated[Path, typer.Argument(help="The folder of a saved evaluation.")],
-    query: Annotated[
-        str | None, typer.Option(help="The id of a query; by default that whose values differ most between profiles.")
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(help="A metric, as ndcg@10; may be repeated. By default those that were scored."),
-    ] = None,
-    stage: Annotated[str | None, typer.Option(help="The stage; by default the last.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> None:
-    """Show one query's metrics as several tools compute them, and why they differ."""
-    from raglift.cli import explain_metrics as command
-
-    command.run(command.Request(run, query, tuple(metric or ()), stage, as_json))
-
-
-@group.command()
-def metrics(
-    name: Annotated[str | None, typer.Argument(help="One of them, which is shown in full.", metavar="METRIC")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> None:
-    """List every metric with its formula and source; those of installed packages too."""
-    from raglift.cli.metrics import Request, run
-
-    run(Request(name, as_json))
-
-
-@group.command()
-def track(
     runs: Annotated[
-        list[Path], typer.Argument(help="Folders of saved evaluations or of sweeps; each is tracked by itself.")
-    ],
-    to: Annotated[list[str] | None, typer.Option(help="mlflow or wandb; repeatable.")] = None,
-    project: Annotated[
-        str | None, typer.Option(help="MLflow's experiment, or the project at W&B; by default raglift.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="What to call the run; by default the dataset and what the stages do.")
-    ] = None,
+        tuple[Path, ...], typer.Argument(help="Folders of saved evaluations or sweeps; each is logged by itself.")
+    ]
+    to: Annotated[tuple[str, ...], choice(TRACKERS, help="Experiment trackers, at least one."), separate] = ()
+    project: Annotated[str | None, typer.Option(help="MLflow experiment or W&B project. Default: raglift.")] = None
+    name: Annotated[str | None, typer.Option(help="Name of the run in the tracker. Default: the folder's.")] = None
     files: Annotated[
         bool,
         typer.Option(
             "--files/--no-files",
-            help="Also keep the report and the saved run, which hold the texts of queries and chunks.",
+            help="Also upload the report and the saved run, which contain the texts of queries and chunks.",
         ),
-    ] = True,
-) -> None:
-    """Keep saved evaluations or sweeps in an experiment tracker: parameters, figures, the report and the run."""
-    from raglift.cli.tracking import Tracking, TrackRequest
-    from raglift.cli.tracking import run as run_track
+    ] = True
 
-    run_track(TrackRequest(tuple(runs), Tracking(tuple(dict.fromkeys(to or ())), project, files, name)))
+
+@command(
+    group,
+    "score",
+    FILES,
+    "Score rankings in files: TREC, JSON Lines",
+    run="raglift.cli.score:run",
+    examples=[
+        "raglift score --run bm25.trec --qrels qrels.txt",
+        "raglift score --run a.trec,b.trec --qrels qrels.txt",
+        "raglift score --run a.trec --qrels qrels.txt --format trec",
+    ],
+)
+@dataclass(frozen=True)
+class Score:
+    """Score rankings in files with labels in a file."""
+
+    run: Annotated[
+        tuple[Path, ...],
+        typer.Option(help="Rankings: TREC run, .jsonl or .parquet files. Several are compared in a table."),
+        separate_paths,
+    ]
+    qrels: Annotated[
+        str,
+        typer.Option(
+            autocompletion=completion(corpus_names),
+            help="Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents.",
+        ),
+    ]
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            autocompletion=completion(metric_names),
+            help="Metrics by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'.",
+        ),
+        separate,
+    ] = ()
+    profile: Profile = "default"
+    output: Annotated[str, choice(("table", "trec"), "--format", help="trec prints what trec_eval -c prints.")] = (
+        "table"
+    )
+    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False
+    answered_only: Annotated[
+        bool,
+        typer.Option(help="Leave labelled queries without a ranking out of the means, as trec_eval does without -c."),
+    ] = False
+    trec_eval: Annotated[
+        int, choice((9, 10), "--trec-eval", help="With --format trec: version of trec_eval to reproduce.")
+    ] = 9
+    names: Annotated[
+        tuple[str, ...], typer.Option(help="Names of the runs, such as 'small,large'. Default: file names."), separate
+    ] = ()
+    form: Annotated[
+        str | None, choice(RANKING_FORMATS, help="Format of the runs. Default: by the ending of each file.")
+    ] = None
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "export",
+    FILES,
+    "Export a run as TREC, JSON Lines or Parquet",
+    run="raglift.cli.export:run",
+    examples=[
+        "raglift export runs/bm25 --output trec",
+        "raglift export runs/bm25 --output out --format parquet",
+    ],
+)
+@dataclass(frozen=True)
+class Export:
+    """Write a saved evaluation as files for other tools: TREC run and qrels, JSON Lines or Parquet."""
+
+    run: SavedRun
+    output: Annotated[Path, typer.Option(help="New folder for the files.")]
+    form: Annotated[
+        str, choice(RANKING_FORMATS, "--format", help="trec is a run and qrels, as trec_eval reads them.")
+    ] = "trec"
+    stage: Annotated[str | None, typer.Option(help="Stage whose rankings are written. Default: the last.")] = None
+    all_stages: Annotated[bool, typer.Option("--all-stages", help="Write one file of rankings per stage.")] = False
+    subtopics: Annotated[
+        bool, typer.Option("--subtopics", help="With trec: also write which id is which fact, for pyndeval.")
+    ] = False
+    escape_ids: Annotated[
+        bool,
+        typer.Option(
+            "--escape-ids", help="With trec: write white space, control characters and % in ids as in URLs (%20)."
+        ),
+    ] = False
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing export, and nothing else.")] = (
+        False
+    )
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "metrics",
+    MORE,
+    "List all metrics with their formulas",
+    run="raglift.cli.metrics:run",
+    examples=["raglift metrics", "raglift metrics ndcg"],
+)
+@dataclass(frozen=True)
+class Metrics:
+    """List all metrics with formula and source, including those of installed plugins."""
+
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="METRIC", autocompletion=completion(metric_names), help="A metric to show in full."),
+    ] = None
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "explain-metrics",
+    MORE,
+    "Show one query's scores as other tools do",
+    run="raglift.cli.explain_metrics:run",
+    examples=["raglift explain-metrics runs/bm25 --query q17"],
+)
+@dataclass(frozen=True)
+class ExplainMetrics:
+    """Show one query's metrics as several tools compute them, and why they differ."""
+
+    run: SavedRun
+    query: Annotated[
+        str | None, typer.Option(help="Id of a query. Default: the one whose scores differ most between tools.")
+    ] = None
+    metric: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            autocompletion=completion(metric_names), help="Metrics, such as 'ndcg@10,mrr'. Default: those of the run."
+        ),
+        separate,
+    ] = ()
+    stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
+    as_json: AsJson = False

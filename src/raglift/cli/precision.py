@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, print_estimate, stoppable
+from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.judging.usefulness import context_precision, estimate_context_precision
 from raglift.judging.usefulness_records import MEASURES, print_precision, read_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from raglift.judging.batch import Limits
+    from raglift.cli.judging import Precision
     from raglift.judging.usefulness_records import ContextPrecision
-    from raglift.llm.language_models import LanguageModel
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    runs: tuple[Path, ...]
-    ks: tuple[int, ...] | None
-    answers: Path | None
-    model: LanguageModel
-    limits: Limits
-    seed: int
-    estimate: bool
-    as_json: bool
-
-
-def run(request: Request) -> None:
+def run(request: Precision) -> None:
     """Estimate, ask, print.
 
     Raises:
@@ -44,16 +29,25 @@ def run(request: Request) -> None:
     """
     from rich.console import Console
 
+    model, limits = model_and_limits(
+        request.model,
+        request.temperature,
+        request.concurrency,
+        request.max_cost,
+        request.price,
+        to_estimate=request.estimate,
+    )
+    ks = numbers_of_hits(request.ks) if request.ks else None
     evaluations = load_runs(request.runs)
     answers = None if request.answers is None else read_answers(request.answers)
-    about: dict[str, Any] = {"ks": request.ks, "answers": answers}
-    expected = estimate_context_precision(evaluations, request.model, limits=request.limits, **about)
-    print_estimate(expected, request.model)
+    about: dict[str, Any] = {"ks": ks, "answers": answers}
+    expected = estimate_context_precision(evaluations, model, limits=limits, **about)
+    print_estimate(expected, model)
     if request.estimate:
         return
-    limits = limited(request.limits, expected)
+    limits = limited(limits, expected)
     with stoppable():
-        found = context_precision(evaluations, request.model, limits=limits, seed=request.seed, **about)
+        found = context_precision(evaluations, model, limits=limits, seed=request.seed, **about)
     if request.as_json:
         print_json(_as_json(found))
     else:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import primary_of
 from raglift.base.limits import is_there, user_path
@@ -17,53 +18,28 @@ from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
 
+if TYPE_CHECKING:
+    from raglift.cli.measuring import Report
+
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    runs: tuple[Path, ...]
-    output: Path | None
-    form: str | None
-    baseline: str | None
-    primary: str | None
-    names: str | None
-    seed: int | None
-    confidence: float | None
-    hold_out: bool
-    match: str | None
-    overwrite: bool
-
-    @property
-    def format(self) -> str:
-        """What to write: what is asked for, else what the file's ending says, else HTML."""
-        if self.form is not None:
-            return self.form
-        ending = "" if self.output is None else self.output.suffix.lower()
-        return next((name for name, suffix in FORMATS.items() if suffix == ending), "html")
-
-    def given(self, *options: str) -> list[str]:
-        """Return those of some options that are set, as they are written."""
-        return [f"--{option.replace('_', '-')}" for option in options if getattr(self, option) not in (None, False)]
-
-
-def run(request: Request) -> None:
+def run(request: Report) -> None:
     """Load, and write one report: of one evaluation, of several, or of a sweep.
 
     Raises:
         ConfigurationError: an option that does not go with what is reported, or a path that cannot be written.
         RunError: a folder that holds no evaluation and no sweep.
     """
-    if request.format not in FORMATS:
-        raise ConfigurationError(f"--format: found {request.format!r}; expected one of {', '.join(FORMATS)}")
+    form = _form(request)
+    if form not in FORMATS:
+        raise ConfigurationError(f"--format: found {form!r}; expected one of {', '.join(FORMATS)}")
     found = _found(request)
-    output = Path(f"report{FORMATS[request.format]}") if request.output is None else request.output
-    if request.format == "markdown":
+    output = Path(f"report{FORMATS[form]}") if request.output is None else request.output
+    if form == "markdown":
         _write_markdown(_markdown(found, request), request)
-    elif request.format == "html":
+    elif form == "html":
         _write_page(found, output, request)
         sys.stderr.write(f"written to {output}\n")
     else:
@@ -73,7 +49,15 @@ def run(request: Request) -> None:
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
-def _found(request: Request) -> Evaluation | Comparison | SweepResult:
+def _form(request: Report) -> str:
+    """Return what is asked for, else what the file's ending says, else HTML."""
+    if request.form is not None:
+        return request.form
+    ending = "" if request.output is None else request.output.suffix.lower()
+    return next((name for name, suffix in FORMATS.items() if suffix == ending), "html")
+
+
+def _found(request: Report) -> Evaluation | Comparison | SweepResult:
     """Return what the folders hold."""
     sweeps = [folder for folder in request.runs if SweepFolder(user_path(folder)).exists()]
     if sweeps and len(request.runs) > 1:
@@ -90,7 +74,7 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
         request.runs,
         baseline=request.baseline,
         primary=request.primary,
-        names=None if request.names is None else [name.strip() for name in request.names.split(",")],
+        names=request.names or None,
         seed=request.seed or 0,
         confidence=_confidence(request),
         hold_out=request.hold_out,
@@ -98,7 +82,7 @@ def _found(request: Request) -> Evaluation | Comparison | SweepResult:
     )
 
 
-def _sweep(request: Request) -> SweepResult:
+def _sweep(request: Report) -> SweepResult:
     _refuse(request, "a sweep", "names", "confidence", "hold_out", "match")
     result = load_sweep_result(request.runs[0])
     if request.primary is not None and result.finished:
@@ -107,17 +91,17 @@ def _sweep(request: Request) -> SweepResult:
     return result if request.seed is None else replace(result, seed=request.seed)
 
 
-def _refuse(request: Request, what: str, *options: str) -> None:
-    given = request.given(*options)
+def _refuse(request: Report, what: str, *options: str) -> None:
+    given = [f"--{each.replace('_', '-')}" for each in options if getattr(request, each) not in (None, False, ())]
     if given:
         raise ConfigurationError(f"report: found {given[0]} with {what}, to which it does not apply; leave it out")
 
 
-def _confidence(request: Request) -> float:
+def _confidence(request: Report) -> float:
     return 0.95 if request.confidence is None else request.confidence
 
 
-def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, request: Request) -> None:
+def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, request: Report) -> None:
     if isinstance(found, Evaluation):
         found.report(output, primary=request.primary, seed=request.seed or 0, confidence=_confidence(request))
     elif isinstance(found, SweepResult):
@@ -126,13 +110,13 @@ def _write_page(found: Evaluation | Comparison | SweepResult, output: Path, requ
         found.report(output)
 
 
-def _markdown(found: Evaluation | Comparison | SweepResult, request: Request) -> str:
+def _markdown(found: Evaluation | Comparison | SweepResult, request: Report) -> str:
     if isinstance(found, Evaluation):
         return found.to_markdown(request.primary, seed=request.seed or 0, confidence=_confidence(request))
     return found.to_markdown()
 
 
-def _write_markdown(text: str, request: Request) -> None:
+def _write_markdown(text: str, request: Report) -> None:
     """Print Markdown, or write it where a file is named."""
     if request.output is None:
         sys.stdout.write(text)

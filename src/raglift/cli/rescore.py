@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.cli.evaluate import depths, print_result
 from raglift.cli.saving import keep
-from raglift.cli.tracking import saved_first
+from raglift.cli.tracking import Tracking, saved_first
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
-from raglift.metrics.parsing import split_metrics
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.results.evaluation import load_evaluation
@@ -22,61 +21,40 @@ from raglift.running.scoring import rescore
 from raglift.storage.saving import check_free
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.cli.tracking import Tracking
+    from raglift.cli.measuring import Rescore
     from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed; None keeps what the run was scored by."""
-
-    run: Path
-    ks: str | None
-    metrics: str | None
-    profile: str | None
-    match: str | None
-    match_threshold: float | None
-    labels: str | None
-    documents: Path | None
-    include: tuple[str, ...]
-    save: Path | None
-    overwrite: bool
-    tracking: Tracking
-    as_json: bool
-    encoding: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: Rescore) -> None:
     """Load, score again, save, print."""
     if request.save is not None:
         check_free(request.save, overwrite=request.overwrite)
-    request.tracking.check()
+    tracking = Tracking.of(request)
+    tracking.check()
     evaluation = _rescored(load_evaluation(request.run), request)
     show = partial(print_result, evaluation, json=request.as_json)
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     show()
-    request.tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, request.tracking))
+    tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, tracking))
 
 
-def _rescored(evaluation: Evaluation, request: Request) -> Evaluation:
+def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
     known, labels = evaluation.scores.metrics, _labels(request)
-    measures: list[Metric | str] = [*split_metrics(request.metrics or "")]
-    if request.ks is not None:
+    measures: list[Metric | str] = [*request.metrics]
+    if request.ks:
         ks = depths(request.ks)
     else:
         ks = tuple(dict.fromkeys(metric.depth for metric in known if metric.depth is not None)) or DEFAULT_KS
     if not measures:  # as before, and at other depths where they are asked for
-        measures = list(known if request.ks is None else dict.fromkeys(replace(metric, depth=None) for metric in known))
-    if labels is not None and request.metrics is None:
+        measures = list(dict.fromkeys(replace(metric, depth=None) for metric in known) if request.ks else known)
+    if labels is not None and not request.metrics:
         measures = _without_chunks(measures)
     match = _rule(evaluation, request)
     return rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile, labels=labels)
 
 
-def _labels(request: Request) -> Dataset | None:
+def _labels(request: Rescore) -> Dataset | None:
     """Return other labels; None for those of the run.
 
     Raises:
@@ -103,7 +81,7 @@ def _without_chunks(measures: list[Metric | str]) -> list[Metric | str]:
     return [each for each in measures if each not in left_out]
 
 
-def _rule(evaluation: Evaluation, request: Request) -> MatchRule | None:
+def _rule(evaluation: Evaluation, request: Rescore) -> MatchRule | None:
     """Return how to match; None for as before.
 
     Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import webbrowser
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.apps.review.page import check_installed
@@ -15,26 +14,10 @@ from raglift.cli.saved_runs import load_runs
 from raglift.datasets.loading import load_documents
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from raglift.cli.judging import Review
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    labels: Path
-    runs: tuple[Path, ...]
-    judged: Path | None
-    documents: Path | None
-    include: tuple[str, ...]
-    scale: int
-    depth: int
-    port: int
-    browser: bool
-    encoding: str | None = None
-
-
-def run(request: Request) -> None:
+def run(request: Review) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
     check_installed()
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)

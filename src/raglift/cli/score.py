@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
-from raglift.metrics.parsing import split_metrics
 from raglift.storage.rankings.scoring import DEFAULT_METRICS, score_files
 from raglift.storage.rankings.trec_eval import DEFAULT_VERSION, OFFICIAL, VERSIONS, Version, metric_of, trec_eval_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from raglift.cli.pipeline import Score
     from raglift.storage.rankings.scoring import FileScores, RunScores
 
 
 _OUTPUTS = ("table", "trec")
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    runs: tuple[Path, ...]
-    qrels: str
-    metrics: str | None
-    profile: str
-    output: str
-    per_query: bool
-    answered_only: bool
-    trec_eval: int
-    names: str | None
-    form: str | None
-    as_json: bool
-
-
-def run(request: Request) -> None:
+def run(request: Score) -> None:
     """Read, score, print."""
     if request.output not in _OUTPUTS:
         raise ConfigurationError(f"--format: found {request.output!r}; expected one of {', '.join(_OUTPUTS)}")
@@ -50,19 +31,21 @@ def run(request: Request) -> None:
         raise ConfigurationError(
             f"--trec-eval: found {request.trec_eval} with --format {request.output}; expected it with --format trec"
         )
-    if request.metrics is not None and not split_metrics(request.metrics):
-        raise ConfigurationError(f"--metrics: found {request.metrics!r}; expected at least one, as ndcg@10,map")
+    if any(not name.strip(", ") for name in request.metrics):
+        raise ConfigurationError(
+            f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
+        )
     if request.output == "trec":
         _print_as_trec_eval(request)
         return
-    asked = [metric_of(name) for name in split_metrics(request.metrics or "")]
+    asked = [metric_of(name) for name in request.metrics]
     scores = score_files(
-        request.runs,
+        request.run,
         request.qrels,
         asked or DEFAULT_METRICS,
         profile=request.profile,
         answered_only=request.answered_only,
-        names=_names(request.names or "") or None,
+        names=request.names or None,
         form=request.form,
     )
     if request.as_json:
@@ -73,15 +56,15 @@ def run(request: Request) -> None:
     sys.stdout.write(f"{scores}\n")
 
 
-def _print_as_trec_eval(request: Request) -> None:
-    if len(request.runs) != 1:
+def _print_as_trec_eval(request: Score) -> None:
+    if len(request.run) != 1:
         raise ConfigurationError(
-            f"--format trec: found {len(request.runs)} runs; expected one: its lines do not say which run they are of"
+            f"--format trec: found {len(request.run)} runs; expected one: its lines do not say which run they are of"
         )
     lines = trec_eval_lines(
-        request.runs[0],
+        request.run[0],
         request.qrels,
-        split_metrics(request.metrics or "") or (OFFICIAL,),
+        request.metrics or (OFFICIAL,),
         profile=request.profile,
         answered_only=request.answered_only,
         per_query=request.per_query,
@@ -99,11 +82,7 @@ def _version(given: int) -> Version:
     raise ConfigurationError(f"--trec-eval: found {given}; expected one of {', '.join(map(str, VERSIONS))}")
 
 
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _as_json(scores: FileScores, request: Request) -> dict[str, Any]:
+def _as_json(scores: FileScores, request: Score) -> dict[str, Any]:
     return {
         "qrels": str(scores.qrels),
         "profile": request.profile,
@@ -115,7 +94,7 @@ def _as_json(scores: FileScores, request: Request) -> dict[str, Any]:
     }
 
 
-def _run_as_json(run: RunScores, scores: FileScores, request: Request) -> dict[str, Any]:
+def _run_as_json(run: RunScores, scores: FileScores, request: Score) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": run.name,
         "path": str(run.path),

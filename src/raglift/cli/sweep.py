@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.display import printable
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
+from raglift.cli.model_options import parse_price
+from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
 from raglift.running.model_calls import CallLimits
 from raglift.sweep.effects import effects_json
@@ -21,7 +22,7 @@ from raglift.sweep.terminal import print_plan, print_result, result_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from raglift.cli.tracking import Tracking
+    from raglift.cli.measuring import RunSweep
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult
@@ -32,30 +33,7 @@ _FIGURES = ("metric", "k", "tokens", "before", "after", "lift", "n", "beyond_can
 _SOME_FAILED = 1
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line, parsed."""
-
-    file: Path
-    out: Path | None
-    plan: bool
-    resume: bool
-    engine: str
-    address: str | None
-    tracking: Tracking
-    as_json: bool
-    export_best: Path | None = None
-    export_cell: str | None = None
-    overwrite: bool = False
-    limits: CallLimits = field(default_factory=CallLimits)
-
-    @property
-    def folder(self) -> Path:
-        """Where the sweep is kept: by default `runs/` and the file's name."""
-        return Path("runs") / self.file.stem if self.out is None else self.out
-
-
-def run(request: Request) -> None:
+def run(request: RunSweep) -> None:
     """Check, plan, run, print; of a sweep's folder, print what is there.
 
     Raises:
@@ -63,10 +41,13 @@ def run(request: Request) -> None:
     """
     from rich.console import Console
 
+    tracking = Tracking.of(request)
+    price = None if request.price is None else parse_price(request.price)
+    limits = CallLimits(request.max_model_calls, request.max_cost, price)
     _check(request)
-    request.tracking.check()
+    tracking.check()
     if is_folder(request.file):
-        show(request)
+        show(request, tracking)
         return
     console = Console(stderr=True)
     sweep = load_sweep(request.file)
@@ -77,11 +58,11 @@ def run(request: Request) -> None:
         else:
             print_plan(plan, Console())
         return
-    result, stopped = _measured(sweep, request, console)
+    result, stopped = _measured(sweep, request, limits, console)
     _print(result, as_json=request.as_json)
     sys.stderr.write(f"kept in {result.folder}\n")
     _export(result, request)
-    _track(result, request)
+    _track(result, tracking)
     if stopped:
         sys.stderr.write(f"raglift: stopped: {printable(stopped)}\n")
         sys.exit(_SOME_FAILED)
@@ -91,9 +72,9 @@ def run(request: Request) -> None:
         sys.exit(_SOME_FAILED)
 
 
-def _check(request: Request) -> None:
+def _check(request: RunSweep) -> None:
     """Raise where options do not go together."""
-    if request.plan and request.tracking.trackers:
+    if request.plan and request.track:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
     if request.export_best is None and (request.export_cell is not None or request.overwrite):
         given = "--overwrite" if request.export_cell is None else "--export-cell"
@@ -102,7 +83,7 @@ def _check(request: Request) -> None:
         raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
 
 
-def _measured(sweep: Sweep, request: Request, console: Console) -> tuple[SweepResult, str]:
+def _measured(sweep: Sweep, request: RunSweep, limits: CallLimits, console: Console) -> tuple[SweepResult, str]:
     """Return what is measured, and why the rest was not where a limit was reached."""
     try:
         result = run_sweep(
@@ -112,7 +93,7 @@ def _measured(sweep: Sweep, request: Request, console: Console) -> tuple[SweepRe
             engine=cast("EngineName", request.engine),
             address=request.address,
             announce=lambda plan: print_plan(plan, console),
-            limits=request.limits,
+            limits=limits,
         )
     except CostLimitReached as error:
         return error.result, str(error)
@@ -121,7 +102,7 @@ def _measured(sweep: Sweep, request: Request, console: Console) -> tuple[SweepRe
     return result, ""
 
 
-def show(request: Request) -> None:
+def show(request: RunSweep, tracking: Tracking) -> None:
     """Print what is finished of a sweep.
 
     Raises:
@@ -137,17 +118,17 @@ def show(request: Request) -> None:
     result = load_sweep_result(request.file)
     _print(result, as_json=request.as_json)
     _export(result, request)
-    _track(result, request)
+    _track(result, tracking)
 
 
-def _export(result: SweepResult, request: Request) -> None:
+def _export(result: SweepResult, request: RunSweep) -> None:
     if request.export_best is not None:
         files = result.export_best(request.export_best, cell=request.export_cell, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
-def _track(result: SweepResult, request: Request) -> None:
-    request.tracking.tell(result, lambda trackers: request.tracking.command([result.folder], trackers))
+def _track(result: SweepResult, tracking: Tracking) -> None:
+    tracking.tell(result, lambda trackers: tracking.command([result.folder], trackers))
 
 
 def _print(result: SweepResult, *, as_json: bool) -> None:

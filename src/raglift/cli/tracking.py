@@ -18,6 +18,8 @@ from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from raglift.cli.measuring import Compare, Evaluate, Rescore, RunSweep
+    from raglift.cli.pipeline import Track
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult
@@ -40,17 +42,17 @@ class Tracking:
     """What to call the run."""
 
     @classmethod
-    def asked(cls, trackers: Sequence[str] | None, project: str | None, files: bool) -> Tracking:
+    def of(cls, request: Evaluate | Compare | RunSweep | Rescore) -> Tracking:
         """Return what the options of a command say.
 
         Raises:
             ConfigurationError: a project, or no files, and no tracker.
         """
-        wanted = tuple(dict.fromkeys(trackers or ()))
-        if not wanted and (project is not None or not files):
-            given = "--track-project" if project is not None else "--no-track-files"
+        wanted = tuple(dict.fromkeys(request.track))
+        if not wanted and (request.track_project is not None or not request.track_files):
+            given = "--track-project" if request.track_project is not None else "--no-track-files"
             raise ConfigurationError(f"{given}: found it without --track; expected both, as --track mlflow {given} …")
-        return cls(wanted, project, files)
+        return cls(wanted, request.track_project, request.track_files)
 
     def named(self, folder: Path | None) -> Tracking:
         """Return the same with runs called as the folder that they are saved in, unless they have a name."""
@@ -121,15 +123,7 @@ def _say(kept: TrackedRun) -> None:
     sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
-@dataclass(frozen=True)
-class TrackRequest:
-    """The command line of `raglift track`, parsed."""
-
-    runs: tuple[Path, ...]
-    tracking: Tracking
-
-
-def run(request: TrackRequest) -> None:
+def run(request: Track) -> None:
     """Track saved evaluations, and sweeps, each as it is; every one, whether or not another fails.
 
     Raises:
@@ -141,7 +135,7 @@ def run(request: TrackRequest) -> None:
     from raglift.sweep.engine import load_sweep_result
     from raglift.sweep.folder import SweepFolder
 
-    tracking = request.tracking
+    tracking = Tracking(tuple(dict.fromkeys(request.to)), request.project, request.files, request.name)
     if not tracking.trackers:
         raise ConfigurationError("--to: found none; expected at least one, as --to mlflow")
     opened = [

@@ -16,7 +16,7 @@ from raglift.running.systems import identity_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.cli.evaluate import Request
+    from raglift.cli.measuring import Evaluate
 
 
 _NAME = re.compile("[0-9a-f]{16}")
@@ -36,7 +36,7 @@ class Unfinished:
     """Whether the folder that both are in is made for them."""
 
     @classmethod
-    def of(cls, request: Request) -> Unfinished | None:
+    def of(cls, request: Evaluate) -> Unfinished | None:
         """Return where the answers are kept; None if nothing is saved, or no system of the user's is asked."""
         if request.save is None or (request.system is None and request.mapping is None):
             return None

@@ -7,35 +7,39 @@ from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.assistant.engine import Questions
-from raglift.apps.walkthrough import walk
+from raglift.apps.walkthrough import Settings, walk
 from raglift.cli.evaluate import as_json as evaluation_as_json
+from raglift.cli.evaluate import system_of
 from raglift.cli.json_output import print_json
+from raglift.components.chunkers import make_chunker
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from raglift.apps.walkthrough import Settings
+    from raglift.cli.measuring import Walkthrough
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
 
 
-def run(
-    *, corpus: str, encoding: str | None, question: str | None, every: bool, settings: Settings, as_json: bool
-) -> None:
+def run(request: Walkthrough) -> None:
     """Load the corpus, choose the questions, walk through."""
     from rich.console import Console
 
     from raglift.datasets.loading import load_dataset
 
-    if question is not None and every:
+    chunker = make_chunker("recursive", request.chunk_size, request.chunk_overlap)
+    parts = system_of("dense", request.embedding, chunker, request.dtype)
+    settings = Settings(parts, request.reranker, request.k, request.profile, request.what_helps)
+    question = request.question
+    if question is not None and request.every:
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")
     if settings.k < 1:
         raise ConfigurationError(f"-k: found {settings.k}; expected an integer, 1 or more")
-    dataset = load_dataset(corpus, encoding=encoding)
+    dataset = load_dataset(request.corpus, encoding=request.encoding)
     labelled = [query for query in dataset if query.is_labelled]
     check_reranker(settings.reranker)  # what is wrong with it is better said before the text is embedded
-    questions = labelled if every else [labelled[0] if question is None else _find(dataset, question)]
-    walked = walk(dataset, questions, settings, Console(quiet=as_json))
-    if as_json:
+    questions = labelled if request.every else [labelled[0] if question is None else _find(dataset, question)]
+    walked = walk(dataset, questions, settings, Console(quiet=request.as_json))
+    if request.as_json:
         trials = [asdict(trial) for trial in walked.trials]
         print_json({**evaluation_as_json(walked.evaluation), "what_would_have_helped": trials})
 

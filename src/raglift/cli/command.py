@@ -1,0 +1,178 @@
+"""How a command is declared: a record of its arguments and options, with its panel, examples and exit codes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from pkgutil import resolve_name
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
+
+START, MEASURE, LABELS, CI, FILES, MORE = "Start", "Measure", "Labels", "CI", "Files", "More"
+PANELS = (START, MEASURE, LABELS, CI, FILES, MORE)
+"""The panels of `raglift --help`, in their order."""
+EXIT_CODES = {
+    0: "Done.",
+    2: "Error in the command, its input or the run; the message says what to change.",
+    130: "Stopped with Ctrl-C.",
+}
+"""The exit codes of every command; a command may describe them more exactly."""
+FIRST_STEPS = (
+    "raglift demo",
+    "raglift evaluate shop_support --save runs/first",
+    "raglift report runs/first",
+    "raglift COMMAND --help",
+)
+
+_WIDE = 76
+"""The width from which long names of options have a column of their own."""
+
+Options = TypeVar("Options")
+"""The arguments and options of a command as a frozen dataclass."""
+
+
+class Command(TyperCommand):
+    """A command whose help ends with examples and its exit codes."""
+
+    function: ClassVar[str]
+    """The function that runs it, as `module:name`."""
+    examples: ClassVar[Sequence[str]] = ()
+    """Lines to type, each of at most 58 characters so that no terminal breaks it."""
+    exit_codes: ClassVar[Mapping[int, str]] = EXIT_CODES
+    """What each exit code means."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options, in a narrow terminal with more room for what they mean."""
+        names_width = 30 if formatter.width >= _WIDE else 18
+        for heading, are_arguments in (("Arguments", True), ("Options", False)):
+            of_kind = [each for each in self.get_params(ctx) if (each.param_type_name == "argument") == are_arguments]
+            rows = [_fitting(*row, formatter.width) for each in of_kind if (row := each.get_help_record(ctx))]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows, col_max=names_width)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 — as click calls it
+        """Write the examples and the exit codes."""
+        _write_lines(formatter, "Examples", self.examples)
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in sorted(self.exit_codes.items())])
+
+
+class Group(TyperGroup):
+    """A group that lists its commands in panels, with whole summaries."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one section for each panel; a group without panels has one."""
+        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        width = max(len(name) for name, _ in commands)
+        for panel in (*PANELS, None):
+            rows = [
+                (name.ljust(width), command.short_help or command.get_short_help_str())
+                for name, command in commands
+                if getattr(command, "rich_help_panel", None) == panel
+            ]
+            if rows:
+                with formatter.section(panel or "Commands"):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the first steps below the list of all commands."""
+        if ctx.parent is None:
+            _write_lines(formatter, "First steps", FIRST_STEPS)
+
+
+def _fitting(names: str, meaning: str, width: int) -> tuple[str, str]:
+    """Return a row of help; a list of choices that does not fit in a line is moved to the text, which is wrapped."""
+    names = names.replace("<list[Path]>", "<path>")
+    if len(names) + 2 <= width or " [" not in names:
+        return names, meaning
+    name, _, listed = names.partition(" [")
+    choices, _, several = listed.partition("]")
+    return f"{name} <str>{several}", f"{meaning}  [{', '.join(choices.split('|'))}]"
+
+
+def _write_lines(formatter: Any, heading: str, lines: Sequence[str]) -> None:
+    with formatter.section(heading):
+        for line in lines:
+            formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def new_group(**settings: Any) -> typer.Typer:
+    """Return an empty group of commands. Its help is plain text, which needs no colours and no wide terminal."""
+    return typer.Typer(cls=Group, rich_markup_mode=None, no_args_is_help=True, **settings)
+
+
+def command(
+    group: typer.Typer,
+    name: str,
+    panel: str | None,
+    summary: str,
+    *,
+    run: str,
+    examples: Sequence[str],
+    exit_codes: Mapping[int, str] | None = None,
+) -> Callable[[type[Options]], type[Options]]:
+    """Add a command to a group: a frozen dataclass whose fields are its arguments and options.
+
+    Args:
+        group: the group that the command belongs to.
+        name: the name of the command.
+        panel: the panel of `raglift --help` that lists the command; None in a group without panels.
+        summary: the summary in that list, at most 45 characters. The docstring of the class is the command's own help.
+        run: the function that runs the command, as `module:name`; it is imported when it is called.
+        examples: command lines at the end of its help.
+        exit_codes: those that are not in `EXIT_CODES`, or mean something more exact.
+    """
+
+    def declare(options: type[Options]) -> type[Options]:
+        shown = {"function": run, "examples": tuple(examples), "exit_codes": {**EXIT_CODES, **(exit_codes or {})}}
+        cls = type(options.__name__, (Command,), shown)
+        group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
+            _callback(options, run)
+        )
+        return options
+
+    return declare
+
+
+def _callback(options: type[Any], run: str) -> Callable[..., None]:
+    """Return the function that typer reads the parameters from and calls.
+
+    Several values are a tuple in the dataclass, empty where none are given. typer has a list for them, or None. Where
+    the annotation holds a function that separates values, as `choices.separate`, it is applied.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    parameters = []
+    separators: dict[str, Callable[[Sequence[Any]], Sequence[Any]]] = {}
+    for parameter in inspect.signature(options).parameters.values():
+        base, *extras = get_args(hints[parameter.name])
+        if get_origin(base) is tuple:
+            item = get_args(base)[0]
+            separators[parameter.name] = separator = next(filter(inspect.isfunction, extras), tuple)
+            extras = [_of_several(extra, item, separator) for extra in extras]
+            base = list[item]  # type: ignore[valid-type]  # known when the program runs
+        if parameter.default == ():
+            base, parameter = base | None, parameter.replace(default=None)  # noqa: PLW2901
+        parameters.append(parameter.replace(annotation=Annotated[base, *extras]))
+
+    def callback(**given: Any) -> None:
+        several = {name: tuple(separator(given[name] or ())) for name, separator in separators.items()}
+        resolve_name(run)(options(**{**given, **several}))
+
+    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return callback
+
+
+def _of_several(extra: Any, item: type, separator: object) -> Any:
+    """Return the description of an option with a metavar that says whether commas separate several values."""
+    if not isinstance(extra, OptionInfo):
+        return extra
+    extra = copy(extra)
+    one = extra.metavar or f"<{item.__name__.lower()}>"
+    extra.metavar = one if separator is tuple else f"{one},..."
+    return extra

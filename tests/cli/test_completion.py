@@ -1,0 +1,71 @@
+"""Completion in bash, by the script that `--show-completion` prints and as bash calls it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+
+ASKED = """\
+eval "$(_RAGLIFT_COMPLETE=source_bash raglift)"
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+COMP_LINE="$*"
+COMP_POINT=${#COMP_LINE}
+_raglift_completion raglift
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory):
+    """Return what bash offers when the tab key is pressed after some words."""
+    folder = tmp_path_factory.mktemp("bin")
+    program = folder / "raglift"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m raglift "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    path = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+    def press_tab(*words: str) -> list[str]:
+        call = ["bash", "-c", ASKED, "bash", "raglift", *words]
+        done = subprocess.run(call, env={**os.environ, **path}, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    return press_tab
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("expl",), ["explain", "explain-metrics"]),
+        (("corpus", ""), ["list", "show", "fetch"]),
+        (("evaluate", "shop"), ["shop_support"]),
+        (("evaluate", "x", "--profile", "t"), ["tutorial", "trec"]),
+        (("evaluate", "x", "--match", "co"), ["containment", "coverage"]),
+        (("report", "x", "--format", ""), ["html", "markdown", "csv", "parquet"]),
+        (("track", "x", "--to", "mlflow,w"), ["mlflow,wandb"]),
+        (("evaluate", "x", "--metrics", "mrr,ndc"), ["mrr,ndcg", "mrr,ndcg_rel"]),
+        (("evaluate", "x", "--match-t"), ["--match-threshold"]),
+    ],
+)
+def test_bash_completes(words: tuple[str, ...], offered: list[str], complete) -> None:
+    assert complete(*words) == offered
+
+
+@pytest.mark.slow
+def test_completion_is_shown_and_installed_for_the_shell_that_asks(tmp_path: Path) -> None:
+    raglift = f"{shlex.quote(sys.executable)} -m raglift"
+    call = ["bash", "-c", f"{raglift} --show-completion && {raglift} --install-completion; exit $?"]
+    done = subprocess.run(call, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert "_RAGLIFT_COMPLETE=complete_bash" in done.stdout
+    assert "bash completion installed" in done.stdout
+    assert "raglift" in (tmp_path / ".bashrc").read_text(encoding="utf-8")

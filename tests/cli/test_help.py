@@ -1,0 +1,128 @@
+"""What `--help` says: panels, whole summaries, examples that can be typed, and exit codes, at any width."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pkgutil import resolve_name
+from typing import Any, get_args
+
+import pytest
+import typer
+
+from raglift.adapters import adapt
+from raglift.apps.generation.drafts import STYLES
+from raglift.apps.tracking.tracking import TRACKERS
+from raglift.auditing.relabelling import Form as RelabelForm
+from raglift.cli import choices
+from raglift.cli.app import app
+from raglift.cli.command import PANELS
+from raglift.cli.report import FORMATS as REPORT_FORMATS
+from raglift.components.chunkers import CHUNKERS, UNITS
+from raglift.components.models import Dtype
+from raglift.datasets.formats.capabilities import DROPPABLE
+from raglift.datasets.formats.catalogue import FORMATS
+from raglift.datasets.formats.squad import EVIDENCE
+from raglift.matching.rule import Mode
+from raglift.metrics.profiles.registry import PROFILES
+from raglift.storage.rankings.forms import Form
+from raglift.storage.rankings.trec_eval import VERSIONS
+
+ROOT = typer.main.get_command(app)
+
+
+def commands(group: Any = ROOT, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
+
+
+COMMANDS = dict(commands())
+WIDTHS = ("60", "80", "120")
+
+
+def option(command: str, name: str) -> Any:
+    return next(each for each in COMMANDS[command].params if name in each.opts)
+
+
+def test_every_command_is_in_a_panel_with_its_whole_summary(run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    sections = re.split(r"^(\w[\w ]*):\n", out, flags=re.MULTILINE)
+    assert [heading for heading in sections[1::2] if heading in PANELS] == list(PANELS)
+    listed = re.findall(r"^  ([a-z-]+) {2,}(\S.*)$", "".join(sections[4::2]), re.MULTILINE)
+    assert dict(listed) == {name: command.short_help for name, command in ROOT.commands.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_summary_has_at_most_45_characters(name: str) -> None:
+    assert 0 < len(COMMANDS[name].short_help) <= 45
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples_and_exit_codes_at_any_width(name: str, run, monkeypatch) -> None:
+    for width in WIDTHS:
+        monkeypatch.setenv("COLUMNS", width)
+        code, out, _ = run(*name.split(), "--help")
+        assert code == 0
+        assert "\x1b" not in out
+        assert max(map(len, out.splitlines())) <= int(width)
+        _, examples, exit_codes = re.split(r"\n\n(?:Examples|Exit codes):\n", out)
+        assert [line.removeprefix("  ") for line in examples.splitlines()] == list(COMMANDS[name].examples)
+        told = dict(re.findall(r"^  (\d+) +(\S.*)", exit_codes, re.MULTILINE))
+        assert {"0", "2", "130"} <= told.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_word_of_help_is_broken_at_60_columns(name: str) -> None:
+    told = [COMMANDS[name].help, *(parameter.help for parameter in COMMANDS[name].params)]
+    assert [word for text in told for word in re.split(r"\s|(?<=-)", text) if len(word) > 36] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_can_be_typed(name: str) -> None:
+    lines = "\n".join(COMMANDS[name].examples).replace("\\\n", " ").splitlines()
+    assert any(line.startswith(f"raglift {name}") for line in lines)
+    for line in lines:
+        words = shlex.split(line)[1:]
+        command = next(found for found in (" ".join(words[:2]), words[0]) if found in COMMANDS)
+        COMMANDS[command].make_context(command, words[len(command.split()) :])
+
+
+def test_there_is_a_function_for_every_command() -> None:
+    functions = [resolve_name(command.function) for command in COMMANDS.values()]
+    assert all(map(callable, functions))
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "known"),
+    [
+        ("evaluate", "--profile", PROFILES),
+        ("evaluate", "--match", get_args(Mode)),
+        ("evaluate", "--chunker", CHUNKERS),
+        ("evaluate", "--chunk-unit", UNITS),
+        ("evaluate", "--dtype", get_args(Dtype)),
+        ("convert", "--from", FORMATS),
+        ("convert", "--to", FORMATS),
+        ("convert", "--evidence", EVIDENCE),
+        ("convert", "--drop", DROPPABLE),
+        ("relabel", "--to", get_args(RelabelForm)),
+        ("report", "--format", REPORT_FORMATS),
+        ("score", "--form", get_args(Form)),
+        ("score", "--trec-eval", VERSIONS),
+        ("export", "--format", get_args(Form)),
+        ("track", "--to", TRACKERS),
+        ("evaluate", "--track", TRACKERS),
+    ],
+)
+def test_the_choices_in_help_are_those_of_the_library(command: str, name: str, known: Any) -> None:
+    listed = option(command, name).metavar.removesuffix(",...").strip("[]").split("|")
+    assert listed == [str(each) for each in known]
+
+
+def test_the_styles_that_are_completed_are_those_of_the_library() -> None:
+    assert list(choices.QUESTION_STYLES) == list(STYLES)
+    assert adapt.LATE_INTERACTION in choices.RERANKERS

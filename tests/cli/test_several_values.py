@@ -1,0 +1,73 @@
+"""Options of several values: repeated, with commas, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from raglift.cli.app import app
+from raglift.cli.choices import separate, separate_named, separate_paths
+
+ROOT = typer.main.get_command(app)
+REPEATED_ONLY = {"question"}
+"""Options whose values have commas of their own."""
+OPTIONS = [
+    (command, option)
+    for command in ROOT.commands.values()
+    for option in command.params
+    if getattr(option, "multiple", False) and option.name not in REPEATED_ONLY
+]
+
+
+def required(command: Any, but: Any) -> Iterator[str]:
+    for each in command.params:
+        if each.required and each is not but:
+            yield from ("x",) if each.param_type_name == "argument" else (each.opts[0], "x")
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda each: each.name)
+def test_commas_and_repetition_say_the_same(command: Any, option: Any, run, monkeypatch) -> None:
+    read: list[Any] = []
+    monkeypatch.setattr(command.function.replace(":", "."), read.append)
+    name = option.opts[0]
+    rest = [command.name, *required(command, option)]
+    for values in ((name, "a=1", name, "b=2", name, "c=3"), (name, "a=1,b=2,c=3"), (name, "a=1, b=2", name, "c=3")):
+        assert run(*rest, *values)[0] == 0
+    first, *others = (getattr(each, option.name) for each in read)
+    assert len(first) == 3
+    assert [first, first] == others
+
+
+def test_a_question_keeps_its_commas(run, monkeypatch) -> None:
+    read: list[Any] = []
+    monkeypatch.setattr("raglift.cli.chat.run", read.append)
+    assert run("chat", "--question", "Who pays, and when?", "--question", "Why?")[0] == 0
+    assert read[0].question == ("Who pays, and when?", "Why?")
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (("a, b", "c"), ("a", "b", "c")),
+        (("ndcg(gain=exponential,log=2)@10=0.75,mrr=1",), ("ndcg(gain=exponential,log=2)@10=0.75", "mrr=1")),
+        (("1,,5",), ("1", "5")),
+        ((",",), (",",)),
+        (("",), ("",)),
+    ],
+)
+def test_commas_in_brackets_do_not_separate(given: tuple[str, ...], found: tuple[str, ...]) -> None:
+    assert separate(given) == found
+
+
+def test_the_title_of_a_column_may_have_commas() -> None:
+    assert separate_named(("query=Question, as asked,ignore=Notes",)) == ("query=Question, as asked", "ignore=Notes")
+
+
+def test_a_file_may_have_a_comma_in_its_name(tmp_path: Path) -> None:
+    odd = tmp_path / "a,b.trec"
+    odd.write_text("", encoding="utf-8")
+    assert separate_paths((odd, Path("c,d"))) == (odd, Path("c"), Path("d"))
