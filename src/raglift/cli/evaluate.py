@@ -91,13 +91,13 @@ def run(request: Evaluate) -> None:
         failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    show = partial(print_result, evaluation, json=request.as_json, details=request.details)
+    show = partial(
+        print_result, evaluation, json=request.as_json, details=request.details, following=_next_line(request)
+    )
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     if unfinished is not None:
         unfinished.remove()
     show()
-    if not request.as_json:
-        sys.stdout.write(f"\n{printable(_next_line(request))}\n")
     tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, tracking))
     if failure is not None:
         raise failure
@@ -219,7 +219,7 @@ def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:
     return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
 
-def print_result(evaluation: Evaluation, *, json: bool, details: bool = False) -> None:
+def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, following: str = "") -> None:
     """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
     from rich.console import Console
 
@@ -232,6 +232,7 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False) -
     else:
         detail = Detail.DETAILS if details else Detail.SUMMARY
         print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
+        sys.stdout.write(f"\n{printable(following)}\n" if following else "")
 
 
 def _next_line(request: Evaluate) -> str:

@@ -20,7 +20,7 @@ def print_document(document: Document, console: Console, detail: Detail = Detail
     parts = document_parts(document, detail)
     if console.is_terminal:
         write(console, parts)
-    else:
+    elif not console.quiet:
         console.file.write(as_text(parts) + "\n")
 
 
