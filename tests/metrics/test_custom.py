@@ -313,7 +313,7 @@ def test_a_saved_run_is_shown_where_its_metric_is_not_installed(tmp_path: Path) 
     MEASURES.pop("lead")
     loaded = rl.load_evaluation(tmp_path / "run")
     assert loaded.scores.mean("retrieve", "lead(w=0.5)@2") == pytest.approx(1 / 3)
-    assert "Lead(w=0.5)@2" in str(loaded)
+    assert "Lead(w=0.5)@2" in loaded.to_text()
     assert rl.compare({"a": loaded, "b": loaded}, primary="lead(w=0.5)@2").primary == lead(w=0.5) @ 2
     assert [str(one) for one in loaded.explain("q1").metrics] == ["ndcg@2"]
     assert "lead" not in str(explain_metrics(loaded, "q1"))
