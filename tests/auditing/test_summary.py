@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import raglift as rl
 from raglift.auditing.result import audit_summary
+from raglift.rendering.document import Detail
 
 DOCUMENTS = [rl.Document("d", "The lamp is lit at dusk and put out at dawn. The horn gives two blasts in the fog.")]
 DATA = rl.Dataset.from_dict(
@@ -19,7 +20,7 @@ def test_findings_are_counted_by_kind_and_listed_folded():
         ["nowhere", "broken", "its text occurs nowhere in the documents", "1"]
     ]
     findings, chunkers = brief.sections
-    assert findings.folded
+    assert findings.detail is Detail.DETAILS
     assert findings.tables[0].rows[0][0].text == "q2"
     assert chunkers.tables[0].columns[1] == "recursive:60/0"
     assert "recursive:60/0" in rl.audit(DATA, chunkers=["recursive:60/0"])._repr_html_()

@@ -47,7 +47,7 @@ def test_one_run_becomes_the_page_that_the_library_writes(run, runs: Path) -> No
     assert (code, out, err) == (0, "", "written to report.html\n")
     path = rl.load_evaluation("reranked").report(runs / "other.html", primary="rr@3", confidence=0.9, seed=2)
     assert page(runs / "report.html") == page(path)
-    assert "90 % interval" in page(path)
+    assert "after [90\u00a0%]" in page(path)
 
 
 @pytest.mark.slow
@@ -147,6 +147,6 @@ def test_markdown_of_one_run_heeds_the_options(run, runs: Path) -> None:
     options = ("--primary", "rr@3", "--seed", "7", "--confidence", "0.9")
     code, out, _ = run("report", "reranked", "--format", "markdown", *options)
     assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown("rr@3", seed=7, confidence=0.9))
-    assert "MRR@3 from" in out
+    assert "MRR@3 rose from" in out
     assert "seed 7; confidence 90 %" in out
     assert run("report", "base", "--format", "markdown", "--confidence", "2")[0] == 2

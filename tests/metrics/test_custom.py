@@ -125,7 +125,7 @@ def test_it_is_usable_wherever_a_metric_is(tmp_path: Path) -> None:
     evaluation = rl.evaluate(SYSTEM, DATA, metrics=[lead, "lead", "ndcg"], ks=(1, 2, "tokens(50)"))
     assert evaluation.scores.of("retrieve", lead @ 2).tolist() == [1, 0, 0]  # what came back empty counts 0
     assert evaluation.scores.mean("retrieve", "lead@tokens(50)") == pytest.approx(1 / 3)
-    assert "lead@1" in str(evaluation)
+    assert "lead@1" in evaluation.to_text()
     assert evaluation.explain("q1").hits[0].earned[:2] == (1, 1)
     assert evaluation.over_k("lead", ks=(1, 2))["retrieve"].tolist() == [1 / 3, 1 / 3]
     compared = rl.compare({"one": evaluation, "two": evaluation}, primary="lead@2")
@@ -313,7 +313,7 @@ def test_a_saved_run_is_shown_where_its_metric_is_not_installed(tmp_path: Path) 
     MEASURES.pop("lead")
     loaded = rl.load_evaluation(tmp_path / "run")
     assert loaded.scores.mean("retrieve", "lead(w=0.5)@2") == pytest.approx(1 / 3)
-    assert "Lead(w=0.5)@2" in str(loaded)
+    assert "Lead(w=0.5)@2" in loaded.to_text()
     assert rl.compare({"a": loaded, "b": loaded}, primary="lead(w=0.5)@2").primary == lead(w=0.5) @ 2
     assert [str(one) for one in loaded.explain("q1").metrics] == ["ndcg@2"]
     assert "lead" not in str(explain_metrics(loaded, "q1"))

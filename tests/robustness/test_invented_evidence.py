@@ -335,7 +335,7 @@ def test_cells_of_a_sweep_say_it(tmp_path):
     assert told["inventing"]["metrics"][0]["beyond_candidates"] == 3
     for shown in (result_text(result), result.to_markdown()):
         assert f": rerank: {NAMED}" in shown
-        assert "1.0000§" in shown
+        assert "1.000§" in shown
     page = result.report(tmp_path / "page.html").read_text()
     assert NAMED in page
     assert "§" in page

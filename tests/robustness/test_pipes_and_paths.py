@@ -111,7 +111,7 @@ def test_a_report_goes_through_a_fifo_whose_reader_stops_reading(place: Path, ru
     code, _, err = run("report", "run", "--output", "fifo", "--format", form)
     reader.join(30)
     assert code == 0, err
-    assert begun == [b"<!DOCTYPE html>" if form == "html" else b"### island: ret"]
+    assert begun == [b"<!DOCTYPE html>" if form == "html" else b"### island: fak"]
     assert is_stream(place / "fifo")
 
 

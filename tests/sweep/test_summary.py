@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from raglift.records.dataset import Dataset
+from raglift.rendering.document import Detail
 from raglift.report.recommendation import recommendation_sentence
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
@@ -63,7 +64,7 @@ def test_the_lifts_of_cells_are_not_tested_and_so_not_bold(
         "worse",
     }  # as terminals have it
     lines = [line for line in result.to_markdown().splitlines() if line.startswith("|")]
-    assert any(re.search(r"[+-]0\.\d{4}", line) for line in lines)
+    assert any(re.search(r"[+-]0\.\d{3}", line) for line in lines)
     assert not any("**" in line for line in lines)
 
 
@@ -78,7 +79,7 @@ def test_of_many_cells_the_others_are_folded(measured: SweepResult) -> None:
     many = replace(measured, results=measured.results * 5)
     brief = sweep_summary(many)
     assert len(brief.headline.rows) == 10
-    assert [section.folded for section in brief.sections if section.heading == "All cells: 15"] == [True]
+    assert [section.detail for section in brief.sections if section.heading == "All cells: 15"] == [Detail.DETAILS]
 
 
 def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:

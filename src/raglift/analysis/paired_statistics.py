@@ -146,7 +146,8 @@ def interval_of(metric: Metric, values: NDArray[np.float64], confidence: float) 
     """Return where the mean may lie; None if it is unknown."""
     counted = values[~np.isnan(values)]
     if not has_differences(metric):  # the interval of the mean logarithm, back from logarithms
-        low, high = np.exp(mean_interval(np.log(np.maximum(counted, LEAST)), confidence=confidence)).tolist()
+        logarithms = np.log(np.maximum(counted, LEAST))
+        low, high = np.exp(mean_interval(logarithms, confidence=confidence, bounds=None)).tolist()
         return None if math.isnan(low) else Interval(low, min(high, 1.0) if is_bounded(metric) else high)
     # AutoRAG's NDCG passes 1 where several hits match one passage
     ends_at_1 = float(counted.max(initial=0.0)) <= 1.0 + _MORE

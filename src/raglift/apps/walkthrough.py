@@ -22,7 +22,9 @@ from raglift.matching.match import match_rankings
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import DCG, IDCG, NDCG
 from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
-from raglift.report.terminal.evaluation import print_evaluation
+from raglift.rendering.document import Detail
+from raglift.report.terminal.document import print_document
+from raglift.report.views.evaluation import evaluation_view
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
 
@@ -114,7 +116,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
             _heading(console, 5, f"Rerank them: {stage.system}")
     show_metrics(evaluation, settings.k, console)
     _heading(console, 9, "All of it, at every depth")
-    print_evaluation(evaluation, console)
+    print_document(evaluation_view(evaluation, detail=Detail.DETAILS), console, Detail.DETAILS)
     if not measures:
         return Walk(evaluation, ())
     _heading(console, 10, "What would have helped")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.base.validation import quoted
 from raglift.records.labels import PEOPLE, LabelSources
-from raglift.rendering.document import Cell, Document, Section, Table, row_of, table_of
+from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of, table_of
 from raglift.report.format import labels_line
 from raglift.report.presenting import summary_of, text_of
 from raglift.report.terminal.rendering import WIDTH, as_text, write
@@ -347,7 +347,7 @@ def _summary_findings(audit: AuditRecord) -> Section:
     table = Table(
         "Findings", ("query", "label", "finding", "text", "detail"), tuple(rows), text_columns=(0, 1, 2, 3, 4)
     )
-    return Section(f"Findings: {len(ordered):,}", said, (table,), folded=True)
+    return Section(f"Findings: {len(ordered):,}", said, (table,), detail=Detail.DETAILS)
 
 
 # The public result of an audit: as text, as a summary, and as pandas frames.

@@ -39,7 +39,9 @@ def run(request: Demo) -> None:
 
     from raglift.datasets.corpora.catalogue import find_corpus
     from raglift.datasets.loading import load_dataset
-    from raglift.report.terminal.evaluation import print_evaluation
+    from raglift.rendering.document import Detail
+    from raglift.report.terminal.document import print_document
+    from raglift.report.views.evaluation import evaluation_view
 
     console = Console(quiet=request.as_json)
     corpus = find_corpus(CORPUS)
@@ -56,7 +58,7 @@ def run(request: Demo) -> None:
     if request.as_json:
         print_json(evaluation_as_json(evaluation))
         return
-    print_evaluation(evaluation, console)
+    print_document(evaluation_view(evaluation, detail=Detail.SUMMARY), console)
     if evaluation.after != evaluation.before:
         _show_moves(evaluation, console)
 

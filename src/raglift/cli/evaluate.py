@@ -91,7 +91,9 @@ def run(request: Evaluate) -> None:
         failure = most_queries_failed(evaluation.run.traces)
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
-    show = partial(print_result, evaluation, json=request.as_json)
+    show = partial(
+        print_result, evaluation, json=request.as_json, details=request.details, following=_next_line(request)
+    )
     keep(evaluation, request.save, overwrite=request.overwrite, show=show)
     if unfinished is not None:
         unfinished.remove()
@@ -217,16 +219,28 @@ def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:
     return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
 
-def print_result(evaluation: Evaluation, *, json: bool) -> None:
-    """Print an evaluation, as tables or as JSON."""
+def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, following: str = "") -> None:
+    """Print an evaluation: its summary, with every metric and more where details are asked for, or JSON."""
     from rich.console import Console
 
-    from raglift.report.terminal.evaluation import print_evaluation
+    from raglift.rendering.document import Detail
+    from raglift.report.terminal.document import print_document
+    from raglift.report.views.evaluation import evaluation_view
 
     if json:
         print_json(as_json(evaluation))
     else:
-        print_evaluation(evaluation, Console())
+        detail = Detail.DETAILS if details else Detail.SUMMARY
+        print_document(evaluation_view(evaluation, detail=detail), Console(), detail)
+        sys.stdout.write(f"\n{printable(following)}\n" if following else "")
+
+
+def _next_line(request: Evaluate) -> str:
+    """Return what to type next."""
+    if request.save is None:
+        return "Next: --save FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
+    run = shlex.quote(str(request.save))
+    return f"Next: raglift report {run}, or raglift explain {run} QUERY"
 
 
 def local_system(request: Evaluate | Chat) -> LocalSystem:

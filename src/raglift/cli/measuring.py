@@ -237,6 +237,10 @@ class Evaluate:
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True
+    details: Annotated[
+        bool,
+        typer.Option("--all", help="Also print every metric at every depth, winners and losers, tags and settings."),
+    ] = False
     as_json: AsJson = False
 
 

@@ -20,7 +20,7 @@ from raglift.gating.text import (
     verdict_sentence,
 )
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Document, Section, Table, table_of
+from raglift.rendering.document import Cell, Detail, Document, Section, Table, table_of
 from raglift.report.format import decimals_of, difference_text, p_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _sections(result: GateResultRecord) -> Iterator[Section]:
     if result.failed:
         rows = [(each.query_id, excerpt(each.error, _ERROR)) for each in result.failed]
         heading = f"{counted(len(rows), 'query')} failed"
-        yield Section(heading, tables=(table_of(("query", "error"), rows, left=(0, 1)),), folded=True)
+        yield Section(heading, tables=(table_of(("query", "error"), rows, left=(0, 1)),), detail=Detail.DETAILS)
 
 
 def _differences(regressions: tuple[Regression, ...]) -> Table:
@@ -91,7 +91,7 @@ def _worse(one: Regression) -> Section:
     table = table_of(("query", "question", "baseline", "run"), rows, left=(0, 1))
     heading = f"{counted(len(one.regressed), 'query')} did worse in {title(one.metric)} than with the baseline"
     most = f"; the {_WORSE} that lost most" if len(one.regressed) > _WORSE else ""
-    return Section(heading + most, tables=(table,), folded=True)
+    return Section(heading + most, tables=(table,), detail=Detail.DETAILS)
 
 
 def _rankings(one: Regression, shown: dict[str, int]) -> Iterator[Section]:
@@ -102,7 +102,7 @@ def _rankings(one: Regression, shown: dict[str, int]) -> Iterator[Section]:
         depth = max(len(flip.hits_before), len(flip.hits_after))
         if len(shown) < _RANKINGS and shown.get(flip.query_id, -1) < depth:
             shown[flip.query_id] = depth
-            yield Section(_heading(flip, one), (flip.text,), (_side_by_side(flip),), folded=True)
+            yield Section(_heading(flip, one), (flip.text,), (_side_by_side(flip),), detail=Detail.DETAILS)
 
 
 def _heading(flip: RegressedQuery, one: Regression) -> str:

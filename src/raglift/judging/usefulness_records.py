@@ -14,7 +14,7 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.judging.agreement_records import coefficient_text
 from raglift.llm.providers import dollars_in_short
 from raglift.records.metric import Metric
-from raglift.rendering.document import Document, Section, Table, row_of
+from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import differing, interval_text
 from raglift.report.presenting import summary_of, text_of
 from raglift.report.terminal.rendering import as_text, write
@@ -262,7 +262,9 @@ def _sections(found: ContextPrecision) -> Iterator[Section]:
         table = Table("Pairs without a verdict", ("query", "chunk", "why"), tuple(rows), text_columns=(0, 1, 2))
         more = len(found.unanswered) - len(shown)
         said = (f"and {more:,} more (all of them with --json, or in .unanswered)",) if more else ()
-        yield Section(f"Without a verdict: {counted(len(found.unanswered), 'pair')}", said, (table,), folded=True)
+        yield Section(
+            f"Without a verdict: {counted(len(found.unanswered), 'pair')}", said, (table,), detail=Detail.DETAILS
+        )
 
 
 def _warnings(found: ContextPrecision) -> Iterator[str]:

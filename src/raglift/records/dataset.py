@@ -16,8 +16,8 @@ from raglift.records.checking import raise_faults, tuple_of
 from raglift.records.documents import Document
 from raglift.records.labels import LabelSources, Passage, Query, passage_text
 from raglift.records.parsing import read_facts, read_string
+from raglift.rendering.document import Detail, Section, Table, row_of
 from raglift.rendering.document import Document as Report
-from raglift.rendering.document import Section, Table, row_of
 from raglift.rendering.notebook import html_of
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def _tags(tags: Counter[str]) -> Section:
         f"Tags: {len(tags):,}",
         said,
         (Table("Queries of each tag", ("tag", "queries"), rows, rests_on_labels=False),),
-        folded=True,
+        detail=Detail.DETAILS,
     )
 
 

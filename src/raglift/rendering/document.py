@@ -6,10 +6,11 @@ A terminal, a page, a notebook and Markdown all show the same records; none of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import altair as alt
 
@@ -75,6 +76,17 @@ def table_of(
     return Table(caption, tuple(columns), tuple(cells), tuple(left), tuple(sections))
 
 
+class Detail(IntEnum):
+    """How much detail a section has; each output chooses by it."""
+
+    SUMMARY = 0
+    """What a reader decides by: shown everywhere."""
+    DETAILS = 1
+    """What stands behind it: folded in Markdown and notebooks, shown in a terminal on request, open on a page."""
+    REFERENCE = 2
+    """How it was computed: on a page, folded."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A chart with what it shows in words."""
@@ -82,26 +94,33 @@ class Figure:
     title: str
     description: str
     """What can be seen in it, for who cannot."""
-    chart: alt.TopLevelMixin
+    chart: Callable[[], alt.TopLevelMixin]
+    """Makes the chart; called by the outputs that show charts."""
     caption: str = ""
     """How to read it."""
+    table: Table | None = None
+    """The same as a small table, for outputs without charts; None for nothing."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page under a heading."""
+    """A part of a report under a heading."""
 
     heading: str
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
-    folded: bool = False
-    """Whether it is closed until the reader opens it."""
+    detail: Detail = Detail.SUMMARY
+
+    @property
+    def shown_tables(self) -> tuple[Table, ...]:
+        """Its tables, for outputs without charts: those that stand for a chart too."""
+        return (*(figure.table for figure in self.figures if figure.table is not None), *self.tables)
 
 
 @dataclass(frozen=True)
 class Document:
-    """A page: the first screen, then its sections, then the queries one by one."""
+    """A report: what was found, then its sections."""
 
     title: str
     """What was measured, in a few words."""
@@ -116,5 +135,7 @@ class Document:
     notes: tuple[str, ...] = ()
     """Further notes."""
     sections: tuple[Section, ...] = ()
+    about: tuple[str, ...] = ()
+    """What was measured, in a line or two, for outputs that do not show all of `measured`."""
     labels: str = ""
     """Label provenance, shown with each table; empty if people made all labels."""

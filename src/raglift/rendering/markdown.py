@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from raglift.base.display import printable, shorten
+from raglift.rendering.document import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +82,7 @@ def markdown_of(document: Document) -> str:
     if document.warnings:
         blocks.append("\n>\n".join(["> [!WARNING]", *(f"> {_line(warning)}" for warning in document.warnings)]))
     for section in document.sections:
-        blocks += _section(section, document.labels)
+        blocks += _section(section, document.labels) if section.detail < Detail.REFERENCE else []
     if document.notes:
         blocks.append("\n".join(f"- {_line(note)}" for note in document.notes))
     if document.measured:
@@ -92,8 +93,8 @@ def markdown_of(document: Document) -> str:
 
 def _section(section: Section, labels: str) -> list[str]:
     inside = [_line(paragraph) for paragraph in section.paragraphs]
-    inside += [block for table in section.tables for block in _table(table, labels)]
-    return _folded(section.heading, inside) if section.folded else [f"**{_line(section.heading)}**", *inside]
+    inside += [block for table in section.shown_tables for block in _table(table, labels)]
+    return _folded(section.heading, inside) if section.detail else [f"**{_line(section.heading)}**", *inside]
 
 
 def _folded(heading: str, blocks: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from raglift.base.display import excerpt, printable
+from raglift.rendering.document import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def html_of(document: Document) -> str:
         _paragraph(document.lead),
         _table(document.headline, document.labels),
         *(_paragraph(warning, "Warning: ") for warning in document.warnings),
-        *(_section(section, document.labels) for section in document.sections),
+        *(_section(section, document.labels) for section in document.sections if section.detail < Detail.REFERENCE),
         *map(_paragraph, document.notes),
         _measured(document),
     ]
@@ -51,9 +52,9 @@ def _paragraph(text: str, before: str = "") -> str:
 
 
 def _section(section: Section, labels: str) -> str:
-    tables = (_table(table, labels) for table in section.tables)
+    tables = (_table(table, labels) for table in section.shown_tables)
     inside = "".join([*map(_paragraph, section.paragraphs), *tables])
-    if section.folded:
+    if section.detail:
         return _folded(section.heading, inside)
     return f'<p style="margin:1em 0 .2em"><strong>{_text(section.heading)}</strong></p>{inside}'
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import EvaluationRecord, Method, SystemCost
+    from raglift.matching.rule import MatchRule
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
@@ -257,10 +258,23 @@ def outcome_text(loss: OutcomeFacts, k: int) -> str:
     words = {
         "failed": "query failed",
         "found": f"found by rank {k}",
-        "below_k": f"in the last ranking, below rank {k}",
-        "dropped": f"among the candidates, dropped by {loss.stage}",
-        "not_retrieved": "in the chunks, not among the candidates",
-        "not_attainable": "not attainable with these chunks",
-        "missed": "not among the candidates (whether the chunks allow it is not known)",
+        "below_k": f"ranked too low (below {k})",
+        "dropped": f"dropped by {loss.stage}",
+        "not_retrieved": "not retrieved",
+        "not_attainable": "lost in chunking",
+        "missed": "not retrieved, or lost in chunking (not known which)",
     }
     return words[loss.outcome]
+
+
+_RULES = {
+    "containment": "containment: one hit that contains a passage, or lies inside it, proves the fact",
+    "coverage": "coverage: the hits so far must together cover {share:.0%} of a passage's characters",
+    "fuzzy": "fuzzy: one hit that nearly contains a passage, or nearly lies inside it, proves the fact; "
+    "the texts must be {share:.0%} alike",
+}
+
+
+def rule_in_words(rule: MatchRule) -> str:
+    """Return what a match rule counts as a match, in a sentence."""
+    return _RULES[rule.mode].format(share=rule.threshold)

@@ -15,22 +15,23 @@ from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
+from raglift.rendering.document import Detail
 from raglift.report.conventions import conventions_text
 from raglift.report.factors import effects_summary, effects_text
 from raglift.report.recommendation import recommendation_summary, recommendation_text
 from raglift.report.summaries.results import (
     comparison_summary,
     conventions_summary,
-    evaluation_summary,
     explanation_summary,
     failure_analysis_summary,
-    lift_summary,
     slices_summary,
     tradeoff_summary,
 )
 from raglift.report.terminal.analysis import explanation_text, failure_analysis_text, headroom_text
 from raglift.report.terminal.comparison import comparison_text, slices_text, tradeoff_text
-from raglift.report.terminal.evaluation import evaluation_text, lift_text
+from raglift.report.terminal.document import document_parts
+from raglift.report.terminal.rendering import as_text
+from raglift.report.views.evaluation import evaluation_view, lift_view
 
 if TYPE_CHECKING:
     from raglift.rendering.document import Document
@@ -42,14 +43,22 @@ def text_of(result: object) -> str:
     raise TypeError(f"text_of: found a {type(result).__name__}; expected a result of raglift")
 
 
+@text_of.register
+def _(result: EvaluationRecord) -> str:
+    return as_text(document_parts(evaluation_view(result, detail=Detail.SUMMARY)))
+
+
+@text_of.register
+def _(result: LiftRecord) -> str:
+    return as_text(document_parts(lift_view(result, detail=Detail.DETAILS), Detail.DETAILS))
+
+
 @singledispatch
 def summary_of(result: object) -> Document:
     """Return a summary of a result, from which notebooks and Markdown are made."""
     raise TypeError(f"summary_of: found a {type(result).__name__}; expected a result of raglift")
 
 
-text_of.register(EvaluationRecord, evaluation_text)
-text_of.register(LiftRecord, lift_text)
 text_of.register(ComparisonRecord, comparison_text)
 text_of.register(TagSlicesRecord, slices_text)
 text_of.register(TradeoffRecord, tradeoff_text)
@@ -60,8 +69,8 @@ text_of.register(ExplanationRecord, explanation_text)
 text_of.register(FactorEffectsRecord, effects_text)
 text_of.register(MetricsExplanationRecord, conventions_text)
 
-summary_of.register(EvaluationRecord, evaluation_summary)
-summary_of.register(LiftRecord, lift_summary)
+summary_of.register(EvaluationRecord, evaluation_view)
+summary_of.register(LiftRecord, lift_view)
 summary_of.register(ComparisonRecord, comparison_summary)
 summary_of.register(TagSlicesRecord, slices_summary)
 summary_of.register(TradeoffRecord, tradeoff_summary)

@@ -15,10 +15,10 @@ from raglift.report.format import (
     difference_text,
     labels_line,
     level,
-    outcome_text,
     p_text,
     seconds_text,
 )
+from raglift.report.sentences import next_step
 from raglift.report.terminal.rendering import as_text
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -74,7 +74,6 @@ def recommendation_section(found: RecommendationRecord) -> Section:
         recommendation_sentence(found),
         _why(found),
         _set_sentence(found),
-        _too_low_sentence(found),
         next_sentence(found),
         confirmation_sentence(found),
     ]
@@ -114,12 +113,13 @@ def _why(found: RecommendationRecord) -> str:
     one, best = found.of(found.recommended), found.of(found.best)
     decimals, percent = decimals_of(found.primary), level(found.method)
     difference = difference_text(one.difference, decimals)
-    behind = f" Its difference to that is {difference}{'' if ']' not in difference else f' ({percent} interval)'}."
+    behind = f"Its difference to the best is {difference}{'' if ']' not in difference else f' ({percent} interval)'}."
     if found.decided_by is None:
-        return f"The best is {found.best}; no known cost tells the two apart.{behind}"
+        return f"The highest mean is that of {found.best}; no known cost tells the two apart. {behind}"
     cost = found.decided_by
-    figures = f"{cost_name(cost)} {cost_figure(cost, one.costs[cost])} against {cost_figure(cost, best.costs[cost])}"
-    return f"The highest mean is that of {found.best}; what decides is {figures}.{behind}"
+    figures = f"{cost_figure(cost, one.costs[cost])} against {cost_figure(cost, best.costs[cost])}"
+    cheaper = f"The recommended one costs less ({cost_name(cost)}: {figures})."
+    return f"The highest mean is that of {found.best}. {cheaper} {behind}"
 
 
 def _set_sentence(found: RecommendationRecord) -> str:
@@ -128,47 +128,27 @@ def _set_sentence(found: RecommendationRecord) -> str:
     if len(found.equals) == 1:
         others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
         return f"{others} worse ({BEST_METHOD}; level {level_of})." if found.beaten else ""
-    told = f"{len(found.equals)} of {found.systems} cannot be told from the best, the cheapest first"
+    told = f"{len(found.equals)} of {found.systems} cannot be told from the best"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
-    order = (
-        f" Costs are looked at in this order: {', '.join(costs)}; less than 10 % apart is the same." if costs else ""
-    )
-    return f"{told} ({BEST_METHOD}; the true best is left out in at most {level_of} of cases).{order}"
+    order = f" The cheapest comes first, by {', then '.join(costs)}; less than 10 % apart is the same." if costs else ""
+    how = f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
+    return f"{told}{_too_low(found)}.{order} {how}"
 
 
-def _too_low_sentence(found: RecommendationRecord) -> str:
+def _too_low(found: RecommendationRecord) -> str:
+    """Say how many of the systems that cannot be told from the best are too low to be recommended for their costs."""
     if not found.is_decided or not found.too_low:
         return ""
     count, left = len(found.too_low), len(found.equals) - len(found.too_low)
-    who = "1 of these has a mean" if count == 1 else f"{count} of these have means"
-    verb = "is" if count == 1 else "are"
-    return (
-        f"{who} more than {found.margin:g} lower than the best, and {verb} not recommended for a lower cost, which "
-        f"leaves {left}; more queries would tell."
-    )
+    only = f"only {left} {'is' if left == 1 else 'are'} within {found.margin:g} of its mean"
+    rest = "the other one is" if count == 1 else f"the other {count} are"
+    worse = "it is worse" if count == 1 else "they are worse"
+    return f", but {only}; {rest} not recommended, since more queries may show that {worse}"
 
 
 def next_sentence(found: RecommendationRecord) -> str:
     """Return what to try next, by what became of most of the facts that are not found."""
-    if not found.facts:
-        return ""
-    lost = sum(loss.facts for loss in found.losses)
-    if not lost:
-        return (
-            f"Next: it finds all {found.facts:,} facts by rank {found.k}; ask harder questions, or look at a lower k."
-        )
-    most = found.losses[0]
-    told = f"of {found.facts:,} facts it does not find {lost:,} by rank {found.k}, and {most.facts:,} of these are"
-    advice = {
-        "below_k": "another reranker, or more hits in the prompt" if found.has_reranker else "a reranker",
-        "dropped": f"more hits after {most.stage}",
-        "not_retrieved": "more candidates, a hybrid of BM25 and embeddings, or another embedding model",
-        "not_attainable": "larger chunks or more overlap, and raglift audit, which checks the labels",
-        "missed": "more candidates, another retriever, or larger chunks",
-    }.get(most.outcome)
-    if most.outcome == "failed":
-        return f"Next: find out why queries fail: {told} theirs."
-    return f"Next: try {advice}: {told} {outcome_text(most, found.k)}."
+    return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker)
 
 
 def confirmation_sentence(found: RecommendationRecord) -> str:
@@ -179,12 +159,13 @@ def confirmation_sentence(found: RecommendationRecord) -> str:
             return f"Not confirmed on held-out queries: that takes {2 * FEW_QUERIES}, and there are {found.queries}."
         return ""
     decimals = decimals_of(found.primary)
-    same = "the same" if held.system == found.recommended else f"{held.system} instead"
+    same = "it" if held.system == found.recommended else f"{held.system} instead"
     what = "the cheapest of all" if held.is_cheapest else "the next best there"
     return (
-        f"Held out: {len(held.selection):,} queries alone recommend {same}. On the {len(held.held_out):,} others it "
-        f"has {held.mean:.{decimals}f}, {held.other} ({what}) {held.other_mean:.{decimals}f}: "
-        f"{difference_text(held.difference, decimals)}, p {p_text(held.difference.p)}: {held.verdict}."
+        f"Held-out check: {len(held.selection):,} queries alone would recommend {same}. On the {len(held.held_out):,} "
+        f"others that has {held.mean:.{decimals}f}, and {held.other} ({what}) {held.other_mean:.{decimals}f}: "
+        f"{difference_text(held.difference, decimals)}, p {p_text(held.difference.p)}, "
+        f"{held.verdict if held.verdict == 'better' else f'{held.verdict}, so it is not confirmed'}."
     )
 
 
@@ -193,7 +174,7 @@ def equals_table(found: RecommendationRecord) -> Table:
     costs = _shown_costs(found)
     rows = [_row(one, found, costs) for one in _first(found)]
     columns = (
-        "cannot be told from the best",
+        "within reach of the best",
         mean_title(found.primary),
         "difference",
         "p (corrected)",
@@ -205,9 +186,9 @@ def equals_table(found: RecommendationRecord) -> Table:
 
 
 def _first(found: RecommendationRecord) -> list[Contender]:
-    """Return the cheapest systems, and in any case the recommended and the best."""
-    needed = {found.recommended, found.best}
-    chosen = {one.system for one in found.equals[:_SHOWN]} | needed
+    """Return the cheapest systems that are near the best, and in any case the recommended and the best."""
+    near = [one for one in found.equals if one not in found.too_low]
+    chosen = {one.system for one in near[:_SHOWN]} | {found.recommended, found.best}
     return [one for one in found.equals if one.system in chosen]
 
 

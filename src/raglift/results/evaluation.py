@@ -11,9 +11,12 @@ from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.records import EvaluationRecord, LiftRecord
 from raglift.analysis.upper_bound import headroom as perfect_reranker
+from raglift.rendering.document import Detail
 from raglift.rendering.markdown import markdown_of
 from raglift.report.frames import evaluation_frame, lift_frame, per_query_frame
-from raglift.report.summaries.results import evaluation_summary
+from raglift.report.terminal.document import document_parts
+from raglift.report.terminal.rendering import as_text
+from raglift.report.views.evaluation import evaluation_view
 from raglift.results.analyses import (
     Explanation,
     FailureAnalysis,
@@ -197,11 +200,20 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
                 range, or a path that cannot be written.
             MissingDependency: a package that pages are made with is not installed.
         """
-        from raglift.report.page.evaluation import evaluation_document
+        from raglift.report.page.evaluation import evaluation_page
         from raglift.report.page.rendering import write_page
 
-        document = evaluation_document(self, primary=primary, seed=seed, confidence=confidence)
+        document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence)
         return write_page(document, path, overwrite=overwrite)
+
+    def to_text(self, *, details: bool = True) -> str:
+        """Return it as plain text, with every metric at every depth, the queries that moved most, and more.
+
+        Args:
+            details: without them, it is the summary that `print` shows.
+        """
+        detail = Detail.DETAILS if details else Detail.SUMMARY
+        return as_text(document_parts(evaluation_view(self, detail=detail), detail))
 
     def to_markdown(self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> str:
         """Return it in short as GitHub's Markdown, for a pull request.
@@ -215,7 +227,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             ConfigurationError: the metric was not scored or is not a measure of quality, or an argument outside its
                 range.
         """
-        return markdown_of(evaluation_summary(self, primary, seed=seed, confidence=confidence))
+        return markdown_of(evaluation_view(self, primary, seed=seed, confidence=confidence))
 
     def to_trec(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import interval_of
@@ -12,12 +13,11 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import BEYOND, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Document, Figure, Section, Table, row_of
+from raglift.rendering.document import Cell, Detail, Document, Figure, Section, Table, row_of
 from raglift.report.format import interval_text, level, marks
 from raglift.report.page.comparison import comparison_headline, comparison_sections, notes_of, other_of
-from raglift.report.page.evaluation import evaluation_document
+from raglift.report.page.evaluation import evaluation_page
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.parts import decided_cell, measured_together, p_cell, verdict_cell
 from raglift.report.page.rendering import Page
 from raglift.report.recommendation import recommendation_section, recommendation_sentence
 from raglift.report.sentences import (
@@ -27,7 +27,9 @@ from raglift.report.sentences import (
     comparison_sentence,
     held_out_sentence,
 )
-from raglift.report.summaries.results import failure_section, regressions_sections
+from raglift.report.summaries.results import regressions_sections
+from raglift.report.views.evaluation import failure_section
+from raglift.report.views.parts import decided_cell, measured_together, p_cell, verdict_cell
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_sections
 from raglift.sweep.fairness import sweep_sentences
@@ -120,7 +122,7 @@ def _one_cell(result: SweepResultRecord) -> Page:
     """Return the page of the only cell that is measured, with the outcome of the others."""
     (entry,) = result.finished
     assert entry.evaluation is not None  # noqa: S101 — that is what finished means
-    page = evaluation_document(entry.evaluation, primary=result.primary, seed=result.seed)
+    page = evaluation_page(entry.evaluation, primary=result.primary, seed=result.seed)
     return replace(
         page,
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
@@ -236,7 +238,7 @@ def _map_sections(result: SweepResultRecord) -> list[Section]:
     best, whole = result.best(), result.best(without_truncation=True)
     second = ", ☆ the best without truncation" if whole is not None and whole is not best else ""
     caption = f"★ the best cell{second}, {CUT} {cut}, – one that failed."
-    chart = SweepPlots(result).heatmap(result.primary, x=x, y=y)
+    chart = partial(SweepPlots(result).heatmap, result.primary, x=x, y=y)
     figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
     return [Section("Heat map", figures=(figure,))]
 
@@ -305,7 +307,11 @@ def sweep_summary(result: SweepResultRecord) -> Document:
         sections=(
             *([recommendation_section(advised)] if advised is not None else []),
             *effects_sections(result),
-            *([Section(f"All cells: {len(table.rows)}", tables=(table,), folded=True)] if table != first else []),
+            *(
+                [Section(f"All cells: {len(table.rows)}", tables=(table,), detail=Detail.DETAILS)]
+                if table != first
+                else []
+            ),
             *_best_section(result),
             *(regressions_sections(comparison) if comparison is not None else []),
             *failed_sections(result),

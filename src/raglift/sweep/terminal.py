@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
-_WIDTH = 120
+_WIDTH = 160
 _CONTEXT = "context_tokens"
 _FEW_CELLS = 2
 """The better of two is what a comparison says; the best of more is partly the luckiest."""
@@ -189,7 +189,8 @@ def _columns(result: SweepResultRecord) -> dict[str, Callable[[Evaluation], str 
     if any(len(one.scores.stages) > 1 for one in measured):
         columns["reranked"] = lambda one: _if_reranked(one, _mean(one, one.after, metric))
         columns["lift"] = lambda one: _lift(one, metric)
-    columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
+    if len({one.scores.n(one.after, metric) for one in measured}) > 1:
+        columns["n"] = lambda one: f"{one.scores.n(one.after, metric):,}"
     fair = result.fairness
     context = Metric(_CONTEXT, metric.depth if fair is None or fair.unbudgeted is None else fair.unbudgeted.depth)
     if any(context in one.scores.metrics for one in measured):
@@ -201,7 +202,7 @@ def _columns(result: SweepResultRecord) -> dict[str, Callable[[Evaluation], str 
 
 def _mean(evaluation: Evaluation, stage: str, metric: Metric) -> str:
     mean = evaluation.scores.mean(stage, metric)
-    return "–" if math.isnan(mean) else f"{mean:.4f}" + BEYOND * evaluation.is_beyond_candidates(stage, metric)
+    return "–" if math.isnan(mean) else f"{mean:.3f}" + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 
 
 def _if_reranked(evaluation: Evaluation, figure: str) -> str:
@@ -212,7 +213,7 @@ def _lift(evaluation: Evaluation, metric: Metric) -> Cell:
     lift = evaluation.mean_lift(metric)
     if lift is None:
         return Cell(_if_reranked(evaluation, "–"))
-    return lifted(f"{lift:+.4f}".replace("-0.0000", "+0.0000"), lift)
+    return lifted(f"{lift:+.3f}".replace("-0.000", "+0.000"), lift)
 
 
 def _number(value: float) -> str:

@@ -92,7 +92,7 @@ def test_each_chunk_proving_one_fact_is_exact_and_the_better_grade_comes_first()
     assert found.is_exact
     assert found.mean_recall == pytest.approx(2 / 3)
     assert found.mean_ndcg == pytest.approx(1)
-    assert str(found) == "A perfect reranker over the same candidates: Recall@2 0.6667, NDCG@2 1.0000"
+    assert str(found) == "A perfect reranker over the same candidates: Recall@2 0.667, NDCG@2 1.000"
 
 
 def test_two_chunks_that_only_together_cover_a_passage_cannot_both_be_first() -> None:

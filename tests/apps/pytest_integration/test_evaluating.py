@@ -26,8 +26,8 @@ def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(r
             ">*raglift_evaluate(Search(3))",
             "E * recall@5 is 0.600 over 5 queries; expected ≥ 0.8",
             "E  *FAIL  recall@5  0.600 * 5",
-            "E  *labels: 5 queries, 10 candidates, match by containment",
-            "E  *Recall@5 *0.6000 * 5",
+            "E  *5 queries, 5 facts; 10 candidates; match by containment",
+            "E  *Recall@10 *0.600 * 5",
             "E  *stone-3: Where is stone 3?",
             "E  *returned 2 hits; ✓ matches a label:",
             "E  *1. nothing to the point, line one",
@@ -208,4 +208,4 @@ def test_a_test_that_never_hands_over_a_system_does_not_pass(run: Run) -> None:
 def test_a_table_is_shown_of_what_passed_when_asked_for(run: Run) -> None:
     result = run(MARKED.format('min={"recall@5": 0.6}', 3), "-rP")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*retrieval*", "Recall@5 *0.6000*"])
+    result.stdout.fnmatch_lines(["*retrieval*", "Recall@10 *0.600*"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from raglift.records.labels import Passage
-from raglift.rendering.document import Cell, Section, Table
+from raglift.rendering.document import Cell, Detail, Section, Table
 from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
 from raglift.report.page.rendering import Page, write_page
 
@@ -169,7 +169,7 @@ def small_document(queries: DrillDown | None = None, **changes: Any) -> Page:
         "notes": ("Intervals are bootstrap intervals over queries, 10,000 resamples, seed 0.",),
         "sections": (
             Section("Where facts were lost", ("Of 620 facts, 505 were found within rank 10.",), (figures(),)),
-            Section("Every metric", ("All of them.",), (figures(),), folded=True),
+            Section("Every metric", ("All of them.",), (figures(),), detail=Detail.REFERENCE),
         ),
         "queries": queries,
     }

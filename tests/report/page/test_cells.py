@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raglift.metrics.parsing import parse
-from raglift.report.page.parts import mean_cell
+from raglift.report.views.parts import mean_cell
 from raglift.stats.intervals import Interval
 
 

@@ -22,19 +22,21 @@ def text_of(cost, environment=MACHINE):
     evaluation = evaluate(FakeRetriever({"who kept the light?": ["Halvard kept the light"]}), data, ks=(1,))
     spec = {**evaluation.run.spec, "environment": environment}
     run = dataclasses.replace(evaluation.run, cost=cost, spec=spec)
-    return str(dataclasses.replace(evaluation, run=run))
+    return dataclasses.replace(evaluation, run=run).to_text()
 
 
 GOLDEN = """\
-Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
-stage          p50       p95   queries/s in the run
-───────────────────────────────────────────────────
-retrieve   4.10 ms   6.02 ms                    240
-rerank      210 ms    1.25 s         from the cache
-together    214 ms    1.26 s
+Cost
 rerank: 2 of these queries failed and are left out
 Index: 1,200 chunks, 1.8 MB, built in 3.25 s
-Billed: 12,345 tokens, $0.0025"""
+Billed: 12,345 tokens, $0.0025
+Latency of 50 queries, one at a time, models warm, cache off, on A Fast One (2 cores)
+stage         p50      p95  queries/s in the run
+────────────────────────────────────────────────
+retrieve  4.10 ms  6.02 ms                   240
+rerank     210 ms   1.25 s        from the cache
+together   214 ms   1.26 s
+"""
 
 
 def test_everything_that_is_known_is_shown():
@@ -46,6 +48,7 @@ def test_everything_that_is_known_is_shown():
 
 def test_nothing_is_shown_of_what_is_not_known():
     assert text_of(None) == text_of(Cost())
+    assert "Cost" not in text_of(None)
     assert "Latency" not in text_of(Cost(index=IndexCost(3, 3, 3, 0.2, 96)))
     assert "Billed: 7 tokens\n" in text_of(Cost(tokens_billed=7)) + "\n"
     assert "Billed: $0.2500" in text_of(Cost(dollars=0.25))

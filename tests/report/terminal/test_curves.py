@@ -34,8 +34,8 @@ def test_both_stages_are_on_one_scale(ranked):
     lines = over_k_lines(ranked([1, 3, None, 6], reranked=[1, 1, None, 1], metrics=["recall", "ndcg"]))
     assert lines[0] == "NDCG over k, 1 to 6"
     before, after = lines[1].split(), lines[2].split()
-    assert before[:2] == ["retrieve", "0.2500"]
-    assert after == ["rerank", "0.7500", "██████", "0.7500"]
+    assert before[:2] == ["retrieve", "0.250"]
+    assert after == ["rerank", "0.750", "██████", "0.750"]
     assert before[2].startswith("▁▁▃▃▃")
 
 

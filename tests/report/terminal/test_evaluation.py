@@ -14,7 +14,9 @@ from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Run, StageInfo, StageTrace, Trace
-from raglift.report.terminal.evaluation import evaluation_text, print_evaluation
+from raglift.rendering.document import Detail
+from raglift.report.terminal.document import print_document
+from raglift.report.views.evaluation import evaluation_view
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
@@ -44,40 +46,59 @@ def evaluation():
 
 
 GOLDEN = """\
-island: 3 queries, 5 candidates, match by containment
-  retrieve: fake (3 queries)
-  rerank: fake (1 texts)
-metric     before (retrieve)   after (rerank)      lift   n
-───────────────────────────────────────────────────────────
-MRR@1                 0.5000           1.0000   +0.5000   2
-MRR@3                 0.7500          1.0000†         –   2
+island: fake + fake
+3 queries, 2 of them labelled, 2 facts; 5 candidates; match by containment
 
-Recall@1              0.5000           1.0000   +0.5000   2
-Recall@3              1.0000          1.0000†         –   2
-Lift in MRR@1 +0.500 [-1.000, +1.000], p 1.0000 (n = 2); more: print(evaluation.reranker_lift())
+The reranker made no clear difference: MRR@1 went from 0.500 to 1.000, which may be chance on 2
+queries.
 
-MRR over k, 1 to 5
-  retrieve  0.5000 ▁▅▅▅▅ 0.7500
-  rerank    1.0000 ██ 1.0000 at 2
+metric    before          after [95 %]              lift [95 %]       p
+────────────────────────────────────────────────────────────────────────────────────────
+MRR@1      0.500  1.000 [0.342, 1.000]  +0.500 [-1.000, +1.000]  1.0000  not significant
+Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [-1.000, +1.000]  1.0000  exploratory
 
-Where recall was lost, at k = 3: 2 facts
-  found by rank 3       2  100.0 %
-A perfect reranker over the same candidates: Recall@3 1.0000, NDCG@3 1.0000
+Where recall was lost
+Next: it finds all 2 facts by rank 1; ask harder questions, or look at a lower k.
+A perfect reranker over the same candidates: Recall@1 1.000, NDCG@1 1.000.
+What became of each fact of the labelled queries
+outcome          facts    share  queries  for example
+─────────────────────────────────────────────────────
+found by rank 1      2  100.0 %        2
 
-! 1 query without labels and left out of every mean
-! rerank: returned at most 2 hits: no fair lift at a deeper k
-† k is deeper than the stage returned"""
+! only 2 queries count: with fewer than 30, intervals and p-values say little
+- 1 query without labels and left out of every mean
+- rerank: returned at most 2 hits: no fair lift at a deeper k"""
 
 
-def shown(evaluation, **settings):
+def shown(evaluation, detail=Detail.SUMMARY, **settings):
     console = Console(file=io.StringIO(), **settings)
-    print_evaluation(evaluation, console)
+    print_document(evaluation_view(evaluation, detail=detail), console, detail)
     return console.file.getvalue()
 
 
 def test_the_text_of_an_evaluation(evaluation):
-    assert evaluation_text(evaluation) == GOLDEN
     assert str(evaluation) == GOLDEN
+    assert evaluation.to_text(details=False) == GOLDEN
+
+
+def test_the_details_hold_every_metric_and_every_setting(evaluation):
+    details = evaluation.to_text()
+    assert details.startswith(GOLDEN.partition("\n! only")[0].rstrip())
+    row = next(line for line in details.splitlines() if line.startswith("MRR@3"))
+    assert row.split()[:3] == ["MRR@3", "0.750", "1.000†"]
+    assert "† The metric looks deeper than the stage returned: there is no fair pair." in details
+    assert "\n  Stage rerank: fake (1 texts)\n" in details
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_number_is_broken_and_no_line_is_wider_than_the_terminal(ranked, width):
+    both = ranked(
+        [2, 3, 1, 5, 1, None] * 6, reranked=[1, 1, 2, 2, 1, 1] * 6, ks=(1, 3, 10), metrics=("rr", "recall", "ndcg")
+    )
+    lines = shown(both, width=width, force_terminal=True, color_system=None).splitlines()
+    assert max(map(len, lines)) <= width
+    row = next(line for line in lines if line.startswith("NDCG@10"))
+    assert re.fullmatch(r"NDCG@10 +0\.\d{3}.* +0\.\d{3}.* +\+0\.\d{3}.* +\d\.\d{4} +\w+.*", row)
 
 
 def test_piped_it_is_the_same_plain_text(evaluation):
@@ -97,79 +118,72 @@ def test_the_text_has_no_colours_whatever_the_terminal(evaluation, monkeypatch, 
     assert str(evaluation) == GOLDEN
 
 
-def test_on_a_terminal_a_gain_and_a_loss_have_different_colours():
-    results = {**RESULTS, "Who kept the light?": [f"so {KEEPER}", "z"]}
+def test_on_a_terminal_a_significant_gain_and_a_loss_have_different_colours_and_no_others(ranked):
     colours = []
-    for moved, lift in ((f"so {ROWLOCK}", "+"), ("z", "-")):
-        evaluation = evaluate(
-            FakeRetriever(results), DATA, reranker=FakeReranker({moved: 1.0}), ks=(1,), metrics=["mrr"]
-        )
-        told = shown(evaluation, force_terminal=True, color_system="256", width=120)
-        (colour,) = re.findall(rf"\x1b\[1;([\d;]+)m\{lift}0\.5000\x1b\[0m", told)
+    for before, after, lift in ([2] * 30, [1] * 30, r"\+"), ([1] * 30, [2] * 30, "-"):
+        told = shown(ranked(before, reranked=after), force_terminal=True, color_system="256", width=120)
+        (colour,) = set(re.findall(rf"\x1b\[1;([\d;]+)m *{lift}0\.500[^\x1b]*\x1b\[0m", told))
         colours.append(colour)
     assert len(set(colours)) == 2
+    chance = shown(ranked([2, 1, 2, 3], reranked=[1, 2, 1, 3]), force_terminal=True, color_system="256", width=120)
+    assert not any(colour in chance for colour in colours)
 
 
-def test_no_color_is_respected(evaluation, monkeypatch):
+def test_no_color_is_respected(ranked, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    told = shown(evaluation, force_terminal=True, width=120)
+    told = shown(ranked([2] * 30, reranked=[1] * 30), force_terminal=True, width=120)
     assert not re.search(r"\x1b\[[\d;]*3\d", told)
-    assert "+0.5000" in told
+    assert "+0.500" in told
 
 
 def test_a_loss_is_shown_with_its_sign():
     results = {**RESULTS, "Who kept the light?": [f"so {KEEPER}", "z"]}
     reranker = FakeReranker({"z": 2.0, "x": 2.0})
     evaluation = evaluate(FakeRetriever(results), DATA, reranker=reranker, ks=(1,), metrics=["mrr"])
-    assert "-0.5000" in str(evaluation)
+    assert "-0.500" in str(evaluation)
 
 
 def test_one_stage_has_no_lift_column():
     text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]))
-    assert text.splitlines()[2].split() == ["metric", "retrieve", "n"]
+    assert re.split(" {2,}", text.splitlines()[5]) == ["metric", "mean [95 %]", "queries"]
     assert "lift" not in text
     assert "before" not in text
 
 
 def test_three_stages_have_a_column_each():
     rerankers = [FakeReranker({}), FakeReranker({f"so {ROWLOCK}": 1.0})]
-    text = str(evaluate(FakeRetriever(RESULTS), DATA, reranker=rerankers, ks=(1,), metrics=["mrr"]))
-    assert re.split(" {2,}", text.splitlines()[4]) == [
-        "metric",
-        "before (retrieve)",
-        "rerank",
-        "after (rerank-2)",
-        "lift",
-        "n",
-    ]
-    assert text.splitlines()[6].split() == ["MRR@1", "0.5000", "0.5000", "1.0000", "+0.5000", "2"]
+    text = evaluate(FakeRetriever(RESULTS), DATA, reranker=rerankers, ks=(1,), metrics=["mrr"]).to_text()
+    all_metrics = text.partition("Every metric at every depth\n")[2].splitlines()
+    titles = ["metric", "before (retrieve)", "rerank", "after (rerank-2)", "lift", "p, uncorrected"]
+    assert re.split(" {2,}", all_metrics[0])[:6] == titles
+    assert all_metrics[2].split()[:5] == ["MRR@1", "0.500", "0.500", "1.000", "+0.500"]
 
 
 def test_no_labels_are_dashes_and_not_nan():
     data = Dataset((Query("q", "How deep is it?"),))
     text = str(evaluate(FakeRetriever({}), data, reranker=FakeReranker({}), ks=(1,), metrics=["mrr"]))
     assert "nan" not in text
-    assert [line.split() for line in text.splitlines() if line.startswith("MRR")] == [["MRR@1", "–", "–", "–", "0"]]
+    assert [line.split() for line in text.splitlines() if line.startswith("MRR")] == [["MRR@1", "–", "–", "–", "–"]]
 
 
 def test_another_profile_is_named():
     text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), profile="tutorial"))
-    assert text.startswith("island: 3 queries, 10 candidates, match by containment, tutorial conventions")
+    assert text.splitlines()[1].endswith("; 10 candidates; match by containment; tutorial conventions")
 
 
-def test_each_mean_is_shown_with_its_own_n():
+def test_where_no_measure_says_how_good_it_is_each_mean_is_shown_with_its_own_n():
     """Under autorag's conventions a query that came back empty is left out of that stage's mean."""
     evaluation = evaluate(
         FakeRetriever(RESULTS),
         DATA,
         reranker=lambda query, texts: [] if "boat" in query else [1.0] * len(texts),
         ks=(1,),
-        metrics=["mrr"],
+        metrics=["context_tokens"],
         profile="autorag",
     )
-    counts = {evaluation.scores.n(stage, evaluation.scores.metrics[0]) for stage in ("retrieve", "rerank")}
-    row = next(line for line in str(evaluation).splitlines() if line.startswith("MRR"))
-    assert row.split()[-1] == ("2/1" if counts == {1, 2} else "2")
+    counts = [evaluation.scores.n(stage, evaluation.scores.metrics[0]) for stage in ("retrieve", "rerank")]
+    row = next(line for line in str(evaluation).splitlines() if line.startswith("ContextTokens"))
+    assert row.split()[-1] == "/".join(dict.fromkeys(map(str, counts)))
 
 
 HOSTILE = [
@@ -193,18 +207,18 @@ def hostile(text):
     (metric,) = evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]).scores.metrics
     scores = Scores(("q",), (text, f"{text}-2"), (metric,), np.array([[[0.25]], [[0.5]]]))
     data = Dataset((Query("q", text),), name=text)
-    return Evaluation(run, data, scores, notes=(text, f"a note of {text}"), profile=text)
+    return Evaluation(run, data, scores, notes=(text, f"a note of {text}"))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("terminal", [False, True])
 def test_hostile_texts_are_shown_as_they_are(text, terminal):
     told = shown(hostile(text), force_terminal=terminal, color_system=None, width=300)
-    assert f"{text}: 1 query, 1 candidate, match by containment, {text} conventions" in told
-    assert f"before ({text})" in told
-    assert f"after ({text}-2)" in told
-    assert f"! a note of {text}" in told
-    assert "+0.2500" in told
+    assert told.startswith(f"{text}: ")
+    assert f"- a note of {text}" in told
+    assert "+0.250" in told
+    details = shown(hostile(text), Detail.DETAILS, force_terminal=terminal, color_system=None, width=300)
+    assert f"Stage {text}: {text}" in details
 
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "\x1b]8;;http://x\x07", "\x9b2J", "\r", "\x00", "\ud800"], ids=ascii)
@@ -225,31 +239,29 @@ def test_the_chunks_are_no_part_of_it(evaluation):
     assert Chunk(f"so {ROWLOCK}").text not in str(evaluation)
 
 
-def test_a_cost_has_no_colour():
-    reranker = FakeReranker({f"so {ROWLOCK}": 1.0})
-    evaluation = evaluate(FakeRetriever(RESULTS), DATA, reranker=reranker, ks=(1,), metrics=["mrr", "context_tokens"])
-    lines = shown(evaluation, force_terminal=True, color_system="standard", width=120).splitlines()
-    cost = next(line for line in lines if "ContextTokens@1" in line)
-    assert "\x1b[" in next(line for line in lines if "MRR@1" in line)
-    assert "\x1b[" not in cost
-    assert re.search(r"\+\d\.\d ", cost)
+def test_a_cost_has_no_colour(ranked):
+    evaluation = ranked([2] * 30, reranked=[1] * 30, metrics=["mrr", "context_tokens"])
+    told = shown(evaluation, Detail.DETAILS, force_terminal=True, color_system="standard", width=120).splitlines()
+    cost = next(line for line in told if "ContextTokens@1" in line)
+    assert "\x1b[" in next(line for line in told if "MRR@1" in line)
+    assert not re.search(r"\x1b\[1;3\d", cost)
 
 
 @pytest.mark.slow
-def test_the_lift_in_the_metric_that_decides_is_shown_with_its_interval_and_p(ranked):
+def test_the_metric_that_decides_comes_first_with_its_interval_and_p(ranked):
     before, after = [2, 3, 1, 5, 1, None] * 6, [1, 1, 2, 2, 1, 1] * 6
+
+    def first(evaluation):
+        lines = str(evaluation).splitlines()
+        return lines[next(number for number, line in enumerate(lines) if line.startswith("──")) + 1]
+
     both = ranked(before, reranked=after, metrics=["ndcg", "mrr"])
     lift = both.reranker_lift("ndcg@3").row().difference
-    line = next(line for line in str(both).splitlines() if line.startswith("Lift in"))
-    assert line == (
-        f"Lift in NDCG@3 {lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}], p {lift.p:.4f} (n = 36); "
-        "more: print(evaluation.reranker_lift())"
-    )
-    cut = str(ranked(before, reranked=after, metrics=["ndcg"], top_n=2))  # no fair pair at 3
-    assert "Lift in NDCG@1 " in cut
-    assert "Lift in MRR@3 " in str(ranked(before, reranked=after, metrics=["mrr"]))
-    assert "Lift in" not in str(ranked(before, reranked=after, metrics=["context_tokens"]))
-    assert "Lift in" not in str(ranked(before, metrics=["ndcg"]))
+    assert f"{lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}]  {lift.p:.4f}  better" in first(both)
+    assert first(both).startswith("NDCG@3")
+    cut = ranked(before, reranked=after, metrics=["ndcg"], top_n=2)  # no fair pair at 3
+    assert first(cut).startswith("NDCG@1")
+    assert first(ranked(before, reranked=after, metrics=["mrr"])).startswith("MRR@3")
     deeper = ranked(before, reranked=after, metrics=["ndcg"], ks=(1, 10, 20), candidates=20)
-    assert "Lift in NDCG@10 " in str(deeper)
+    assert first(deeper).startswith("NDCG@10")
     assert deeper.reranker_lift().primary == as_metric("ndcg@10")

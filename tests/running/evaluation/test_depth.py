@@ -126,8 +126,10 @@ def test_where_depth_changes_what_comes_first_both_befores_are_stages() -> None:
     assert texts(evaluation, 2) == [found[::-1] for found in texts(evaluation, 1)]
     assert evaluation.depth_limit == 4
     assert not evaluation.has_fair_lift("ndcg@10")
-    retrieved, candidates = (line for line in str(evaluation).splitlines() if line.startswith("Lift in NDCG@4"))
-    assert candidates.startswith("Lift in NDCG@4 over candidates ")
+    first, over = str(evaluation).split("Lift over the candidates\n")
+    retrieved, candidates = (
+        next(line for line in part.splitlines() if line.startswith("NDCG@4")) for part in (first, over)
+    )
     assert retrieved != candidates
 
 

@@ -252,7 +252,7 @@ def test_a_reranker_that_cuts_is_marked_and_has_no_lift_beyond():
     assert evaluation.is_truncated("rerank", RR @ 3)
     assert not evaluation.is_truncated("retrieve", RR @ 3)
     assert notes(evaluation) == "rerank: returned at most 2 hits: no fair lift at a deeper k"
-    assert "†" in str(evaluation)
+    assert "†" in evaluation.to_text()
 
 
 def test_a_stage_after_one_that_cuts_is_cut_too():

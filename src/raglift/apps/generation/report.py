@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.apps.generation.filters import DIFFICULTIES, REASONS, Example, StyleReport, ThrownAway
 from raglift.base.display import counted, shorten
 from raglift.llm.providers import dollars_in_short
-from raglift.rendering.document import Document, Section, Table, row_of, table_of
+from raglift.rendering.document import Detail, Document, Section, Table, row_of, table_of
 from raglift.report.terminal.rendering import as_text, write
 
 if TYPE_CHECKING:
@@ -192,5 +192,5 @@ def _sections(generation: GenerationRecord) -> Iterator[Section]:
             ),
             Table("For example", ("style", "reason", "question", "detail"), tuple(examples), text_columns=(0, 1, 2, 3)),
         ),
-        folded=True,
+        detail=Detail.DETAILS,
     )

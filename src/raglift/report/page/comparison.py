@@ -16,22 +16,7 @@ from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Section, Table, row_of
 from raglift.report.fairness import columns_beside, fairness_sentences
 from raglift.report.format import cost_text, cost_title, decimals_of, effect_text, interval_text, level, place_text
-from raglift.report.page import figures
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.parts import (
-    decided_cell,
-    failure_table,
-    few_text,
-    has_tags,
-    mean_cell,
-    measured_together,
-    method_section,
-    metrics_section,
-    p_cell,
-    slices_table,
-    test_cells,
-    verdict_cell,
-)
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import (
     EXPLORATORY,
@@ -44,6 +29,21 @@ from raglift.report.sentences import (
     failure_analysis_sentence,
     failure_sentence,
     held_out_sentence,
+)
+from raglift.report.views import figures
+from raglift.report.views.parts import (
+    decided_cell,
+    failure_table,
+    few_text,
+    has_tags,
+    mean_cell,
+    measured_together,
+    method_section,
+    metrics_section,
+    p_cell,
+    slices_table,
+    test_cells,
+    verdict_cell,
 )
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from raglift.errors import ConfigurationError
 from raglift.matching.overlap import PassageMatch, covering_characters
 from raglift.matching.rule import Text
 from raglift.metrics.computing import title
+from raglift.report.format import rule_in_words
 from raglift.report.page.query_browser import (
     CAPABILITIES,
     DrillDown,
@@ -84,7 +85,7 @@ def drill_down(
         metrics=tuple(title(metric) for metric in metrics),
         primary=decides,
         k=k,
-        match=_in_words(rule),
+        match=rule_in_words(rule),
         chunks=chunks.shown(),
         queries=tuple(_detail(number, query, answers, chunks, spans) for number, query in enumerate(shared.queries)),
         notes=shared.notes,
@@ -262,15 +263,3 @@ def _stage_title(stage: str, stages: Sequence[str]) -> str:
     """Return what to call a stage of the only system there is."""
     place = {stages[0]: "before", stages[-1]: "after"}.get(stage) if len(stages) > 1 else None
     return f"{place} ({stage})" if place else stage
-
-
-_RULES = {
-    "containment": "containment: one hit that contains a passage, or lies inside it, proves the fact",
-    "coverage": "coverage: the hits so far must together cover {share:.0%} of a passage's characters",
-    "fuzzy": "fuzzy: one hit that nearly contains a passage, or nearly lies inside it, proves the fact; "
-    "the texts must be {share:.0%} alike",
-}
-
-
-def _in_words(rule: MatchRule) -> str:
-    return _RULES[rule.mode].format(share=rule.threshold)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import printable
+from raglift.rendering.document import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -188,14 +189,14 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
         section.paragraphs,
         tuple(laid_table(table, labels) for table in section.tables),
         tuple(figures),
-        section.folded,
+        section.detail is Detail.REFERENCE,
     )
 
 
 def _laid_figure(figure: Figure, anchor: str, labels: str) -> LaidFigure:
     from raglift.report.charts.parts import specification
 
-    told = _shown(specification(figure.chart))
+    told = _shown(specification(figure.chart()))
     caption = _with_labels(figure.caption, labels)
     return LaidFigure(anchor, figure.title, figure.description, caption, _for_script(told))
 

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
-from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
-from raglift.analysis.warnings import few_queries, read_in_part
+from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import counted
-from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.records.labels import LabelSources, passage_text
-from raglift.rendering.document import Document, Section, Table, row_of
+from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report import conventions
 from raglift.report.format import earned_text, figure_text, level, overlap_text
 from raglift.report.page.comparison import by_mean, comparison_headline, lead, notes_of, tradeoff_table
-from raglift.report.page.evaluation import candidates_section, evaluation_headline, metrics_section, moved_table
-from raglift.report.page.parts import failure_table, few_text, measured, measured_together, slices_table
 from raglift.report.sentences import (
     EXPLORATORY,
     ON_THE_FRONT,
-    evaluation_sentence,
     failure_analysis_depth,
     failure_analysis_sentence,
 )
-from raglift.report.terminal.analysis import headroom_line, over_k_table
 from raglift.report.terminal.comparison import exploratory_parts
-from raglift.report.terminal.evaluation import evaluation_table
-from raglift.stats.intervals import CONFIDENCE, TIED
+from raglift.report.views.parts import failure_table, few_text, measured_together, slices_table
+from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,118 +33,7 @@ if TYPE_CHECKING:
     from raglift.analysis.conventions.records import MetricsExplanationRecord
     from raglift.analysis.explanation import ExplanationRecord
     from raglift.analysis.outcomes import FailureAnalysisRecord
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
-    from raglift.records.metric import Metric
-
-
-# Summary of one system: the effect of the reranker, the failure analysis, and the queries that changed most.
-
-
-def evaluation_summary(
-    evaluation: EvaluationRecord,
-    primary: Metric | str | None = None,
-    *,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
-) -> Document:
-    """Return a summary of an evaluation.
-
-    Args:
-        evaluation: the evaluation.
-        primary: the metric that decides; by default as for a page.
-        seed: of the permutation tests.
-        confidence: how often intervals hold the true value.
-
-    Raises:
-        ConfigurationError: the metric was not scored or is not a measure of quality, or an argument outside its range.
-    """
-    method_of(seed, confidence)  # raises for what is outside its range
-    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
-    try:
-        decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
-    except ConfigurationError:
-        if primary is not None:
-            raise
-        return _figures_alone(evaluation)
-    if len(evaluation.scores.stages) > 1:
-        return lift_summary(reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence))
-    return Document(
-        title=_title(evaluation),
-        lead=evaluation_sentence(evaluation, None, decides, confidence),
-        headline=evaluation_headline(evaluation, None, decides, confidence),
-        measured=measured(evaluation, decides, match=str(rule_of(evaluation))),
-        warnings=(
-            *few_queries(evaluation.scores.n(evaluation.after, decides)),
-            *read_in_part(evaluation),
-        ),
-        notes=evaluation.notes,
-        labels=str(evaluation.label_sources),
-        sections=(
-            *_evaluation_sections(evaluation, decides),
-            replace(metrics_section(evaluation, None, confidence), folded=True),
-        ),
-    )
-
-
-def lift_summary(lift: LiftRecord) -> Document:
-    """Return what reranking changed, in short."""
-    evaluation, confidence = lift.evaluation, lift.method.confidence
-    method = f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}"
-    return Document(
-        title=_title(evaluation),
-        lead=evaluation_sentence(evaluation, lift, lift.primary, confidence),
-        headline=evaluation_headline(evaluation, lift, lift.primary, confidence),
-        measured=(*measured(evaluation, lift.primary, match=str(rule_of(evaluation))), ("Method", method)),
-        warnings=lift.warnings,
-        notes=tuple(note for note in evaluation.notes if note not in lift.warnings),
-        labels=str(evaluation.label_sources),
-        sections=(
-            *_evaluation_sections(evaluation, lift.primary),
-            *filter(None, [candidates_section(lift)]),
-            *_moved(lift),
-            replace(metrics_section(evaluation, lift, confidence), folded=True),
-        ),
-    )
-
-
-def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
-    """Return where recall was lost; None if no query is labelled."""
-    k = failure_analysis_depth(evaluation, primary)
-    losses = failure_analysis(evaluation, k)
-    if not losses.facts:
-        return None
-    return Section(
-        "Where recall was lost", (f"{headroom_line(headroom(evaluation, k))}.",), (failure_table({"": losses}),)
-    )
-
-
-def _title(evaluation: EvaluationRecord) -> str:
-    return f"{evaluation.dataset.name}: {' → '.join(evaluation.scores.stages)}"
-
-
-def _figures_alone(evaluation: EvaluationRecord) -> Document:
-    """Return an evaluation of which no measure says how good it is."""
-    stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
-    labels = str(evaluation.label_sources)
-    return Document(_title(evaluation), "", evaluation_table(evaluation), stages, notes=evaluation.notes, labels=labels)
-
-
-def _evaluation_sections(evaluation: EvaluationRecord, primary: Metric) -> Iterator[Section]:
-    curve = over_k_table(evaluation)
-    if curve is not None:
-        yield Section(curve.caption, tables=(curve,))
-    lost = failure_section(evaluation, primary)
-    if lost is not None:
-        yield lost
-
-
-def _moved(lift: LiftRecord) -> Iterator[Section]:
-    """Yield the queries that moved most, folded: those that lost first."""
-    name = mean_title(lift.primary)
-    for where, rows, verb in (("down", lift.down, "lowered"), ("up", lift.up, "raised")):
-        if rows:
-            table = moved_table(lift, where, rows)
-            yield Section(f"Queries of which reranking {verb} {name} most: {len(rows)}", tables=(table,), folded=True)
+    from raglift.analysis.records import ComparisonRecord, TagSlicesRecord, TradeoffRecord
 
 
 # Summary of several systems: which differ, at what cost, and the regressed queries.
@@ -216,7 +96,7 @@ def regressions_sections(comparison: ComparisonRecord) -> Iterator[Section]:
         table = _regressions(comparison, row.system) if row.difference is not None and row.difference.n else None
         if table is not None:
             heading = f"Queries that {row.system} answers worse than {comparison.baseline}: {len(table.rows)} most"
-            yield Section(heading, tables=(table,), folded=True)
+            yield Section(heading, tables=(table,), detail=Detail.DETAILS)
 
 
 def _comparison_sections(comparison: ComparisonRecord) -> Iterator[Section]:
@@ -224,13 +104,18 @@ def _comparison_sections(comparison: ComparisonRecord) -> Iterator[Section]:
     if has_costs(comparison):
         found = tradeoff(comparison)
         table = tradeoff_table(found)
-        yield Section("Cost beside quality", found.notes, (table,), folded=len(table.rows) > _FEW)
+        yield Section(
+            "Cost beside quality",
+            found.notes,
+            (table,),
+            detail=Detail.DETAILS if len(table.rows) > _FEW else Detail.SUMMARY,
+        )
     yield from regressions_sections(comparison)
     if len(comparison.metrics) > 1:
         parts = list(exploratory_parts(comparison, {name: name for name in comparison.names}))
         said = tuple(part for part in parts if isinstance(part, str))
         tables = tuple(part for part in parts if isinstance(part, Table))
-        yield Section("All metrics", said, tables, folded=True)
+        yield Section("All metrics", said, tables, detail=Detail.DETAILS)
 
 
 def _failure_section(comparison: ComparisonRecord) -> Section:
@@ -315,7 +200,7 @@ def explanation_summary(explanation: ExplanationRecord) -> Document:
         labels=str(LabelSources.of([query])),
         sections=(
             Section("Facts", tables=(_facts(explanation),)),
-            Section("Metrics", tables=(_values(explanation),), folded=True),
+            Section("Metrics", tables=(_values(explanation),), detail=Detail.DETAILS),
         ),
     )
 
@@ -361,7 +246,7 @@ def _conventions_sections(found: MetricsExplanationRecord) -> Iterator[Section]:
         yield Section("Why they differ", tuple(reasons))
     ranking = [f"{line}." for line in (*conventions.facts(found), *conventions.ranking(found))]
     if ranking:
-        yield Section("The ranking", tuple(ranking), folded=True)
+        yield Section("The ranking", tuple(ranking), detail=Detail.DETAILS)
     means = conventions.means(found)
     if found.queries > 1:
         yield Section("All queries", tuple(_sentences(conventions.sizes(found))), (means,))

@@ -72,7 +72,7 @@ def headroom_line(headroom: HeadroomRecord) -> str:
     """Return what a perfect reranker over the same candidates would score, in one line."""
     most = "" if headroom.is_exact else "≤ "
     recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
-    figures = f"Recall@{headroom.k} {most}{recall:.4f}, NDCG@{headroom.k} {most}{ndcg:.4f}"
+    figures = f"Recall@{headroom.k} {most}{recall:.3f}, NDCG@{headroom.k} {most}{ndcg:.3f}"
     return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"
 
 
@@ -165,9 +165,9 @@ def over_k_table(evaluation: EvaluationRecord) -> Table | None:
         until = max((place for place, value in enumerate(values) if not math.isnan(value)), default=None)
         if until is None:
             continue
-        last = f"{values[until]:.4f}" + (f" at {depths[until]}" if until < len(values) - 1 else "")
+        last = f"{values[until]:.3f}" + (f" at {depths[until]}" if until < len(values) - 1 else "")
         blocks = sparkline(values[: until + 1], min(known), max(known))
-        rows.append((stage, f"{values[0]:.4f}", blocks, last))
+        rows.append((stage, f"{values[0]:.3f}", blocks, last))
     title = f"{mean_title(measure)} over k, 1 to {depths[-1]}"
     return table_of(("stage", "k = 1", "", f"k = {depths[-1]}"), rows, left=(0, 2), caption=title)
 

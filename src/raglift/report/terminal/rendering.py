@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import one_line
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""
+_WORD = 16
+_GAP = 2
+_INTERVAL = re.compile(r" \[[^\[\]]*\]")
 _STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
 """Blue and orange, which can be distinguished with red-green colour blindness, on a dark ground and on a light one."""
 
@@ -37,7 +42,42 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: 
         if isinstance(part, str):
             console.print(Text(one_line(part)), soft_wrap=not wrap)
         else:
-            console.print(_rich(part, roomy=roomy))
+            console.print(_rich(_fitting(part, console.width), roomy=roomy))
+
+
+def _fitting(table: Table, width: int) -> Table:
+    """Return a table without the intervals of as many columns, from the left, as make its numbers fit beside words.
+
+    Numbers are never broken; columns of words are taken to need so many characters as a word has.
+    """
+    needed = [_width(table, column) for column in range(len(table.columns))]
+    for column in table.text_columns:
+        needed[column] = min(needed[column], _WORD)
+    for column in range(len(table.columns)):
+        if sum(needed) + _GAP * (len(needed) - 1) <= width:
+            break
+        if column not in table.text_columns and any(" [" in row[column].text for row in table.rows):
+            table = _without_intervals(table, column)
+            needed[column] = _width(table, column)
+    return table
+
+
+def _width(table: Table, column: int) -> int:
+    from rich.cells import cell_len
+
+    return max(cell_len(text) for text in (table.columns[column], *(row[column].text for row in table.rows)))
+
+
+def _without_intervals(table: Table, column: int) -> Table:
+    def short(text: str) -> str:
+        return _INTERVAL.sub("", text)
+
+    rows = tuple(
+        tuple(replace(cell, text=short(cell.text)) if place == column else cell for place, cell in enumerate(row))
+        for row in table.rows
+    )
+    titles = tuple(short(title) if place == column else title for place, title in enumerate(table.columns))
+    return replace(table, columns=titles, rows=rows)
 
 
 def _rich(table: Table, *, roomy: bool) -> RichTable:

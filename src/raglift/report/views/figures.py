@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import over_k as curve
@@ -46,8 +47,8 @@ def over_k(evaluation: EvaluationRecord, metric: Metric) -> Figure:
     return Figure(
         f"{name} over k",
         f"{name} at each depth. {'. '.join(said)}.",
-        EvaluationPlots(evaluation).over_k(measure),
-        "Each line is a stage: the further apart they are, the more the order of the first k hits has changed.",
+        partial(EvaluationPlots(evaluation).over_k, measure),
+        "Each line is a stage; the gap between two at one k is the lift at that depth.",
     )
 
 
@@ -60,7 +61,7 @@ def over_k_together(comparison: ComparisonRecord) -> Figure:
     return Figure(
         f"{mean_title(measure)} over k",
         f"{mean_title(measure)} at each depth after the last stage. {'. '.join(said)}.",
-        ComparisonPlots(comparison).over_k(measure),
+        partial(ComparisonPlots(comparison).over_k, measure),
         "Each line is a system, after its last stage.",
     )
 
@@ -80,7 +81,7 @@ def lift(found: LiftRecord) -> Figure:
     return Figure(
         f"Lift in {name}, query by query",
         f"One bar a query, sorted: {'; '.join([counts, *ends])}.",
-        EvaluationPlots(found.evaluation).lift(found.primary),
+        partial(EvaluationPlots(found.evaluation).lift, found.primary),
         "Each bar is one query: up where reranking helped, down where it hurt.",
     )
 
@@ -93,7 +94,7 @@ def pair_lift(comparison: ComparisonRecord, system: str) -> Figure:
         f"{system} minus {comparison.baseline} in {title(comparison.primary)}, query by query",
         f"One bar a query, sorted: {system} is better on {counted(difference.wins, 'query')}, as good on "
         f"{difference.ties:,}, worse on {difference.losses:,}.",
-        ComparisonPlots(comparison).lift(system),
+        partial(ComparisonPlots(comparison).lift, system),
         f"Each bar is one query: up where {system} is better, down where {comparison.baseline} is.",
     )
 
@@ -104,7 +105,7 @@ def failure_chart(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -
     return Figure(
         "From all facts to those found",
         f"Of {counted(losses.facts, 'fact')}: {'; '.join(parts)}.",
-        EvaluationPlots(evaluation).failure_analysis(losses.k),
+        partial(EvaluationPlots(evaluation).failure_analysis, losses.k),
         "The width of a band is the number of facts; what leaves the flow is lost there.",
     )
 
@@ -119,7 +120,7 @@ def tags(evaluation: EvaluationRecord, slices: TagSlicesRecord) -> Figure:
     return Figure(
         f"{mean_title(slices.metric)} by tag",
         f"{'; '.join(said[:_MANY])}.",
-        EvaluationPlots(evaluation).tags(slices.metric),
+        partial(EvaluationPlots(evaluation).tags, slices.metric),
     )
 
 
@@ -131,7 +132,7 @@ def intervals(comparison: ComparisonRecord) -> Figure:
     return Figure(
         f"{mean_title(metric)} of each system",
         f"{'; '.join(said)}.",
-        ComparisonPlots(comparison).intervals(metric),
+        partial(ComparisonPlots(comparison).intervals, metric),
         f"Each interval holds the true mean {level(comparison.method)} of the time. That two overlap does not mean "
         "that the systems are alike: the differences are paired, query by query.",
     )
@@ -146,7 +147,7 @@ def differences(comparison: ComparisonRecord) -> Figure:
     return Figure(
         f"{mean_title(metric)} minus that of {comparison.baseline}",
         f"{'; '.join(said)}.",
-        ComparisonPlots(comparison).differences(metric),
+        partial(ComparisonPlots(comparison).differences, metric),
         f"Query by query, so these intervals are narrower than those of the means. Each holds the true difference "
         f"{level(comparison.method)} of the time; none is corrected for how many there are.",
     )
@@ -159,7 +160,7 @@ def tradeoff(comparison: ComparisonRecord, cost: str) -> Figure:
     return Figure(
         f"{mean_title(found.quality)} against {name}",
         f"{'; '.join(said[:_MANY])}. On the front: {', '.join(found.front) or 'none'}.",
-        ComparisonPlots(comparison).tradeoff(cost=cost),
+        partial(ComparisonPlots(comparison).tradeoff, cost=cost),
         "The line joins the systems that no other beats in both.",
     )
 

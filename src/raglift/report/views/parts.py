@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.display import TRUNCATED, counted
+from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Section, Table, row_of
+from raglift.rendering.document import Cell, Detail, Section, Table, row_of
 from raglift.report.format import (
     counts_text,
     decimals_of,
@@ -24,6 +24,7 @@ from raglift.report.format import (
     table_metrics,
     verdict_emphasis,
 )
+from raglift.report.sentences import BEYOND_CANDIDATES
 from raglift.report.terminal.analysis import cost_parts
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) 
 _HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision")
 """The measures of the first screen, besides the one that decides."""
 _FEW = "‡"
+_EXAMPLES = 3
+"""So many queries are named for each outcome."""
 
 
 def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
@@ -107,6 +110,14 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
 
+def marks_explained(text: str) -> Iterator[str]:
+    """Yield an explanation of each of the marks † and § that a text has."""
+    if TRUNCATED in text:
+        yield f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens: there is no fair pair"
+    if BEYOND in text:
+        yield f"{BEYOND} {BEYOND_CANDIDATES}"
+
+
 def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
     """Return the outcome of the facts: of one system a row per outcome, of several a row per system.
 
@@ -117,7 +128,8 @@ def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
     if len(losses) == 1:
         (only,) = losses.values()
         rows = tuple(_outcome_row(loss, only) for loss in only.losses if loss.facts or loss.outcome == "found")
-        return Table(caption, ("what became of the facts", "facts", "share", "queries"), rows)
+        columns = ("outcome", "facts", "share", "queries", "for example")
+        return Table(caption, columns, rows, text_columns=(0, 4))
     outcomes = _outcomes(losses.values())
     several = tuple(
         row_of([name, *(_counted(words, breakdown) for words in outcomes)]) for name, breakdown in losses.items()
@@ -128,7 +140,8 @@ def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
 def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cell, ...]:
     share = loss.facts / losses.facts if losses.facts else 0.0
     bar = Cell(_percent(share), low=0.0, middle=share, high=share)
-    return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}"])
+    examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
+    return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples])
 
 
 def _outcomes(losses: Iterable[FailureAnalysisRecord]) -> list[str]:
@@ -144,8 +157,7 @@ def _outcomes(losses: Iterable[FailureAnalysisRecord]) -> list[str]:
 
 
 def _briefly(loss: OutcomeFacts, k: int) -> str:
-    words = {"below_k": f"below rank {k}", "dropped": f"dropped by {loss.stage}", "missed": "not among the candidates"}
-    words |= {"not_retrieved": "not retrieved", "not_attainable": "not attainable"}
+    words = {"below_k": "ranked too low", "missed": "not retrieved, or lost"}
     return words.get(loss.outcome) or outcome_text(loss, k)
 
 
@@ -241,7 +253,7 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
     table = Table(
         "The measures, for one query", ("measure", "definition"), rows, text_columns=(0, 1), rests_on_labels=False
     )
-    return Section("Method", tuple(filter(None, paragraphs)), (table,), folded=True)
+    return Section("Method", tuple(filter(None, paragraphs)), (table,), detail=Detail.REFERENCE)
 
 
 # Settings of the measurement: the system, the questions, the match rule, the machine, the date.
@@ -305,10 +317,10 @@ def _each(values: Iterable[str]) -> str:
 def _dataset(evaluation: EvaluationRecord) -> str:
     dataset = evaluation.dataset
     digest = evaluation.run.spec.get("dataset", {}).get("hash")
-    return f"{dataset.name}: {_queries(dataset)}" + (f" (hash {digest})" if digest else "")
+    return f"{dataset.name}: {queries_text(dataset)}" + (f" (hash {digest})" if digest else "")
 
 
-def _queries(dataset: Dataset) -> str:
+def queries_text(dataset: Dataset) -> str:
     """Return how many queries there are, and how many of them count."""
     labelled = sum(query.is_labelled for query in dataset)
     unanswerable = sum(not query.answerable for query in dataset)

@@ -1,0 +1,57 @@
+"""A document for a terminal: its verdict, tables and warnings, or all of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raglift.rendering.document import Detail
+from raglift.report.terminal.rendering import as_text, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from raglift.rendering.document import Document, Part, Section
+
+
+def print_document(document: Document, console: Console, detail: Detail = Detail.SUMMARY) -> None:
+    """Print a document, in the colours of the terminal, or as plain text to anything else."""
+    parts = document_parts(document, detail)
+    if console.is_terminal:
+        write(console, parts)
+    elif not console.quiet:
+        console.file.write(as_text(parts) + "\n")
+
+
+def document_parts(document: Document, detail: Detail = Detail.SUMMARY) -> Iterator[Part]:
+    """Yield the lines and tables of a document, of sections of at most this detail."""
+    yield document.title
+    yield from document.about
+    yield from [document.labels] if document.labels else []
+    if document.lead:
+        yield from ["", document.lead]
+    if document.headline.rows:
+        yield ""
+        yield document.headline
+    for section in document.sections:
+        if section.detail <= detail:
+            yield from _section(section)
+    if document.warnings or document.notes:
+        yield ""
+        yield from (f"! {warning}" for warning in document.warnings)
+        yield from (f"- {note}" for note in document.notes)
+    if detail >= Detail.DETAILS and document.measured:
+        yield from ["", "What was measured"]
+        yield from (f"  {name}: {value}" for name, value in document.measured)
+
+
+def _section(section: Section) -> Iterator[Part]:
+    yield from ["", section.heading]
+    yield from section.paragraphs
+    for figure in section.figures:
+        if figure.table is not None:
+            yield figure.table
+    for table in section.tables:
+        yield from [table.caption] if table.caption not in ("", section.heading) else []
+        yield table

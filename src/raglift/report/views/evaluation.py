@@ -1,0 +1,427 @@
+"""What is shown of one evaluation: the effect of the reranker, where recall was lost, and the figures behind both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.analysis.explanation import has_curve
+from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.outcomes import failure_analysis
+from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
+from raglift.analysis.shared_queries import system_name
+from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
+from raglift.analysis.warnings import few_queries, read_in_part
+from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import mean_title, title
+from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
+from raglift.report.format import decimals_of, effect_text, interval_text, level, marks, rule_in_words, table_metrics
+from raglift.report.sentences import (
+    BEYOND_CANDIDATES,
+    EXPLORATORY,
+    detectable_effect_sentence,
+    failure_analysis_depth,
+    failure_sentence,
+    failures_lines,
+    failures_table,
+    next_step,
+    over_candidates_sentence,
+    verdict_sentence,
+)
+from raglift.report.terminal.analysis import headroom_line, over_k_table
+from raglift.report.views import figures
+from raglift.report.views.parts import (
+    cost_section,
+    decided_cell,
+    difference_cell,
+    failure_table,
+    few_metrics,
+    few_text,
+    has_tags,
+    marks_explained,
+    mean_cell,
+    measured,
+    method_section,
+    p_cell,
+    queries_text,
+    slices_table,
+    test_cells,
+    truncation,
+    verdict_cell,
+)
+from raglift.stats.intervals import CONFIDENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
+    from raglift.records.metric import Metric
+
+
+_QUERIES_NAMED = 20
+_LONGEST_QUESTION = 120
+MOVED = 10
+"""How many queries are named in each direction."""
+
+
+def evaluation_view(
+    evaluation: EvaluationRecord,
+    primary: Metric | str | None = None,
+    *,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+    detail: Detail = Detail.REFERENCE,
+) -> Document:
+    """Return what is shown of an evaluation.
+
+    Args:
+        evaluation: the evaluation.
+        primary: the metric that decides; by default as in `reranker_lift`.
+        seed: of the permutation tests.
+        confidence: how often intervals hold the true value.
+        detail: sections of more detail than this are not made.
+
+    Raises:
+        ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
+            range.
+    """
+    method_of(seed, confidence)  # raises for what is outside its range
+    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
+    try:
+        decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
+    except ConfigurationError:
+        if primary is not None:
+            raise
+        return _figures_alone(evaluation)
+    lift = None
+    if len(evaluation.scores.stages) > 1:
+        lift = reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence, moved=MOVED)
+    return _document(evaluation, lift, decides, seed, confidence, detail)
+
+
+def lift_view(lift: LiftRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
+    """Return what is shown of a reranker lift: the evaluation, by the lift's own metric, seed and confidence."""
+    evaluation = replace(lift.evaluation, match_table=match_tables_of(lift.evaluation))
+    lift = replace(lift, evaluation=evaluation)
+    return _document(evaluation, lift, lift.primary, lift.method.seed, lift.method.confidence, detail)
+
+
+def _document(
+    evaluation: EvaluationRecord,
+    lift: LiftRecord | None,
+    primary: Metric,
+    seed: int,
+    confidence: float,
+    detail: Detail,
+) -> Document:
+    warnings = (*_failures(evaluation), *(_warnings(evaluation, primary) if lift is None else lift.warnings))
+    lead = verdict_sentence(evaluation, lift, primary, confidence)
+    first = evaluation_headline(evaluation, lift, primary, confidence)
+    if _all_failed(evaluation):  # its zeros would look as if something had been measured
+        lead, first = failure_sentence(evaluation), replace(first, rows=())
+    rule = rule_of(evaluation)
+    marked = "".join(cell.text for row in first.rows for cell in row)
+    return Document(
+        title=_title(evaluation),
+        lead=lead,
+        headline=first,
+        about=_about(evaluation, str(rule)),
+        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_method_row(lift)),
+        warnings=warnings,
+        notes=(*marks_explained(marked), *(note for note in evaluation.notes if note not in warnings)),
+        sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
+        labels=str(evaluation.label_sources),
+    )
+
+
+def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
+    if lift is None:
+        return []
+    return [("Method", f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}")]
+
+
+def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
+    profile = "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
+    candidates = counted(evaluation.run.spec["candidates"], "candidate")
+    return (f"{queries_text(evaluation.dataset)}; {candidates}; match by {match}{profile}",)
+
+
+def _figures_alone(evaluation: EvaluationRecord) -> Document:
+    """Return an evaluation of which no measure says how good it is."""
+    stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
+    return Document(
+        _title(evaluation),
+        "",
+        _stage_means(evaluation),
+        stages,
+        about=_about(evaluation, str(rule_of(evaluation))),
+        notes=evaluation.notes,
+        labels=str(evaluation.label_sources),
+    )
+
+
+def _stage_means(evaluation: EvaluationRecord) -> Table:
+    """Return the mean of every metric after each stage."""
+    scores = evaluation.scores
+    rows = []
+    for metric in table_metrics(scores.metrics):
+        counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
+        means = (
+            interval_text(scores.mean(stage, metric), None, decimals_of(metric)) + marks(evaluation, stage, metric)
+            for stage in scores.stages
+        )
+        rows.append(row_of((mean_title(metric), *means, "/".join(counts))))
+    return Table("Every metric after each stage", ("metric", *scores.stages, "queries"), tuple(rows))
+
+
+def _sections(
+    evaluation: EvaluationRecord,
+    lift: LiftRecord | None,
+    primary: Metric,
+    confidence: float,
+    seed: int,
+    detail: Detail,
+) -> Iterator[Section]:
+    """Yield what follows the headline; of a run that failed whole, no charts and tables full of zeros."""
+    failed = failures_table(evaluation, most=_QUERIES_NAMED)
+    measured_any = not _all_failed(evaluation)
+    found: list[Section | None] = []
+    if measured_any:
+        found.append(failure_section(evaluation, primary))
+        found.append(None if lift is None else candidates_section(lift))
+    if failed is not None:
+        found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
+    if measured_any:
+        found.append(_cost(evaluation))
+    if measured_any and detail >= Detail.DETAILS:
+        found.append(None if lift is None else _lift_section(lift))
+        found.append(_over_k(evaluation, primary))
+        found.append(_tags_section(evaluation, primary, seed, confidence))
+        found.append(metrics_section(evaluation, lift, confidence))
+    if detail >= Detail.REFERENCE:
+        found.append(_method(evaluation, lift, primary))
+    yield from (section for section in found if section is not None and section.detail <= detail)
+
+
+def _cost(evaluation: EvaluationRecord) -> Section | None:
+    """Return what a run cost: in the summary where time or calls of models were measured."""
+    section, cost = cost_section(evaluation), evaluation.run.cost
+    if section is None or cost is None:
+        return None
+    asked = cost.latencies or cost.models or cost.tokens_billed is not None
+    return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)
+
+
+def _over_k(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+    """Return a metric over k: the primary one's, or else the first that has a curve; None if there is none."""
+    table = over_k_table(evaluation)
+    if has_curve(primary):
+        return Section(
+            "Quality by depth (k)",
+            figures=(replace(figures.over_k(evaluation, primary), table=table),),
+            detail=Detail.DETAILS,
+        )
+    return None if table is None else Section("Quality by depth (k)", tables=(table,), detail=Detail.DETAILS)
+
+
+def _all_failed(evaluation: EvaluationRecord) -> bool:
+    return all(trace.error is not None for trace in evaluation.run.traces)
+
+
+def _title(evaluation: EvaluationRecord) -> str:
+    return f"{evaluation.dataset.name}: {system_name(evaluation)}"
+
+
+def _warnings(evaluation: EvaluationRecord, metric: Metric) -> tuple[str, ...]:
+    """Return what the reader of the figures of one stage should be warned of."""
+    return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *read_in_part(evaluation))
+
+
+def _failures(evaluation: EvaluationRecord) -> list[str]:
+    """Return how many queries failed, and why the first did: above everything else, since they count 0."""
+    first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
+    if first is None:
+        return []
+    return [f"{failure_sentence(evaluation)} The first: {first}", *failures_lines(evaluation)]
+
+
+def evaluation_headline(
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+) -> Table:
+    """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
+    chosen = few_metrics(primary, evaluation.scores.metrics)
+    percent = f"{confidence * 100:g} %"
+    if lift is None:
+        rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
+        return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
+    columns = ("metric", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p", "")
+    rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
+    return Table("Before and after reranking, with intervals", columns, rows, text_columns=(0, 5))
+
+
+def _headline_row(row: LiftRow, alpha: float) -> tuple[Cell, ...]:
+    decimals = decimals_of(row.metric)
+    return row_of(
+        (
+            mean_title(row.metric),
+            interval_text(row.before, row.before_interval, decimals),
+            interval_text(row.after, row.after_interval, decimals)
+            + TRUNCATED * row.truncated
+            + BEYOND * bool(row.beyond_candidates),
+            difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
+            p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
+            Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
+        )
+    )
+
+
+def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) -> tuple[Cell, ...]:
+    stage = evaluation.after
+    interval = interval_of(metric, evaluation.scores.of(stage, metric), confidence)
+    mean = evaluation.scores.mean(stage, metric)
+    truncated = evaluation.is_truncated(stage, metric)
+    cell = mean_cell(metric, mean, interval, truncated=truncated)
+    return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
+
+
+def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confidence: float) -> Section:
+    """Return every metric at every depth."""
+    metrics = table_metrics(evaluation.scores.metrics)
+    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
+    marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
+    percent = f"{confidence * 100:g} %"
+    if lift is None:
+        columns: tuple[str, ...] = ("metric", f"mean [{percent}]", "queries")
+        rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
+        said: tuple[str, ...] = ()
+    else:
+        between = evaluation.scores.stages[1:-1]
+        columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
+        columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss")
+        columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
+        rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
+        said = (
+            f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
+        )
+    table = Table("Every metric at every depth", columns, rows, sections=sections)
+    beyond = (
+        (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
+    )
+    return Section("All metrics", (*said, *truncation(marked=marked), *beyond), (table,), detail=Detail.DETAILS)
+
+
+def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
+    decimals, evaluation = decimals_of(row.metric), lift.evaluation
+    means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
+    before, after = (marks(evaluation, stage, row.metric) for stage in (evaluation.before, evaluation.after))
+    over = [lift.row(row.metric, over=evaluation.candidates)] if evaluation.candidates is not None else []
+    return row_of(
+        (
+            mean_title(row.metric),
+            interval_text(row.before, None, decimals) + before,
+            *means,
+            interval_text(row.after, None, decimals) + after,
+            *test_cells(row.metric, row.difference, alpha=lift.method.alpha),
+            *(difference_cell(one.metric, one.difference, alpha=lift.method.alpha) for one in over),
+            f"{row.n:,}",
+        )
+    )
+
+
+def _lift_section(lift: LiftRecord) -> Section | None:
+    """Return the lift of each query, and the queries that moved most; None if there is no fair pair."""
+    found = lift.row().difference
+    if found is None or not found.n:
+        return None
+    name = title(lift.primary)
+    row = lift.row()
+    said = (
+        f"{name} improved for {counted(found.wins, 'query')}, got worse for {found.losses:,} and stayed the same for "
+        f"{found.ties:,}; effect size {effect_text(found.effect_size)}."
+    )
+    paragraphs = [said]
+    if row.minimum_detectable_effect is not None:
+        paragraphs.append(detectable_effect_sentence(f"{row.minimum_detectable_effect:.3f}", mean_title(lift.primary)))
+    tables = [moved_table(lift, where, rows) for where, rows in (("up", lift.up), ("down", lift.down)) if rows]
+    return Section("Winners and losers", tuple(paragraphs), tuple(tables), (figures.lift(lift),), detail=Detail.DETAILS)
+
+
+def candidates_section(lift: LiftRecord) -> Section | None:
+    """Return the lift over the candidates, where they are a stage of their own; None otherwise."""
+    chosen = few_metrics(lift.primary, [row.metric for row in lift.over_candidates])
+    if not lift.over_candidates:
+        return None
+    evaluation, percent = lift.evaluation, level(lift.method)
+    said = (
+        f"Asked for more hits, the system ranks otherwise. Lifts elsewhere are over {evaluation.before}, the system as "
+        "deployed. These are over the candidates that the reranker got: what it alone changed. They are exploratory, "
+        "and no p-value is corrected."
+    )
+    columns = ("metric", f"candidates [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p")
+    rows = tuple(
+        _headline_row(lift.row(metric, over=evaluation.candidates), lift.method.alpha)[:-1] for metric in chosen
+    )
+    over = over_candidates_sentence(lift)
+    return Section(
+        "Lift over the candidates",
+        tuple(filter(None, [over, said])),
+        (Table("Candidates and after reranking", columns, rows),),
+    )
+
+
+def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Table:
+    """Return the queries that moved most in one direction, `up` or `down`."""
+    name = title(lift.primary)
+    cells = tuple(
+        row_of(
+            (
+                one.query_id,
+                excerpt(one.text, _LONGEST_QUESTION),
+                f"{one.before:.3f} → {one.after:.3f}",
+                f"{one.rank_before or 'none'} → {one.rank_after or 'none'}",
+            )
+        )
+        for one in rows
+    )
+    return Table(
+        f"The queries that moved {where} most",
+        ("query", "question", name, "first fact at rank"),
+        cells,
+        text_columns=(0, 1),
+    )
+
+
+def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+    """Return where recall was lost; None if no query is labelled."""
+    k = failure_analysis_depth(evaluation, primary)
+    losses = failure_analysis(evaluation, k)
+    if not losses.facts:
+        return None
+    lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
+    has_reranker = len(evaluation.scores.stages) > 1
+    said = [next_step(losses.facts, lost, losses.k, has_reranker=has_reranker)]
+    said.append(f"{headroom_line(headroom(evaluation, k))}.")
+    said += [
+        f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
+        for loss in losses.made_findable
+    ]
+    return Section(
+        "Where recall was lost",
+        tuple(said),
+        (failure_table({"": losses}),),
+        (figures.failure_chart(evaluation, losses),),
+    )
+
+
+def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Section | None:
+    slices = evaluation_by_tag(evaluation, primary, seed=seed, confidence=confidence)
+    if not has_tags(slices):
+        return None
+    said = [EXPLORATORY, few_text(slices)]
+    return Section("By tag", tuple(filter(None, said)), (slices_table(slices),), detail=Detail.DETAILS)
+
+
+def _method(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric) -> Section:
+    said = f"{mean_title(primary)} decides; every other metric is exploratory, and its p-value not corrected."
+    return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)
