@@ -10,12 +10,10 @@ from raglift.analysis.truncation import truncation_of
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
-from raglift.rendering.document import Detail
 from raglift.report.fairness import fairness_sentences
+from raglift.report.presenting import lift_parts
 from raglift.report.terminal.comparison import comparison_parts, slices_parts
-from raglift.report.terminal.document import document_parts
 from raglift.report.terminal.rendering import as_text, write
-from raglift.report.views.evaluation import lift_view
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
 
@@ -86,7 +84,7 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
     if request.as_json:
         _print_json(_lift_as_json(lift), slices)
     else:
-        _print(document_parts(lift_view(lift, detail=Detail.DETAILS), Detail.DETAILS), slices)
+        _print(lift_parts(lift), slices)
     tracking.named(folder).tell(evaluation, lambda trackers: tracking.command([folder], trackers))
 
 

@@ -5,6 +5,7 @@ A package further right registers its own results: `text_of.register(AuditRecord
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,9 @@ from raglift.report.terminal.rendering import as_text
 from raglift.report.views.evaluation import evaluation_view, lift_view
 
 if TYPE_CHECKING:
-    from raglift.rendering.document import Document
+    from collections.abc import Iterator
+
+    from raglift.rendering.document import Document, Part
 
 
 @singledispatch
@@ -50,7 +53,14 @@ def _(result: EvaluationRecord) -> str:
 
 @text_of.register
 def _(result: LiftRecord) -> str:
-    return as_text(document_parts(lift_view(result, detail=Detail.DETAILS), Detail.DETAILS))
+    return as_text(lift_parts(result))
+
+
+def lift_parts(lift: LiftRecord) -> Iterator[Part]:
+    """Yield the lines and tables of a lift; of what was measured, which its evaluation prints, the method alone."""
+    view = lift_view(lift, detail=Detail.DETAILS)
+    method = tuple(row for row in view.measured if row[0] == "Method")
+    return document_parts(replace(view, measured=method), Detail.DETAILS)
 
 
 @singledispatch
