@@ -131,7 +131,7 @@ def test_every_make_target_that_is_documented_exists() -> None:
     targets = set(
         re.findall(r"^([a-z][a-z-]*):(?! export)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     )
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *(ROOT / "docs").rglob("*.md")]
     told = {
         path.name: re.findall(r"(?:^|`)make ([a-z][a-z-]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
         for path in pages

@@ -22,7 +22,7 @@ COMMANDS = typer.main.get_command(app)
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 GROUP = type(COMMANDS)
 REFUSED = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
-ELSEWHERE = {"README.md", "docs/gates.md"}
+ELSEWHERE = {"README.md", "docs/how-to/gates.md"}
 """Pages with commands that need what earlier ones leave behind."""
 INLINE = re.compile(r"`raglift ([^`]+)`")
 
@@ -121,7 +121,7 @@ def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path: Path) -> None:
-    page = READ["docs/gates.md"]
+    page = READ["docs/how-to/gates.md"]
     outputs = [output for output in page.of("text") if output.follows in page.of("sh")]
     assert len(outputs) == 2
     for output, code in zip(outputs, (0, 1), strict=True):
@@ -136,9 +136,9 @@ def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path:
 @pytest.mark.slow
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "tests" / "datasets" / "fixtures", tmp_path / "fixtures")
-    (block,) = READ["docs/datasets.md"].of("console")
+    (block,) = READ["docs/how-to/datasets.md"].of("console")
     outputs = []
-    for line in lines(READ["docs/datasets.md"]):
+    for line in lines(READ["docs/how-to/datasets.md"]):
         call = [sys.executable, "-m", *shlex.split(line)]
         outputs.append(subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True).stdout)
     assert len(outputs) == 4
@@ -150,7 +150,7 @@ def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Pat
     monkeypatch.chdir(tmp_path)
     labels = rl.Dataset.from_dict({"When is the lamp lit?": ["at dusk"]})
     rl.evaluate(lambda question, k: ["It is lit at dusk."], labels).save("runs/first")
-    commands = [shlex.split(line) for line in lines(READ["docs/run_files.md"])]
+    commands = [shlex.split(line) for line in lines(READ["docs/reference/run_files.md"])]
     for words in commands:
         if words[:2] == ["raglift", "export"]:
             assert CliRunner().invoke(app, words[1:]).exit_code == 0, words
