@@ -20,7 +20,7 @@ from raglift.datasets.formats.catalogue import FORMATS
 from raglift.metrics.registry import MEASURES
 from raglift.sweep.loading import load_sweep
 
-from .pages import PAGES, ROOT, Page, differing, faults, read_page
+from .pages import PAGES, ROOT, Page, differing, faults, read_page, runnable
 
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 WORKFLOW = "docs/how-to/github_actions.md"  # its YAML is no sweep: see test_github_actions
@@ -83,7 +83,7 @@ def run(page: Page, module: types.ModuleType) -> list[str]:
     wrong = []
     for block in page.python:
         # Empty lines above it, so that a traceback names the line of the page
-        code = compile("\n" * (block.line - 1) + block.text, str(page.path), "exec", dont_inherit=True)
+        code = compile("\n" * (block.line - 1) + runnable(block), str(page.path), "exec", dont_inherit=True)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, vars(module))  # noqa: S102 — the documentation's own
         shown = page.output(block)
