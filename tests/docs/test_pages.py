@@ -32,13 +32,13 @@ SLOW = {
     "docs/how-to/gates.md",
     "docs/how-to/generating.md",
     "docs/how-to/grading.md",
-    "docs/index.md",
     "docs/how-to/langchain.md",
     "docs/how-to/llama_index.md",
     "docs/how-to/reports.md",
     "docs/concepts/statistics.md",
     "docs/how-to/sweeps.md",
     "docs/how-to/tracking.md",
+    "docs/tutorials/quick_start.md",
 }
 """Pages that take more than half a second: they load a model, or a framework."""
 FOLDERS = {"docs/how-to/datasets.md": ROOT / "tests" / "datasets" / "fixtures"}
@@ -131,8 +131,6 @@ def test_all_code_of_a_page_can_be_checked(name: str) -> None:
 @pytest.mark.parametrize("name", by_page(name for name, page in READ.items() if page.python))
 def test_the_python_of_a_page_runs_and_prints_what_it_shows(name: str, folder: Path, module: types.ModuleType) -> None:
     assert not run(READ[name], module)
-    if name == "README.md":
-        assert (folder / "runs" / "first" / "run.json").is_file()
 
 
 @pytest.mark.parametrize("name", [name for name, page in READ.items() if page.of("yaml") and name != WORKFLOW])
@@ -142,7 +140,7 @@ def test_the_sweeps_and_mappings_of_a_page_are_sound(name: str, folder: Path) ->
         named = re.match(r"# (\w+\.yaml)\n", block.text)  # a file that another block names
         file = folder / (named[1] if named else f"{number}.yaml")
         file.write_text(block.text.replace("dataset: mine", "dataset: ./mine"), encoding="utf-8")
-        if name in ("README.md", "docs/how-to/http.md") and "dataset" not in yaml.safe_load(block.text):
+        if name == "docs/how-to/http.md" and "dataset" not in yaml.safe_load(block.text):
             assert load_mapping(file).sends_k
             continue
         assert "dataset" in yaml.safe_load(block.text)
@@ -173,5 +171,9 @@ def test_the_links_of_the_readme_lead_somewhere() -> None:
 
 def test_the_readme_shows_what_it_prints() -> None:
     readme = READ["README.md"]
-    assert len(readme.python) >= 3
-    assert any(readme.output(block) for block in readme.python)
+    assert readme.python
+    assert all(readme.output(block) for block in readme.python)
+
+
+def test_the_readme_fits_on_a_few_screens() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
