@@ -85,7 +85,7 @@ def test_bm25_needs_no_extra(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--save", "runs/bm25", "--all")
+    evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--output", "runs/bm25", "--all")
     assert re.search(r"retrieve: bm25 \(en: .*; 100 chunks\)", " ".join(evaluated.split()))
     shown = told("demo")
     assert "BM25 alone: " in shown

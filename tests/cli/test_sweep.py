@@ -97,7 +97,7 @@ def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
-    code, out, _ = run("sizes.yaml", "--json", "--out", "here")
+    code, out, _ = run("sizes.yaml", "--json", "-o", "here")
     found = json.loads(out)
     assert (code, found["title"], found["primary"], len(found["cells"])) == (0, "lighthouse", "ndcg@5", 2)
     assert found["best"] in [entry["cell"] for entry in found["cells"]]
@@ -114,12 +114,12 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
 
 @pytest.mark.slow
 def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> None:
-    run("sizes.yaml", "--out", "here")
-    code, out, err = run("sizes.yaml", "--out", "here")
+    run("sizes.yaml", "-o", "here")
+    code, out, err = run("sizes.yaml", "-o", "here")
     assert (code, out) == (2, "")
     assert "raglift: error: here: found a sweep there already (2 cells finished)" in err
     assert "--resume" in err
-    code, out, err = run("sizes.yaml", "--out", "here", "--resume")
+    code, out, err = run("sizes.yaml", "-o", "here", "--resume")
     assert code == 0
     assert "2 finished already" in err
     assert "2 of 2 cells measured" in out
@@ -127,7 +127,7 @@ def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> Non
 
 @pytest.mark.slow
 def test_a_folder_is_printed_as_it_is(run) -> None:
-    printed = run("sizes.yaml", "--out", "here")[1]
+    printed = run("sizes.yaml", "-o", "here")[1]
     assert run("here") == (0, printed, "")
     for option in (["--plan"], ["--resume"], ["--output", "there"]):
         code, out, err = run("here", *option)

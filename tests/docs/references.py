@@ -57,9 +57,9 @@ def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _usage(name: str, command: Any) -> str:
-    arguments = [parameter for parameter in command.params if _is_argument(parameter)]
-    words = [_argument(parameter) for parameter in arguments]
-    options = [] if len(arguments) == len(command.params) else ["[OPTIONS]"]
+    shown = [parameter for parameter in command.params if not parameter.hidden]
+    words = [_argument(parameter) for parameter in shown if _is_argument(parameter)]
+    options = [] if len(words) == len(shown) else ["[OPTIONS]"]
     return " ".join([name, *options, *words])
 
 
@@ -76,7 +76,8 @@ def _told(parameter: Any) -> str:
     """An argument or option with its default and its help."""
     if _is_argument(parameter):
         return f"- `{_argument(parameter)}`: {parameter.help}"
-    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    no = () if parameter.default is False else parameter.secondary_opts
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *no))
     default = parameter.default
     if isinstance(default, tuple | list):
         default = ",".join(default) or None

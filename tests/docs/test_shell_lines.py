@@ -79,7 +79,7 @@ def test_no_command_of_a_page_writes_where_an_earlier_one_wrote(name: str) -> No
         target
         for line in lines(READ[name])
         if "--overwrite" not in line and "--resume" not in line
-        for target in re.findall(r"^raglift .*--save (\S+)", line)
+        for target in re.findall(r"^raglift evaluate .*(?:-o|--output) (\S+)", line)
     ]
     assert sorted(written) == sorted(set(written))
 
@@ -152,8 +152,10 @@ def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Pat
     rl.evaluate(lambda question, k: ["It is lit at dusk."], labels).save("runs/first")
     commands = [shlex.split(line) for line in lines(READ["docs/reference/run_files.md"])]
     for words in commands:
-        if words[:2] == ["raglift", "export"]:
+        if words[:2] == ["raglift", "files", "export"]:
             assert CliRunner().invoke(app, words[1:]).exit_code == 0, words
-    read = {word for words in commands if words[1] != "export" for word in words if word.startswith("exports/")}
+    read = {
+        word for words in commands if words[1:3] != ["files", "export"] for word in words if word.startswith("exports/")
+    }
     assert len(read) == 3
     assert [name for name in sorted(read) if not Path(name).is_file()] == []

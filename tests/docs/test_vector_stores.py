@@ -113,7 +113,7 @@ def run(folder: Path, *lines: str) -> str:
 
 def ranking(system: str) -> str:
     """The command that keeps the first ten hits of a system."""
-    return f"raglift evaluate mine --system my_rag:{system} --depth deep --candidates 10 --save runs/rank_{system}"
+    return f"raglift evaluate mine --system my_rag:{system} --depth deep --candidates 10 --output runs/rank_{system}"
 
 
 def assert_ranked_as(exact: Evaluation, folder: Path, system: str) -> None:

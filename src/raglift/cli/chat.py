@@ -14,7 +14,7 @@ from raglift.apps.assistant.conversation import View, converse, say, take_turn
 from raglift.apps.assistant.engine import Assistant
 from raglift.base.display import counted, printable
 from raglift.base.retrying import RetryPolicy
-from raglift.cli.evaluate import local_system
+from raglift.cli.evaluate import local_system, numbers_of_hits
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
@@ -92,7 +92,7 @@ def _assistant(request: Chat, parts: LocalSystem, model: LanguageModel | None) -
         dataset,
         reranker=[stage.reranker for stage in adapt_reranker(request.reranker, dtype=parts.dtype)],
         model=model,
-        k=request.k,
+        k=max(numbers_of_hits(request.k)),
         context=request.context,
         candidates=request.candidates,
         profile=request.profile,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from raglift.cli import explain_metrics
 from raglift.cli.json_output import hit_json, print_json
+from raglift.errors import ConfigurationError
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
@@ -15,15 +17,38 @@ if TYPE_CHECKING:
 
 
 def run(request: Explain) -> None:
-    """Print why one query of a saved evaluation scored what it did."""
+    """Print why one query of a saved evaluation scored what it did.
+
+    Raises:
+        ConfigurationError: no query, or options that do not go together.
+    """
     from rich.console import Console
     from rich.text import Text
 
+    request = _with_one_query(request)
+    if request.conventions:
+        explain_metrics.run(request)
+        return
+    if request.metrics:
+        raise ConfigurationError("--metrics: found it without --conventions; expected both, or neither")
+    if request.query is None:
+        raise ConfigurationError(
+            f"explain: found no query; expected the id of one, as raglift explain {request.run} q17"
+        )
     explanation = load_evaluation(request.run).explain(request.query, stage=request.stage)
     if request.as_json:
         print_json(_as_json(explanation))
     else:
         Console().print(Text(str(explanation)), soft_wrap=True)
+
+
+def _with_one_query(request: Explain) -> Explain:
+    """Return the request with the query that was named, as an argument or by `--query`, as it was before."""
+    if request.query_option is None:
+        return request
+    if request.query is not None:
+        raise ConfigurationError(f"--query: found it with the query {request.query!r}; expected one of the two")
+    return replace(request, query=request.query_option)
 
 
 def _as_json(explanation: Explanation) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import typer
 
 from raglift.cli.arguments import (
     BASELINE,
+    CHUNKER,
     AsJson,
-    ChunkerKind,
+    Chunker,
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
@@ -26,13 +27,13 @@ from raglift.cli.arguments import (
     Mapping,
     Metrics,
     Names,
+    Output,
     Overwrite,
     Price,
     Primary,
     Profile,
     Reranker,
     Retriever,
-    Save,
     SavedRun,
     Track,
     TrackFiles,
@@ -47,11 +48,14 @@ from raglift.cli.choices import (
     choice,
     completion,
     corpus_names,
+    metric_names,
     separate,
 )
 from raglift.cli.command import MEASURE, START, command, new_group
 
 group = new_group()
+files = new_group()
+"""Those of the group `files`."""
 
 
 @command(
@@ -95,9 +99,16 @@ class Walkthrough:
     encoding: Encoding = None
     embedding: Embedding = "minilm"
     reranker: Reranker = "late-interaction"
-    k: Annotated[int, typer.Option("-k", help="Number of hits that are retrieved, reranked and scored.")] = 10
-    chunk_size: Annotated[int, typer.Option(help="Maximum chunk size in characters.")] = 1000
-    chunk_overlap: ChunkOverlap = 100
+    k: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "-k", help="Depths of the metrics; the deepest is the number of hits that are retrieved and reranked."
+        ),
+        separate,
+    ] = ("10",)
+    chunker: Chunker = CHUNKER
+    chunk_size: ChunkSize = None
+    chunk_overlap: ChunkOverlap = None
     dtype: DtypeOption = "auto"
     profile: Profile = "tutorial"
     what_helps: Annotated[
@@ -119,7 +130,7 @@ class Walkthrough:
     "Measure one system on labelled questions",
     run="raglift.cli.evaluate:run",
     examples=[
-        "raglift evaluate shop_support --save runs/bm25 \\",
+        "raglift evaluate shop_support -o runs/bm25 \\",
         "    --retriever bm25 --reranker late-interaction",
         "raglift evaluate my.jsonl --system app:search -k 5,10",
     ],
@@ -144,15 +155,14 @@ class Evaluate:
     retriever: Retriever = "dense"
     embedding: Embedding = "minilm"
     reranker: Reranker = "none"
-    chunker: ChunkerKind = "recursive"
-    chunk_size: ChunkSize = 1000
-    chunk_overlap: ChunkOverlap = 100
+    chunker: Chunker = CHUNKER
+    chunk_size: ChunkSize = None
+    chunk_overlap: ChunkOverlap = None
     chunk_unit: ChunkUnit = None
     dtype: DtypeOption = "auto"
     ks: Annotated[
         tuple[str, ...],
         typer.Option(
-            "--ks",
             "-k",
             help="Depths of the metrics: numbers of hits and budgets of context tokens, such as '1,5,tokens(2000)'. "
             "Default: 1,3,5,10, and the depth that all stages return if that is less.",
@@ -192,7 +202,7 @@ class Evaluate:
         int | None,
         typer.Option(
             help="Number of hits requested from a system that takes it as an argument. Default: 10, or the deepest "
-            "depth (--ks) if that is more."
+            "depth (-k) if that is more."
         ),
     ] = None
     doc_key: Annotated[str | None, typer.Option(help="Metadata key of the hits that holds the document id.")] = None
@@ -218,13 +228,13 @@ class Evaluate:
         typer.Option(help="Stop before the system's model calls cost more US dollars, if the price is known."),
     ] = None
     price: Price = None
-    save: Save = None
+    output: Output = None
     overwrite: Overwrite = False
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="With --system and --save: continue a run that was stopped, without repeating answered queries.",
+            help="With --system and --output: continue a run that was stopped, without repeating answered queries.",
         ),
     ] = False
     system_version: Annotated[
@@ -281,7 +291,7 @@ class Compare:
     MEASURE,
     "Measure many systems and find the best",
     run="raglift.cli.sweep:run",
-    examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml --output runs/sweep"],
+    examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml -o runs/sweep"],
     exit_codes={1: "Some cells failed, or a limit was reached; what is measured is kept."},
 )
 @dataclass(frozen=True)
@@ -291,9 +301,9 @@ class RunSweep:
     file: Annotated[
         Path, typer.Argument(help="A YAML file that describes the sweep; or the folder of a sweep, to print it.")
     ]
-    out: Annotated[
+    output: Annotated[
         Path | None,
-        typer.Option("--output", "--out", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
+        typer.Option("--output", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
     ] = None
     plan: Annotated[bool, typer.Option(help="Print what there is to do and measure nothing.")] = False
     resume: Annotated[bool, typer.Option(help="Continue a sweep that was stopped.")] = False
@@ -328,7 +338,7 @@ class RunSweep:
     @property
     def folder(self) -> Path:
         """The folder of the sweep."""
-        return Path("runs") / self.file.stem if self.out is None else self.out
+        return Path("runs") / self.file.stem if self.output is None else self.output
 
 
 @command(
@@ -377,27 +387,46 @@ class Report:
     MEASURE,
     "Explain the score of one query",
     run="raglift.cli.explain:run",
-    examples=["raglift explain runs/bm25 q17"],
+    examples=["raglift explain runs/bm25 q17", "raglift explain runs/bm25 q17 --conventions"],
 )
 @dataclass(frozen=True)
 class Explain:
-    """Show which hits of one query match which facts, and what each adds to every metric."""
+    """Show which hits of one query match which facts, and what each adds to every metric.
+
+    With --conventions: the metrics of the query as several tools compute them, and why they differ.
+    """
 
     run: SavedRun
-    query: Annotated[str, typer.Argument(help="Id of a query.")]
+    query: Annotated[
+        str | None,
+        typer.Argument(help="Id of a query. With --conventions, default: the one whose scores differ most."),
+    ] = None
+    conventions: Annotated[
+        bool, typer.Option("--conventions", help="Compare what raglift and other tools compute, and say why.")
+    ] = False
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            autocompletion=completion(metric_names),
+            help="With --conventions: metrics, such as 'ndcg@10,mrr'. Default: those of the run.",
+        ),
+        separate,
+    ] = ()
     stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
+    query_option: Annotated[str | None, typer.Option("--query", hidden=True, help="Id of a query.")] = None
     as_json: AsJson = False
 
 
 @command(
-    group,
+    files,
     "rescore",
-    MEASURE,
+    None,
     "Score a saved run again, by other rules",
     run="raglift.cli.rescore:run",
     examples=[
-        "raglift rescore runs/bm25 --match coverage -k 5,20",
-        "raglift rescore runs/bm25 --labels new.jsonl --save runs/2",
+        "raglift files rescore runs/bm25 --match coverage -k 5,20",
+        "raglift files rescore runs/bm25 --labels new.jsonl \\",
+        "    -o runs/2",
     ],
 )
 @dataclass(frozen=True)
@@ -407,7 +436,7 @@ class Rescore:
     run: SavedRun
     ks: Annotated[
         tuple[str, ...],
-        typer.Option("--ks", "-k", help="Depths of the metrics, as in evaluate. Default: those of the run."),
+        typer.Option("-k", help="Depths of the metrics, as in evaluate. Default: those of the run."),
         separate,
     ] = ()
     metrics: Annotated[
@@ -432,7 +461,7 @@ class Rescore:
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    save: Save = None
+    output: Output = None
     overwrite: Overwrite = False
     track: Track = ()
     track_project: TrackProject = None

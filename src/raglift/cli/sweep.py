@@ -109,7 +109,7 @@ def show(request: RunSweep, tracking: Tracking) -> None:
         ConfigurationError: it is to be planned or run, which needs its file.
         RunError: the folder is not that of a sweep, or is damaged.
     """
-    if request.plan or request.resume or request.out is not None:
+    if request.plan or request.resume or request.output is not None:
         wanted = "--plan" if request.plan else "--resume" if request.resume else "--output"
         raise ConfigurationError(
             f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, "

@@ -193,7 +193,7 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
         "not_retrieved": f"{more}a hybrid of BM25 and embeddings, or another embedding model",
-        "not_attainable": "larger chunks or more overlap, and raglift audit, which checks the labels",
+        "not_attainable": "larger chunks or more overlap, and raglift labels check, which checks the labels",
         "missed": f"{more}another retriever, or larger chunks",
     }.get(most.outcome)
     if most.outcome == "failed":
