@@ -7,6 +7,10 @@ comment right before a fence says where this does not hold, and why:
     <!-- not run: it needs a PostgreSQL -->
     <!-- not compared: the last digits depend on the processor -->
 
+The Python of a file is written to it, and not run:
+
+    <!-- file: my_rag.py -->
+
 An expression with a comment `# → 0.5` has that value. What a reader need not see, such as files that an example reads
 or a check of what it did, is Python in a comment; it runs where it stands:
 
@@ -27,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 LANGUAGES = {"console", "json", "python", "sh", "text", "yaml"}
 
-_COMMENT = re.compile(r"<!-- (not run|not compared): (.+?) -->\s*", re.DOTALL)
+_COMMENT = re.compile(r"<!-- (not run|not compared|file): (.+?) -->\s*", re.DOTALL)
 _NOT_SHOWN = re.compile(r"<!-- not shown:\n(.+?)-->\s*", re.DOTALL)
 _VALUE = re.compile(r"^( *)(\S.*?)  # → (.+)$", re.MULTILINE)
 _CODE = re.compile(r"\braglift \w|\brl\.|\bimport |\bpython \w")
@@ -45,7 +49,7 @@ class Block:
     line: int
     """The line of its first line, from 1."""
     excuse: tuple[str, str] | None
-    """What the comment before it says: `not run` or `not compared`, and why."""
+    """What the comment before it says: `not run` or `not compared` and why, or `file` and its name."""
     follows: Block | None
     """The fence right above it, with nothing between but a comment."""
 
@@ -109,13 +113,18 @@ def faults(page: Page) -> list[str]:
     for block in page.blocks:
         if block.language not in LANGUAGES | {"not shown"}:
             found.append(f"line {block.line}: the language {block.language!r}; expected one of {sorted(LANGUAGES)}")
-        if block.excuse and len(block.excuse[1]) < _SHORTEST_REASON:
+        if block.excuse and block.excuse[0] != "file" and len(block.excuse[1]) < _SHORTEST_REASON:
             found.append(f"line {block.line}: no reason why it is {block.excuse[0]}")
     return found
 
 
 def runnable(block: Block) -> str:
-    """Return a block's Python, with each expression that has a comment `# → value` checked against it."""
+    """Return a block's Python, with each expression that has a comment `# → value` checked against it.
+
+    For a block that is a file, what writes the file.
+    """
+    if excused(block, "file"):
+        return f"from pathlib import Path; Path({block.excuse[1]!r}).write_text({block.text!r}, encoding='utf-8')"
     return _VALUE.sub(lambda found: f"{found[1]}assert repr(_ := ({found[2]})) == {found[3].strip()!r}, _", block.text)
 
 

@@ -79,6 +79,13 @@ def test_output_may_stand_below_python_that_is_not_shown(tmp_path: Path) -> None
     assert page.output(page.python[0]) == page.of("text")[0]
 
 
+def test_a_block_that_is_a_file_is_written_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = page_of(tmp_path, "<!-- file: mine.py -->\n```python\nraise SystemExit\n```\n").python
+    monkeypatch.chdir(tmp_path)
+    exec(runnable(block), {})  # noqa: S102 — written above
+    assert (tmp_path / "mine.py").read_text(encoding="utf-8") == "raise SystemExit\n"
+
+
 @pytest.mark.parametrize(("value", "holds"), [("3", True), ("4", False), ("'3'", False)])
 def test_the_value_that_a_page_says_an_expression_has_is_checked(tmp_path: Path, value: str, holds: bool) -> None:
     (block,) = page_of(tmp_path, f"```python\nif True:\n    1 + 2  # → {value}\n```\n").python
