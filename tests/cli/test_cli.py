@@ -146,7 +146,7 @@ def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
     for command, ks in (("evaluate", "1,tokens(x)"), ("audit", "1,tokens(500)")):
         code, _, err = run(command, "lighthouse", "-k", ks)
         assert code == 2
-        assert f"--ks: found {ks!r}; expected integers" in " ".join(err.split())
+        assert f"-k: found {ks!r}; expected integers" in " ".join(err.split())
 
 
 @pytest.mark.slow
@@ -248,7 +248,7 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
         (("evaluate", "lighthous"), "lighthouse"),
         (("evaluate", "lighthouse", "--retriever", "hybrid(dense=0)"), "expected 2 numbers above 0"),
         (("evaluate", "lighthouse", "--retriever", "dens"), "did you mean 'dense'?"),
-        (("evaluate", "lighthouse", "-k", "1,x"), "--ks: found '1,x'"),
+        (("evaluate", "lighthouse", "-k", "1,x"), "-k: found '1,x'"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "late_interaction"), "'late-interaction'"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--metrics", "ncdg"), "did you mean 'ndcg'?"),
         (("evaluate", "lighthouse", "--retriever", "bm25", "--profile", "trecc"), "profile: found 'trecc'"),
@@ -267,7 +267,7 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
         (("evaluate", "lighthouse", "--system", "json"), "expected module:name"),
         (("evaluate", "lighthouse", "--system", "json:search"), "json has no 'search'"),
         (("walkthrough", "--corpus", "lighthouse", "--question", "who was Napoleon"), "is not in lighthouse"),
-        (("walkthrough", "--corpus", "lighthouse", "-k", "0"), "-k: found 0"),
+        (("walkthrough", "--corpus", "lighthouse", "-k", "0"), "-k: found '0'"),
         (("corpus", "show", "war_and_piece"), "war_and_peace"),
         (("corpus", "fetch", "lighthouse"), "nothing to fetch"),
     ],
