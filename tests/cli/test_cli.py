@@ -20,26 +20,6 @@ def test_version(run) -> None:
 
 
 @pytest.mark.slow
-def test_demo_prints_the_table_where_recall_was_lost_and_the_queries_that_moved(run) -> None:
-    code, out, _ = run("demo")
-    assert code == 0
-    assert "NDCG@10" in out
-    assert "lift" in out
-    assert "The reranker helped: the right passage comes first for " in out
-    assert "of 389 facts it does not find " in out
-    assert "20 queries marked unanswerable and left out of every mean" in out
-    shown = out[out.index("Three queries that reranking moved most, up and down") :]
-    assert len(re.findall(r"^  [+-]\d\.\d\d  [a-z0-9-]+: ", shown, re.MULTILINE)) == 3
-    assert re.search(r"^ {9}rank +\d+ → +\d+  [a-z0-9-]+\.md “", shown, re.MULTILINE)
-    assert "\x1b" not in out
-
-
-@pytest.mark.full
-def test_demo_prints_json(run) -> None:
-    assert json.loads(run("demo", "--json")[1])["failure_analysis"]["facts"] == 389
-
-
-@pytest.mark.slow
 def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
     folder = tmp_path / "hybrid"
     arguments = (
