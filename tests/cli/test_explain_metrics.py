@@ -88,7 +88,7 @@ def test_a_query_without_labels_is_said_to_have_none(run: Run, saved: Path) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("four"), "there is no such query"),
+        (("four",), "there is no such query"),
         (("--stage", "rerank"), "expected one of retrieve"),
         (("--metrics", "precision"), "precision: found no depth; expected one, as 'precision@10'"),
         (("--metrics", "ndgc@5"), "did you mean 'ndcg'"),

@@ -227,7 +227,7 @@ def test_where_nothing_was_graded_nothing_is_written(run: Run, server: OpenAISer
         (["--output", "labels.csv"], "expected a .jsonl file"),
         (["--output", "there.jsonl"], "--overwrite"),
         (["--output", "there.jsonl/labels.jsonl"], "expected a place that can be written to"),
-        (["-k", "0"], "-k: found '0'"),
+        (["-k", "0"], "-k: found '3,0'"),
         (["--scale", "4"], "scale: found 4; expected 3 or 5"),
         (["--relevant-from", "4"], "relevant_from: found 4; expected an integer from 1 to 3"),
         (["--rubric", "nowhere.txt"], "nowhere.txt: cannot be read"),

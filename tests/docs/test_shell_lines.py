@@ -89,6 +89,8 @@ def test_the_options_that_a_page_speaks_of_are_there(name: str) -> None:
     for command in INLINE.findall(READ[name].path.read_text(encoding="utf-8").replace("\n", " ")):
         words = command.split()
         assert words[0].startswith("-") or words[0].isupper() or words[0] in COMMANDS.commands, command
+        if words[0] in COMMANDS.commands and isinstance(COMMANDS.commands[words[0]], GROUP):
+            assert len(words) == 1 or words[1] in COMMANDS.commands[words[0]].commands, command
         known = options(words)
         assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, command
 
@@ -97,7 +99,7 @@ def options(words: list[str]) -> set[str]:
     """The options of the command that words begin with."""
     command = COMMANDS.commands.get(words[0], COMMANDS)
     if isinstance(command, GROUP) and command is not COMMANDS:
-        command = command.commands.get(words[1], command)
+        command = command.commands.get("".join(words[1:2]), command)
     return {text for parameter in command.params for text in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
 
 

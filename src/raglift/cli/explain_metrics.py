@@ -19,7 +19,7 @@ def run(request: Explain) -> None:
     from rich.text import Text
 
     evaluation = load_evaluation(request.run)
-    found = evaluation.explain_metrics(request.query, metrics=request.metric or None, stage=request.stage)
+    found = evaluation.explain_metrics(request.query, metrics=request.metrics or None, stage=request.stage)
     if request.as_json:
         print_json(_as_json(found))
     else:

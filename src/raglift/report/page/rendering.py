@@ -237,7 +237,7 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
     target = Path(path)
     if is_stream(target):
         return _send_page(document, target)
-    _check_free(target, overwrite=overwrite)
+    check_page_free(target, overwrite=overwrite)
     content = render(document).encode()
     place = resolved(target)
     try:
@@ -264,7 +264,7 @@ def _send_page(document: Page, target: Path) -> Path:
     return target
 
 
-def _check_free(target: Path, *, overwrite: bool) -> None:
+def check_page_free(target: Path, *, overwrite: bool) -> None:
     """Raise unless a page can be written there without destroying anything else."""
     if is_folder(target):
         raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")
