@@ -28,6 +28,8 @@ class Cell:
     """… has its mark, …"""
     high: float | None = None
     """… and ends, on the scale of the column; None for no bar."""
+    value: float | None = None
+    """What a column of numbers is sorted by; None for a text, or where there is no number."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Table:
     """The rows above which a line is drawn."""
     rests_on_labels: bool = True
     """Whether its figures depend on who labelled what, which is then said with it."""
+    sortable: bool = False
+    """Whether a page lets readers sort the rows: by the values of cells, and texts by their letters."""
 
 
 def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
