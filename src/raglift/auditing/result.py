@@ -295,7 +295,7 @@ def _column(chunking: ChunkingAudit, beside: str) -> list[tuple[str, str]]:
 
 
 def _recall_text(attainable: Attainable) -> str:
-    recall = "–" if math.isnan(attainable.recall) else f"{attainable.recall:.4f}"
+    recall = "–" if math.isnan(attainable.recall) else f"{attainable.recall:.3f}"
     return recall if attainable.exact else f"≤ {recall}"
 
 

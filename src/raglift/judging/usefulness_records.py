@@ -168,7 +168,7 @@ class ContextPrecision(Presentable):
         return float(counted.mean()) if len(counted) else None
 
     def interval(self, system: str, measure: str, k: int) -> Interval | None:
-        """Return Wilson's interval of the mean, at 95 %; None if no query counts."""
+        """Return Wilson's interval of the mean, at 95%; None if no query counts."""
         values = self.of(system, measure, k)
         return None if np.isnan(values).all() else mean_interval(values, bounds=(0.0, 1.0))
 
@@ -210,7 +210,7 @@ def precision_summary(found: ContextPrecision) -> Document:
         headline=_means(found),
         measured=(),
         warnings=tuple(_warnings(found)),
-        notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95 %; {_cost(found)}"),
+        notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95%; {_cost(found)}"),
         sections=tuple(_sections(found)),
     )
 

@@ -9,7 +9,7 @@ from raglift.analysis.paired_statistics import TOO_SKEWED
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, Table, row_of
-from raglift.report.format import decimals_of, labels_line, level, p_text, signed, verdict_emphasis
+from raglift.report.format import decimals_of, labels_line, level, p_equation, p_text, signed, verdict_emphasis
 from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
     for (factor, by), found in by_parts.items():
         first = found[0]
         more = f" ({counted(len(found) - 1, 'more contrast')} of these two)" if len(found) > 1 else ""
-        told.append(f"{factor} × {by}: {_interaction(first, decimals)}; p {p_text(first.p)}{more}")
+        told.append(f"{factor} × {by}: {_interaction(first, decimals)}; {p_equation(first.p)}{more}")
     return told
 
 

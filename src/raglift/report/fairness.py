@@ -8,7 +8,7 @@ from raglift.analysis.chunking import index_share
 from raglift.analysis.shared_queries import named
 from raglift.analysis.warnings import lengths_text
 from raglift.metrics.computing import mean_title
-from raglift.report.format import decimals_of, interval_text
+from raglift.report.format import decimals_of, interval_text, percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def matching_sentence(found: Fairness) -> str:
 
 
 def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> list[str]:
-    """Return where k hits are more than a tenth of an index, as `10 hits are 56 % of the index of a (18 chunks).`.
+    """Return where k hits are more than a tenth of an index, as `10 hits are 56% of the index of a (18 chunks).`.
 
     Args:
         systems: by name; where there is one, it is not named.
@@ -69,7 +69,7 @@ def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> l
             by_index.setdefault((inventory.chunks, share), []).append(name)
     hits = "1 hit is" if k == 1 else f"{k} hits are"
     parts = [
-        f"{share * 100:.0f} % of the index{f' of {named(names)}' if len(systems) > 1 else ''} "
+        f"{percent_text(share, 0)} of the index{f' of {named(names)}' if len(systems) > 1 else ''} "
         f"({chunks:,} chunk{'s' * (chunks != 1)})"
         for (chunks, share), names in sorted(by_index.items())
     ]

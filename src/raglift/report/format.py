@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _LONGEST_LABEL = 24
 """The longest name of a system that fits into a table next to its values."""
-_SMALLEST_P = 0.0001
+_SMALLEST_P = 0.001
+MINUS = "−"
+"""The true minus sign, as wide as a plus."""
 _EARNED = 1e-12
 _MOST_ON_A_LINE = 4
 """With more metrics than these, those of one measure share a line."""
@@ -70,8 +72,22 @@ def interval_text(mean: float, interval: Interval | None, decimals: int = 3) -> 
     """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
     if math.isnan(mean):
         return "–"
-    text = f"{mean:,.{decimals}f}"
-    return text if interval is None else f"{text} [{interval.low:,.{decimals}f}, {interval.high:,.{decimals}f}]"
+    text = number_text(mean, decimals)
+    if interval is None:
+        return text
+    return f"{text} [{number_text(interval.low, decimals)}, {number_text(interval.high, decimals)}]"
+
+
+def number_text(value: float, decimals: int = 3) -> str:
+    """Return a number with a fixed count of decimals, and a true minus: `0.682`, `−0.031`, `1,204.5`."""
+    return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
+def percent_text(share: float, decimals: int = 1) -> str:
+    """Return a share as percent: `83.5%`; all and nothing without decimals: `100%`, `0%`."""
+    if share in (0.0, 1.0):
+        decimals = 0
+    return f"{number_text(100 * share, decimals)}%"
 
 
 def difference_text(difference: PairedDifference | None, decimals: int = 3) -> str:
@@ -83,21 +99,27 @@ def difference_text(difference: PairedDifference | None, decimals: int = 3) -> s
 
 
 def signed(value: float, decimals: int = 3) -> str:
-    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `0.000`."""
+    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `−0.031`, `0.000`."""
     text = f"{value:+,.{decimals}f}"
-    return text if text.strip("+-0.,") else text[1:]
+    return text.replace("-", MINUS) if text.strip("+-0.,") else text[1:]
 
 
 def p_text(p: float | None) -> str:
-    """Return a p-value: `0.0213`."""
+    """Return a p-value for a table: `0.021`, `<0.001`."""
     if p is None or math.isnan(p):
         return "–"
-    return f"<{_SMALLEST_P}" if p < _SMALLEST_P / 2 else f"{p:.4f}"
+    return f"<{_SMALLEST_P}" if p < _SMALLEST_P else f"{p:.3f}"
+
+
+def p_equation(p: float) -> str:
+    """Return a p-value for a sentence: `p = 0.021`, `p < 0.001`."""
+    text = p_text(p)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def effect_text(effect_size: float) -> str:
     """Return an effect size: `+0.49`."""
-    return "–" if math.isnan(effect_size) else f"{effect_size:+.2f}"
+    return "–" if math.isnan(effect_size) else signed(effect_size, 2)
 
 
 def counts_text(metric: Metric, difference: PairedDifference) -> str:
@@ -108,8 +130,13 @@ def counts_text(metric: Metric, difference: PairedDifference) -> str:
 
 
 def level(method: Method) -> str:
-    """Return the confidence of the intervals: `95 %`."""
-    return f"{method.confidence * 100:g} %"
+    """Return the confidence of the intervals: `95%`."""
+    return confidence_text(method.confidence)
+
+
+def confidence_text(confidence: float) -> str:
+    """Return how often intervals hold the true value: `95%`, `99.9%`."""
+    return f"{confidence * 100:g}%"
 
 
 def labels_of(names: Sequence[str], most: int = _LONGEST_LABEL) -> dict[str, str]:
@@ -190,12 +217,12 @@ def place_text(one: SystemCost, labels: Mapping[str, str]) -> str:
 
 
 def figure_text(metric: Metric, value: float) -> str:
-    """Return the value of a metric of one query: 4 decimals, and none for a count of tokens."""
-    return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
+    """Return the value of a metric of one query: 3 decimals, and none for a count of tokens."""
+    return number_text(value, 0 if MEASURES[metric.name].is_cost else 3)
 
 
 def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
-    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
+    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.500; cost: ContextTokens@10 +210`."""
     earned, cost = (
         ", ".join(f"{title(m)} {change}" for m, change in changes) for changes in _changes(each, explanation)
     )
@@ -221,7 +248,7 @@ def value_lines(explanation: ExplanationRecord) -> list[str]:
 
 
 def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:
-    """Return a line for each measure, with its figures at all depths: `Recall@1 0.5000, @3 1.0000`."""
+    """Return a line for each measure, with its figures at all depths: `Recall@1 0.500, @3 1.000`."""
     lines: dict[str, list[str]] = {}
     for metric, figure in figures:
         measure = title(replace(metric, depth=None))
@@ -236,8 +263,8 @@ def _changes(
 ) -> tuple[list[tuple[Metric, str]], list[tuple[Metric, str]]]:
     """Return by how much a hit changed measures of quality, and of cost."""
     changed = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
-    earned = [(m, f"{value:+.4f}") for m, value in changed if not MEASURES[m.name].is_cost]
-    return earned, [(m, f"{value:+,.0f}") for m, value in changed if MEASURES[m.name].is_cost]
+    earned = [(m, signed(value)) for m, value in changed if not MEASURES[m.name].is_cost]
+    return earned, [(m, signed(value, 0)) for m, value in changed if MEASURES[m.name].is_cost]
 
 
 def overlap_text(overlap: Overlap) -> str:

@@ -11,12 +11,15 @@ from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Document, Section, table_of
 from raglift.report.format import (
     bytes_text,
+    confidence_text,
     decimals_of,
     difference_text,
     labels_line,
     level,
+    p_equation,
     p_text,
     seconds_text,
+    signed,
 )
 from raglift.report.sentences import next_step
 from raglift.report.terminal.rendering import as_text
@@ -124,13 +127,13 @@ def _why(found: RecommendationRecord) -> str:
 
 def _set_sentence(found: RecommendationRecord) -> str:
     """Return which systems cannot be told from the best, how that was found, and in which order they stand."""
-    level_of = f"{found.method.alpha * 100:g} %"
+    level_of = confidence_text(found.method.alpha)
     if len(found.equals) == 1:
         others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
         return f"{others} worse ({BEST_METHOD}; level {level_of})." if found.beaten else ""
     told = f"{len(found.equals)} of {found.systems} cannot be told from the best"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
-    order = f" The cheapest comes first, by {', then '.join(costs)}; less than 10 % apart is the same." if costs else ""
+    order = f" The cheapest comes first, by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
     how = f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
     return f"{told}{_too_low(found)}.{order} {how}"
 
@@ -164,7 +167,7 @@ def confirmation_sentence(found: RecommendationRecord) -> str:
     return (
         f"Held-out check: {len(held.selection):,} queries alone would recommend {same}. On the {len(held.held_out):,} "
         f"others that has {held.mean:.{decimals}f}, and {held.other} ({what}) {held.other_mean:.{decimals}f}: "
-        f"{difference_text(held.difference, decimals)}, p {p_text(held.difference.p)}, "
+        f"{difference_text(held.difference, decimals)}, {p_equation(held.difference.p)}, "
         f"{held.verdict if held.verdict == 'better' else f'{held.verdict}, so it is not confirmed'}."
     )
 
@@ -197,7 +200,7 @@ def _row(one: Contender, found: RecommendationRecord, costs: list[str]) -> list[
     arrow = " ←" * (one.system == found.recommended)
     mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
     behind = 0.0 if one.difference is None else one.difference.mean
-    difference = Cell("best", "muted") if one.system == found.best else Cell(f"{behind:+.{decimals}f}")
+    difference = Cell("best", "muted") if one.system == found.best else Cell(signed(behind, decimals))
     p = "" if one.system == found.best else p_text(one.p)
     figures = [cost_figure(cost, one.costs[cost]) if cost in one.costs else "–" for cost in costs]
     return [f"{one.system}{mark}{arrow}", f"{one.mean:.{decimals}f}", difference, p, *figures]

@@ -12,7 +12,7 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Table
-from raglift.report.format import decimals_of, level, outcome_text, p_text, signed
+from raglift.report.format import confidence_text, decimals_of, level, outcome_text, p_equation, signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ ON_THE_FRONT = "On the front: no other system is as good in every column and bet
 
 
 def detectable_effect_text(size: str) -> str:
-    """Return the smallest difference that so many queries would show with a power of 80 %."""
+    """Return the smallest difference that so many queries would show with a power of 80%."""
     return f"minimum detectable effect {size}"
 
 
@@ -141,7 +141,7 @@ def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence:
     between = ""
     if interval is not None:
         low, high = f"{interval.low:.{decimals}f}", f"{interval.high:.{decimals}f}"
-        between = f" ({confidence * 100:g} % interval {low} to {high})"
+        between = f" ({confidence_text(confidence)} interval {low} to {high})"
     return f"{name} is {scores.mean(stage, metric):.{decimals}f}{between} on {counted(n, 'query')}."
 
 
@@ -334,8 +334,7 @@ def _difference(found: PairedDifference, method: Method, p: float, decimals: int
     parts = [signed(found.mean, decimals)]
     if not math.isnan(found.low):
         parts.append(f"{level(method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}")
-    value = p_text(p)
-    return f"{', '.join(parts)}; p {f'< {value[1:]}' if value.startswith('<') else f'= {value}'}"
+    return f"{', '.join(parts)}; {p_equation(p)}"
 
 
 def _seen(n: int, minimum_detectable_effect: float | None) -> str:

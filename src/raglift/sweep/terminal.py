@@ -14,7 +14,7 @@ from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, table_of
-from raglift.report.format import decimals_of, labels_line, lifted, seconds_text
+from raglift.report.format import decimals_of, labels_line, lifted, seconds_text, signed
 from raglift.report.recommendation import recommendation_parts
 from raglift.report.sentences import BEYOND_CANDIDATES, failures_lines
 from raglift.report.terminal.rendering import as_text, write
@@ -213,7 +213,7 @@ def _lift(evaluation: Evaluation, metric: Metric) -> Cell:
     lift = evaluation.mean_lift(metric)
     if lift is None:
         return Cell(_if_reranked(evaluation, "–"))
-    return lifted(f"{lift:+.3f}".replace("-0.000", "+0.000"), lift)
+    return lifted(signed(lift), lift)
 
 
 def _number(value: float) -> str:

@@ -21,6 +21,7 @@ from raglift.report.format import (
     level,
     outcome_text,
     p_text,
+    percent_text,
     table_metrics,
     verdict_emphasis,
 )
@@ -139,7 +140,7 @@ def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
 
 def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cell, ...]:
     share = loss.facts / losses.facts if losses.facts else 0.0
-    bar = Cell(_percent(share), low=0.0, middle=share, high=share)
+    bar = Cell(percent_text(share), low=0.0, middle=share, high=share)
     examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
     return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples])
 
@@ -163,11 +164,7 @@ def _briefly(loss: OutcomeFacts, k: int) -> str:
 
 def _counted(words: str, losses: FailureAnalysisRecord) -> Cell:
     facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
-    return Cell(f"{facts:,} ({_percent(facts / max(losses.facts, 1))})")
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %"
+    return Cell(f"{facts:,} ({percent_text(facts / max(losses.facts, 1))})")
 
 
 def has_tags(slices: TagSlicesRecord) -> bool:
