@@ -16,7 +16,7 @@ from raglift.llm.providers import dollars_in_short
 from raglift.records.metric import Metric
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import differing, interval_text
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_of, view_of, whole
 from raglift.report.terminal.rendering import as_text, write
 from raglift.results.analyses import Presentable
 from raglift.stats.intervals import mean_interval
@@ -300,4 +300,4 @@ def _text_of(found: ContextPrecision) -> str:
 
 
 text_of.register(ContextPrecision, _text_of)
-summary_of.register(ContextPrecision, precision_summary)
+view_of.register(ContextPrecision, whole(precision_summary))

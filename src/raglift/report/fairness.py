@@ -8,7 +8,7 @@ from raglift.analysis.chunking import index_share
 from raglift.analysis.shared_queries import named
 from raglift.analysis.warnings import lengths_text
 from raglift.metrics.computing import mean_title
-from raglift.report.format import decimals_of, interval_text, percent_text
+from raglift.report.format import percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,8 +76,8 @@ def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> l
     return [f"{hits} {', '.join(parts)}."] if parts else []
 
 
-def columns_beside(comparison: ComparisonRecord) -> dict[str, Mapping[str, str]]:
-    """Return the figures beside the metric that decides, by the titles of their columns, then by system.
+def means_beside(comparison: ComparisonRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
+    """Return the means beside the metric that decides, by the titles of their columns: of which metric, and by system.
 
     These are the means of the primary metric at a number of hits where a budget decides, or at the budget where another
     metric was named, and by containment where coverage decides.
@@ -86,16 +86,9 @@ def columns_beside(comparison: ComparisonRecord) -> dict[str, Mapping[str, str]]
     if found is None:
         return {}
     other = found.unbudgeted if found.decides else found.budgeted
-    columns: dict[str, Mapping[str, str]] = {}
+    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {}
     if other is not None and other in comparison.metrics:
-        rows = comparison.of(other)
-        columns[mean_title(other)] = {row.system: _text(other, row.mean) for row in rows}
+        columns[mean_title(other)] = other, {row.system: row.mean for row in comparison.of(other)}
     if found.containment is not None and found.unbudgeted is not None:
-        columns[f"{mean_title(found.unbudgeted)} by containment"] = {
-            name: _text(found.unbudgeted, mean) for name, mean in found.containment.items()
-        }
+        columns[f"{mean_title(found.unbudgeted)} by containment"] = found.unbudgeted, found.containment
     return columns
-
-
-def _text(metric: Metric, mean: float) -> str:
-    return interval_text(mean, None, decimals_of(metric))

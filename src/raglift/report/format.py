@@ -12,7 +12,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-_LONGEST_LABEL = 24
-"""The longest name of a system that fits into a table next to its values."""
 _SMALLEST_P = 0.001
 MINUS = "−"
 """The true minus sign, as wide as a plus."""
@@ -139,19 +137,6 @@ def confidence_text(confidence: float) -> str:
     return f"{confidence * 100:g}%"
 
 
-def labels_of(names: Sequence[str], most: int = _LONGEST_LABEL) -> dict[str, str]:
-    """Return what to call systems in a table: their names, or numbers where a name is too long for one."""
-    if max(map(len, names), default=0) <= most:
-        return {name: name for name in names}
-    return {name: f"[{number}]" for number, name in enumerate(names, start=1)}
-
-
-def legend(labels: Mapping[str, str]) -> list[str]:
-    """Return a line for each name that has a number, and an empty one after them."""
-    lines = [f"{label:>5} {name}" for name, label in labels.items() if label != name]
-    return [*lines, ""] if lines else []
-
-
 def verdict_emphasis(verdict: str | None) -> str:
     """Return the emphasis of a verdict: `better`, `worse`, `muted` for any other, empty without a verdict."""
     return verdict if verdict in ("better", "worse") else "muted" if verdict else ""
@@ -206,14 +191,14 @@ def cost_text(one: SystemCost, cost: str) -> str:
     return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
 
 
-def place_text(one: SystemCost, labels: Mapping[str, str]) -> str:
-    """Return whether a system is on the front, and what beats it otherwise."""
+def place_text(one: SystemCost) -> str:
+    """Return whether a system is Pareto-optimal, and what beats it otherwise."""
     if one.left_out is not None:
         return "left out"
     if one.on_front:
-        return "on the front"
+        return "Pareto-optimal"
     more = f" and {len(one.beaten_by) - 1} more" if len(one.beaten_by) > 1 else ""
-    return f"beaten by {labels[one.beaten_by[0]]}{more}"
+    return f"beaten by {one.beaten_by[0]}{more}"
 
 
 def figure_text(metric: Metric, value: float) -> str:

@@ -8,13 +8,12 @@ from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENC
 from raglift.analysis.truncation import truncation_mark
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Document, Section, table_of
+from raglift.rendering.document import Cell, Column, Document, Section, table_from
 from raglift.report.format import (
     bytes_text,
     confidence_text,
     decimals_of,
     difference_text,
-    labels_line,
     level,
     p_equation,
     p_text,
@@ -22,15 +21,12 @@ from raglift.report.format import (
     signed,
 )
 from raglift.report.sentences import next_step
-from raglift.report.terminal.rendering import as_text
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.recommendation import Contender, RecommendationRecord
-    from raglift.rendering.document import Part, Table
+    from raglift.rendering.document import Table
 
 
 _MOST_WORDS = 12
@@ -84,27 +80,15 @@ def recommendation_section(found: RecommendationRecord) -> Section:
     return Section("Recommendation", tuple(filter(None, said)), tables)
 
 
-def recommendation_parts(found: RecommendationRecord) -> Iterator[Part]:
-    """Yield the lines and the table of a recommendation."""
-    section = recommendation_section(found)
-    yield from section.paragraphs
-    yield from section.tables
-
-
-def recommendation_text(found: RecommendationRecord) -> str:
-    """Return a recommendation as plain text."""
-    return as_text([*labels_line(found.label_sources), *recommendation_parts(found)])
-
-
-def recommendation_summary(found: RecommendationRecord) -> Document:
-    """Return a recommendation as a document."""
-    section = recommendation_section(found)
+def recommendation_view(found: RecommendationRecord) -> Document:
+    """Return a recommendation with its reasons."""
+    sentence, *reasons = recommendation_section(found).paragraphs
     return Document(
         "Recommendation",
-        section.paragraphs[0],
+        sentence,
         equals_table(found),
         (),
-        notes=section.paragraphs[1:],
+        notes=tuple(reasons),
         labels=str(found.label_sources),
     )
 
@@ -174,18 +158,42 @@ def confirmation_sentence(found: RecommendationRecord) -> str:
 
 def equals_table(found: RecommendationRecord) -> Table:
     """Return the systems that cannot be told from the best, with their costs, the cheapest first."""
-    costs = _shown_costs(found)
-    rows = [_row(one, found, costs) for one in _first(found)]
-    columns = (
-        "within reach of the best",
-        mean_title(found.primary),
-        "difference",
-        "p (corrected)",
-        *map(cost_name, costs),
-    )
+    rows = _first(found)
     more = len(found.equals) - len(rows)
     caption = "The systems that cannot be told from the best, the cheapest first"
-    return table_of(columns, rows, left=(0,), caption=f"{caption}; {more} more are not shown" if more else caption)
+    return table_from(_columns(found), rows, f"{caption}; {more} more are not shown" if more else caption)
+
+
+def _columns(found: RecommendationRecord) -> list[Column[Contender]]:
+    decimals = decimals_of(found.primary)
+    return [
+        Column("within reach of the best", lambda one: _name(one, found), words=True),
+        Column(mean_title(found.primary), lambda one: f"{one.mean:.{decimals}f}", value=lambda one: one.mean),
+        Column("difference", lambda one: _behind(one, found, decimals), value=_difference),
+        Column("p (corrected)", lambda one: "" if one.system == found.best else p_text(one.p), value=lambda one: one.p),
+        *(_cost_column(cost) for cost in _shown_costs(found)),
+    ]
+
+
+def _name(one: Contender, found: RecommendationRecord) -> str:
+    arrow = " ←" * (one.system == found.recommended)
+    mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
+    return f"{one.system}{mark}{arrow}"
+
+
+def _behind(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
+    return Cell("best", "muted") if one.system == found.best else Cell(signed(_difference(one), decimals))
+
+
+def _difference(one: Contender) -> float:
+    return 0.0 if one.difference is None else one.difference.mean
+
+
+def _cost_column(cost: str) -> Column[Contender]:
+    def cell(one: Contender) -> str:
+        return cost_figure(cost, one.costs[cost]) if cost in one.costs else "–"
+
+    return Column(cost_name(cost), cell, value=lambda one: one.costs.get(cost), optional=True)
 
 
 def _first(found: RecommendationRecord) -> list[Contender]:
@@ -193,17 +201,6 @@ def _first(found: RecommendationRecord) -> list[Contender]:
     near = [one for one in found.equals if one not in found.too_low]
     chosen = {one.system for one in near[:_SHOWN]} | {found.recommended, found.best}
     return [one for one in found.equals if one.system in chosen]
-
-
-def _row(one: Contender, found: RecommendationRecord, costs: list[str]) -> list[str | Cell]:
-    decimals = decimals_of(found.primary)
-    arrow = " ←" * (one.system == found.recommended)
-    mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
-    behind = 0.0 if one.difference is None else one.difference.mean
-    difference = Cell("best", "muted") if one.system == found.best else Cell(signed(behind, decimals))
-    p = "" if one.system == found.best else p_text(one.p)
-    figures = [cost_figure(cost, one.costs[cost]) if cost in one.costs else "–" for cost in costs]
-    return [f"{one.system}{mark}{arrow}", f"{one.mean:.{decimals}f}", difference, p, *figures]
 
 
 def _shown_costs(found: RecommendationRecord) -> list[str]:
