@@ -86,7 +86,7 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
     )
     assert out == f"{expected}\n"
     assert "Held out: " in out
-    assert "90 %" in out
+    assert "90%" in out
 
 
 @pytest.mark.slow

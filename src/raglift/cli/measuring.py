@@ -294,6 +294,9 @@ class Compare:
     hold_out: HoldOut = False
     match: CompareMatch = None
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
+    details: Annotated[
+        bool, typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved.")
+    ] = False
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True
@@ -345,6 +348,10 @@ class RunSweep:
         str | None, typer.Option(help="With --export-best: name or key of another cell than the recommended one.")
     ] = None
     overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
+    details: Annotated[
+        bool,
+        typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved."),
+    ] = False
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True

@@ -11,7 +11,7 @@ from raglift.gating.bounds import Band
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, table_of
-from raglift.report.format import decimals_of, difference_text, labels_line, level, p_text
+from raglift.report.format import decimals_of, difference_text, labels_line, level, p_equation
 from raglift.report.sentences import detectable_effect_text
 from raglift.report.terminal.rendering import as_text
 
@@ -94,7 +94,7 @@ def regression_sentence(one: Regression) -> str:
     decimals = decimals_of(one.metric)
     told = (
         f"{one.before:.{decimals}f} → {one.after:.{decimals}f} ({difference_text(found, decimals)}, "
-        f"p {_p(one.p_holm)}, n = {found.n:,})"
+        f"{p_equation(one.p_holm)}, n = {found.n:,})"
     )
     if not one.passed:
         beyond = f" and larger than the margin of {one.margin:g}" if one.margin else ""
@@ -111,11 +111,6 @@ def regression_sentence(one: Regression) -> str:
         else f"; {detectable_effect_text(f'{one.minimum_detectable_effect:.3f}')}"
     )
     return f"{name} dropped, but not significantly: {told}{seen}"
-
-
-def _p(p: float) -> str:
-    text = p_text(p)
-    return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 
 
 def method_sentence(method: Method) -> str:

@@ -263,7 +263,7 @@ def _labels(gates: Sequence[Gate], scale: float, facts: int) -> Iterator[dict[st
 
 
 def _share(count: int, facts: int) -> str:
-    return f"{100 * count / max(facts, 1):.0f} %"
+    return f"{100 * count / max(facts, 1):.0f}%"
 
 
 def _words(number: int, top: float, lines: Sequence[str]) -> Iterator[dict[str, object]]:

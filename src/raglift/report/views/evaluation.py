@@ -16,7 +16,16 @@ from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
-from raglift.report.format import decimals_of, effect_text, interval_text, level, marks, rule_in_words, table_metrics
+from raglift.report.format import (
+    confidence_text,
+    decimals_of,
+    effect_text,
+    interval_text,
+    level,
+    marks,
+    rule_in_words,
+    table_metrics,
+)
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
     EXPLORATORY,
@@ -251,7 +260,7 @@ def evaluation_headline(
 ) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = few_metrics(primary, evaluation.scores.metrics)
-    percent = f"{confidence * 100:g} %"
+    percent = confidence_text(confidence)
     if lift is None:
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
         return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
@@ -290,7 +299,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     metrics = table_metrics(evaluation.scores.metrics)
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
-    percent = f"{confidence * 100:g} %"
+    percent = confidence_text(confidence)
     if lift is None:
         columns: tuple[str, ...] = ("metric", f"mean [{percent}]", "queries")
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
