@@ -131,11 +131,11 @@ def runnable(block: Block) -> str:
 def differing(shown: str, printed: str) -> str | None:
     """Say where what was printed is not what the page shows; None if it is.
 
-    Trailing spaces do not count. A line of … alone stands for any lines, also at the end.
+    Trailing spaces do not count, and a space is as good as one that does not break. A line of … alone stands for any lines, also at the end.
     """
     wanted = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "\n".join(r"(?:.*\n)*?.*" if line == "…" else re.escape(line) for line in wanted)
-    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    lines = [line.rstrip() for line in printed.replace("\xa0", " ").strip("\n").splitlines()]
     if re.fullmatch(pattern, "\n".join(lines)):
         return None
     missing = next((line for line in wanted if line != "…" and line not in lines), wanted[0])
