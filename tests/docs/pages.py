@@ -131,7 +131,8 @@ def runnable(block: Block) -> str:
 def differing(shown: str, printed: str) -> str | None:
     """Say where what was printed is not what the page shows; None if it is.
 
-    Trailing spaces do not count, and a space is as good as one that does not break. A line of … alone stands for any lines, also at the end.
+    Trailing spaces do not count, and a space may stand for one that does not break. A line of … alone stands for any
+    lines, also at the end.
     """
     wanted = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "\n".join(r"(?:.*\n)*?.*" if line == "…" else re.escape(line) for line in wanted)
