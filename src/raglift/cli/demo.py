@@ -13,6 +13,7 @@ from raglift.base.display import counted, printable
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
 from raglift.cli.evaluate import as_json as evaluation_as_json
+from raglift.cli.evaluate import indexed, numbered_steps
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError, MissingDependency, RagliftError
 from raglift.metrics.graded_measures import NDCG
@@ -88,7 +89,8 @@ def _evaluated(dataset: Dataset, retriever: str | None) -> tuple[Evaluation, str
     if retriever is not None:
         return _alone(dataset, retriever), ""
     try:
-        return evaluate(build_retriever(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION), ""
+        with numbered_steps(LocalSystem(), LATE_INTERACTION):
+            return evaluate(indexed(dataset, LocalSystem()), dataset, reranker=LATE_INTERACTION), ""
     except MissingDependency as error:
         return _alone(dataset, "bm25"), str(error)
 

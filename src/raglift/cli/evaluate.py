@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import printable, short_repr
+from raglift.base.progress import step, steps
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
@@ -38,6 +39,7 @@ from raglift.running.systems import LocalSystem, build_retriever, load_system, v
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from raglift.cli.judging import Chat
     from raglift.cli.measuring import Evaluate
@@ -75,12 +77,10 @@ def run(request: Evaluate) -> None:
     _check_resuming(request)
     tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
-    own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
-    system = build_retriever(dataset, parts) if own is None else own
     unfinished = Unfinished.of(request)
     failure: QueryFailed | None = None
     try:
-        evaluation = _measured(request, settings, system, dataset, unfinished)
+        evaluation = _evaluated(request, parts, settings, dataset, unfinished)
     except MetricFailed as error:
         _keep(error, request, settings, unfinished)
         raise
@@ -129,6 +129,16 @@ def _settings(request: Evaluate) -> dict[str, Any]:
         "metrics": request.metrics or DEFAULT_METRICS,
         "price": None if request.price is None else parse_price(request.price),
     }
+
+
+def _evaluated(
+    request: Evaluate, parts: LocalSystem, settings: dict[str, Any], dataset: Dataset, unfinished: Unfinished | None
+) -> Evaluation:
+    """Evaluate the user's system, or one of raglift's own parts."""
+    if request.system is None and request.mapping is None:
+        with numbered_steps(parts, request.reranker):
+            return _measured(request, settings, indexed(dataset, parts), dataset, unfinished)
+    return _measured(request, settings, load_system(request.system, request.mapping), dataset, unfinished)
 
 
 def _measured(
@@ -251,6 +261,17 @@ def local_system(request: Evaluate | Chat) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
     chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
     return system_of(request.retriever, request.embedding, chunker, request.dtype)
+
+
+def numbered_steps(parts: LocalSystem, reranker: str) -> AbstractContextManager[None]:
+    """Number what a system of raglift's own does: index, where it embeds, retrieve and rerank."""
+    return steps(parse_retriever(parts.retriever).needs_embedding + 1 + (reranker != "none"))
+
+
+def indexed(dataset: Dataset, parts: LocalSystem) -> Any:
+    """Build a retriever of raglift's own, which is the first step where it embeds."""
+    with step("index") if parse_retriever(parts.retriever).needs_embedding else nullcontext():
+        return build_retriever(dataset, parts)
 
 
 def chunker_of(text: str, size: int | None = None, overlap: int | None = None, unit: str | None = None) -> Chunker:
