@@ -140,7 +140,7 @@ def _document(
         lead=lead,
         headline=first,
         about=_about(evaluation, str(rule)),
-        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_method_row(lift)),
+        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_index_row(evaluation), *_method_row(lift)),
         warnings=warnings,
         notes=(*marks_explained(marked), *(note for note in evaluation.notes if note not in warnings)),
         sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
@@ -149,6 +149,14 @@ def _document(
         shares=shares_of(losses) if tiles else (),
         next_step=_next_step(evaluation, losses) if tiles else "",
     )
+
+
+def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
+    """Return what is known of the index, where that is all that is known of costs."""
+    section = cost_section(evaluation)
+    if section is None or section.tables or _cost(evaluation) is not None:
+        return []
+    return [("Index", " ".join(section.paragraphs).removeprefix("Index: "))]
 
 
 def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
@@ -226,6 +234,8 @@ def _cost(evaluation: EvaluationRecord) -> Section | None:
     if section is None or cost is None:
         return None
     asked = cost.latencies or cost.models or cost.tokens_billed is not None
+    if not asked and not section.tables:
+        return None  # a sentence on the index, which is said with what was measured
     return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)
 
 
