@@ -43,7 +43,7 @@ function metricTable(data, query, state, one) {
     const toggle = button(label, () => {
       state.everyMetric = !state.everyMetric;
       fill();
-      place.querySelector("button").focus();
+      place.querySelector("button.more").focus();
     }, { class: "quiet more", "aria-expanded": String(state.everyMetric) });
     place.replaceChildren(
       element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this query", tabindex: 0 },
