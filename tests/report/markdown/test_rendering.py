@@ -88,7 +88,7 @@ def test_a_comparison_names_the_worst_regressions(ranked):
     comparison = compare({"old": ranked([1, 1, 1, 2]), "new": ranked([1, 3, 2, 1])}, primary="rr@3")
     told = comparison.to_markdown()
     check(told)
-    found = told.split("<summary>Winners and losers: new against old</summary>")[1].split("</details>")[0]
+    found = told.split("<summary>Winners and losers</summary>")[1].split("</details>")[0]
     rows = re.findall(r"^\| (q\d+) \| .* \| (.*) \|$", found, re.MULTILINE)
     assert rows == [("q0001", "1.000 → 0.333"), ("q0002", "1.000 → 0.500"), ("q0003", "0.500 → 1.000")]
 
