@@ -67,7 +67,7 @@ def test_evaluate_prints_a_table_and_saves_what_it_printed(run, tmp_path: Path) 
     system = ("--retriever", "bm25", "--reranker", "late-interaction")
     code, out, err = run("evaluate", "lighthouse", *system, "-k", "1,5", "--save", str(folder))
     assert code == 0
-    assert "before [95 %]" in out or "before  " in out
+    assert "before [95%]" in out or "before  " in out
     assert f"saved to {folder}" in err
     saved = rl.load_evaluation(folder)
     assert saved.run.stages[0].system.startswith("bm25")

@@ -118,7 +118,7 @@ def test_another_header_in_a_table_of_the_readme_is_noticed() -> None:
     readme = READ["README.md"]
     shown = next(output.text for block in readme.python if (output := readme.output(block)))
     assert differ(readme, shown, shown) is None
-    assert differ(readme, shown, shown.replace("after [95 %]", "later [95 %]"))
+    assert differ(readme, shown, shown.replace("after [95%]", "later [95%]"))
 
 
 @pytest.mark.parametrize("name", READ)

@@ -113,16 +113,15 @@ def _table(effects: FactorEffectsRecord) -> Table:
             left.append(f"{factor.factor}: the {_MOST_LEVELS} best of {len(factor.shown)} levels")
     caption = f"{mean_title(effects.primary)} by part: each level minus the best, or minus none"
     table = table_from(_columns(effects), rows, "; ".join([caption, *left]))
-    return replace(table, sections=tuple(sections[1:]))
+    lines = tuple(sections[1:]) if len(rows) > len(sections) else ()
+    return replace(table, sections=lines)
 
 
 def _columns(effects: FactorEffectsRecord) -> list[Column[LevelDifference]]:
     decimals = decimals_of(effects.primary)
-    several = any(one.averaged for factor in effects.factors for one in factor.shown)
-    averaged: Column[LevelDifference] = Column("averaged over", _averaged, words=True, optional=True)
     return [
         Column("part", lambda one: one.factor, words=True),
-        Column("levels", lambda one: f"{one.level} {MINUS} {one.other}", words=True),
+        Column("levels", lambda one: f"{one.level} {MINUS} {one.other}{_averaged(one)}", words=True),
         Column(f"difference [{level(effects.method)}]", lambda one: _difference(one, decimals)),
         Column("p", lambda one: p_text(one.p), value=lambda one: one.p),
         Column("verdict", lambda one: Cell(one.verdict, verdict_emphasis(one.verdict)), words=True),
@@ -133,12 +132,13 @@ def _columns(effects: FactorEffectsRecord) -> list[Column[LevelDifference]]:
             definition="Of the other parts: in as many both levels were measured",
             optional=True,
         ),
-        *([averaged] if several else []),
     ]
 
 
 def _averaged(one: LevelDifference) -> str:
-    return ", ".join(f"{count} {_PLURALS.get(part, f'{part}s')}" for part, count in one.averaged)
+    """Return over what a difference is averaged that only one side has: ` (mean of 2 embedding models)`."""
+    named = ", ".join(f"{count} {_PLURALS.get(part, f'{part}s')}" for part, count in one.averaged)
+    return f" (mean of {named})" if named else ""
 
 
 def _difference(one: LevelDifference, decimals: int) -> Cell:

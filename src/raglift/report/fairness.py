@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
 from raglift.analysis.shared_queries import named
-from raglift.analysis.warnings import lengths_text
 from raglift.metrics.computing import mean_title
 from raglift.report.format import percent_text
 
@@ -33,14 +32,15 @@ def budget_sentence(found: Fairness) -> str:
     if not found.decides or found.budgeted is None:
         return ""
     title = mean_title(found.budgeted)
-    why = f"{title} decides, at an equal budget of context tokens, because {lengths_text(found.lengths)}"
+    shortest, longest = (f"{length:,.0f}" for length in (min(found.lengths.values()), max(found.lengths.values())))
+    why = (
+        f"{title} decides, at an equal budget of context tokens, because the same k is not the same prompt: hits are "
+        f"{shortest} to {longest} characters long on average"
+    )
     if found.smallest is None or found.unbudgeted is None or found.budgeted.budget is None:
         return f"{why}."
     hits = "1 hit holds" if found.unbudgeted.k == 1 else f"{found.unbudgeted.k} hits hold"
-    return (
-        f"{why}. The budget is {found.budgeted.budget.most:,} tokens: what {hits} in {found.smallest}, the median over "
-        "the queries and the smallest of all systems. Only whole hits count."
-    )
+    return f"{why}. The budget is what {hits} in {found.smallest}, the median over the queries; only whole hits count."
 
 
 def matching_sentence(found: Fairness) -> str:

@@ -109,7 +109,7 @@ def p_text(p: float | None) -> str:
     return f"<{_SMALLEST_P}" if p < _SMALLEST_P else f"{p:.3f}"
 
 
-def p_equation(p: float) -> str:
+def p_equation(p: float | None) -> str:
     """Return a p-value for a sentence: `p = 0.021`, `p < 0.001`."""
     text = p_text(p)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"

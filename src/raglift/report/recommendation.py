@@ -57,7 +57,7 @@ def recommendation_sentence(found: RecommendationRecord) -> str:
         return f"Use {name}: {metric} {mean}, the best of {found.systems} by more than noise."
     if equals == len(found.too_low) + 1:
         return f"Use {name}: {metric} {mean}, the best of {found.systems}; no cheaper one is within {found.margin:g}."
-    return f"Use {name}: {metric} {mean}, the best of {found.systems} and the cheapest as good."
+    return f"Use {name}: {metric} {mean}, the highest of {found.systems}; none as good is cheaper."
 
 
 def _short(name: str) -> str:
@@ -73,8 +73,9 @@ def recommendation_section(found: RecommendationRecord) -> Section:
         recommendation_sentence(found),
         _why(found),
         _set_sentence(found),
-        next_sentence(found),
         confirmation_sentence(found),
+        method_sentence(found) if found.systems > 1 else "",
+        next_sentence(found),
     ]
     tables = (equals_table(found),) if len(found.equals) > 1 else ()
     return Section("Recommendation", tuple(filter(None, said)), tables)
@@ -110,16 +111,20 @@ def _why(found: RecommendationRecord) -> str:
 
 
 def _set_sentence(found: RecommendationRecord) -> str:
-    """Return which systems cannot be told from the best, how that was found, and in which order they stand."""
-    level_of = confidence_text(found.method.alpha)
+    """Return which systems cannot be told from the best, and which costs decide between them."""
     if len(found.equals) == 1:
         others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
-        return f"{others} worse ({BEST_METHOD}; level {level_of})." if found.beaten else ""
+        return f"{others} worse." if found.beaten else ""
     told = f"{len(found.equals)} of {found.systems} cannot be told from the best"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
-    order = f" The cheapest comes first, by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
-    how = f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
-    return f"{told}{_too_low(found)}.{order} {how}"
+    order = f" Cheaper means by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
+    return f"{told}{_too_low(found)}.{order}"
+
+
+def method_sentence(found: RecommendationRecord) -> str:
+    """Return how the systems that cannot be told from the best were found."""
+    level_of = confidence_text(found.method.alpha)
+    return f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
 
 
 def _too_low(found: RecommendationRecord) -> str:

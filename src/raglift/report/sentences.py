@@ -12,7 +12,7 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Table
-from raglift.report.format import confidence_text, decimals_of, level, outcome_text, p_equation, signed
+from raglift.report.format import confidence_text, decimals_of, difference_text, level, outcome_text, p_equation, signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -258,8 +258,9 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     caution = _caution(comparison, better)
     if row.verdict == TOO_SKEWED:
         return f"Whether {new} differs from {old} is open: {means} is {TOO_SKEWED}{caution}."
-    word = "better" if row.verdict == "better" else "worse"
-    return f"{new} is {word} than {old}: {means}, more than noise {on}{caution}."
+    if row.verdict == "worse":
+        new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
+    return f"{new} is better than {old}: {means}, more than noise {on}{caution}."
 
 
 def _caution(comparison: ComparisonRecord, best: str) -> str:
@@ -293,12 +294,11 @@ def held_out_sentence(comparison: ComparisonRecord) -> str:
     held = comparison.held_out
     if held is None:
         return ""
-    told = _difference(held.difference, comparison.method, held.difference.p)
     others, second = ("", ", the second best there") if held.of_all else (" of the others", "")
     return (
-        f"The best{others} on one half of the queries, {held.system}, was measured on the other "
-        f"{len(held.held_out):,}: {held.mean:.3f} against {held.baseline_mean:.3f} of {held.baseline}{second} "
-        f"({told}), {_verdict(held.verdict)}."
+        f"Held-out check: the best{others} on {len(held.selection):,} queries, {held.system}, has {held.mean:.3f} on "
+        f"the other {len(held.held_out):,}, and {held.baseline}{second}, {held.baseline_mean:.3f}: "
+        f"{difference_text(held.difference)}, {p_equation(held.difference.p)}, {held.verdict}."
     )
 
 

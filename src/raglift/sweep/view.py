@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
+from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.base.display import BEYOND, TRUNCATED, counted
@@ -28,7 +29,7 @@ from raglift.report.format import (
 )
 from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import equals_table, recommendation_section, recommendation_sentence
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, failures_lines
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, failures_lines, held_out_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
 from raglift.report.views.parts import definition_of, mean_cell, measured_together
 from raglift.stats.intervals import CONFIDENCE
@@ -177,7 +178,7 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         for entry in result.ranked
         if entry.evaluation is not None
     ]
-    columns = [*_means(result, rows, advised), *_beside(result), *_costs(result, rows)]
+    columns = [*_means(result, rows, advised), *_costs(result, rows), *_beside(result)]
     return table_from(columns, rows, "Every measured cell, the best first", sortable=True)
 
 
@@ -325,13 +326,13 @@ def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterato
             counts = "counts" if len(errors) == 1 else "count"
             yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; the first: {errors[0]}"
             yield from failures_lines(entry.evaluation)[1:]
-    told = [] if compared is None else list(compared.warnings)
     best = result.best()
-    if compared is None and best is not None and best.evaluation is not None:
-        told += few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))
+    if best is not None and best.evaluation is not None:
+        yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))
+    if compared is not None and compared.unjudged is not None:
+        yield unjudged_in_short(compared.unjudged)
     for note, names in _new_hits(result).items():
-        told = [*(one for one in told if not one.endswith(note)), f"{_several(names)}: {note}"]
-    yield from told
+        yield f"{_several(names)}: {note}"
 
 
 def _new_hits(result: SweepResultRecord) -> dict[str, list[str]]:
@@ -392,7 +393,9 @@ def _sections(
     detail: Detail,
 ) -> Iterator[Section]:
     if advised is not None:
-        yield replace(recommendation_section(advised), tables=())
+        _, *reasons = recommendation_section(advised).paragraphs  # the first is above everything
+        if reasons:
+            yield Section("Why", tuple(reasons))
         effects = effects_of(result)
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
@@ -405,7 +408,9 @@ def _sections(
     yield from _map_sections(result)
     if comparison is not None:
         pairs, *others = comparison_sections(comparison, shown_cells(comparison))
-        yield replace(pairs, paragraphs=(baseline_sentence(comparison), *pairs.paragraphs))
+        cautions = (f"Caution: {warning}." for warning in comparison.warnings)
+        said = (baseline_sentence(comparison), held_out_sentence(comparison), *pairs.paragraphs, *cautions)
+        yield replace(pairs, paragraphs=tuple(filter(None, said)))
         yield from others
     yield from failed_sections(result)
 

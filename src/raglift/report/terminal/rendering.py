@@ -103,15 +103,22 @@ def _fitting(table: Table, width: int) -> _Fitting:
     if _needed(table, stacked=False) <= width:
         return _Fitting(table)
     stacked = _has_long_names(table)
-    for column in range(len(table.columns)):
-        if _needed(table, stacked=stacked) <= width:
-            break
-        if column not in table.text_columns and any(" [" in row[column].text for row in table.rows):
-            table = _titles_broken(_without_intervals(table, column))
+    barred = [
+        column
+        for column in range(len(table.columns))
+        if column not in table.text_columns and any(" [" in row[column].text for row in table.rows)
+    ]
     left_out: list[str] = []
-    while table.optional and _needed(table, stacked=stacked) > width:
-        left_out.insert(0, " ".join(table.columns[table.optional[-1]].split()))
-        table = _without_column(table, table.optional[-1])
+    while _needed(table, stacked=stacked) > width:
+        if len(barred) > 1 or (barred and not table.optional):  # the last, of the difference, is worth most
+            table = _titles_broken(_without_intervals(table, barred.pop(0)))
+        elif table.optional:
+            column = table.optional[-1]
+            left_out.insert(0, " ".join(table.columns[column].split()))
+            table = _without_column(table, column)
+            barred = [one - (one > column) for one in barred if one != column]
+        else:
+            break
     return _Fitting(table, stacked, tuple(left_out))
 
 
@@ -155,7 +162,9 @@ def _titles_broken(table: Table) -> Table:
         widest = max((cell_len(row[column].text) for row in table.rows), default=0)
         room = max(widest, *(cell_len(word) for word in words.split(" ")))
         is_words = column in table.text_columns
-        titles.append(title if is_words else "\n".join(textwrap.wrap(words, room, break_long_words=False)))
+        titles.append(
+            title if is_words else "\n".join(textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False))
+        )
     return replace(table, columns=tuple(titles))
 
 
@@ -199,14 +208,14 @@ def _rich(table: Table, *, roomy: bool) -> RichTable:
     from rich.text import Text
 
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
+    lines = max((title.count("\n") for title in table.columns), default=0)
     for number, title in enumerate(table.columns):
         is_words = number in table.text_columns
         shown.add_column(
-            Text("\n".join(map(one_line, title.split("\n")))),
+            Text("\n" * (lines - title.count("\n")) + "\n".join(map(one_line, title.split("\n")))),
             justify="left" if is_words else "right",
             no_wrap=not is_words,
             overflow="fold",
-            vertical="bottom" if "\n" in title else "top",
         )
     for number, row in enumerate(table.rows):
         if number in table.sections:
