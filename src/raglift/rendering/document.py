@@ -30,6 +30,8 @@ class Cell:
     """… and ends, on the scale of the column; None for no bar."""
     value: float | None = None
     """What a column of numbers is sorted by; None for a text, or where there is no number."""
+    link: str = ""
+    """Where the text leads to on a page, as a relative address."""
 
 
 @dataclass(frozen=True)

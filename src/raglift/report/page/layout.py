@@ -76,6 +76,7 @@ class LaidCell:
     bar: Bar | None
     value: float | None = None
     """What a column of numbers is sorted by."""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
     figure, opening, interval = cell.text.partition(" [")
     value = cell.middle if cell.value is None else cell.value
     if kind in _TEXTS or not interval.endswith("]"):
-        return LaidCell(cell.text, "", cell.emphasis, kind, bar, value)
+        return LaidCell(cell.text, "", cell.emphasis, kind, bar, value, cell.link)
     return LaidCell(figure, opening.strip() + interval, cell.emphasis, kind, bar, value)
 
 

@@ -177,6 +177,8 @@ BROWSER = (
     "explorer.js",
 )
 """What a page with queries needs besides."""
+INDEX = ("index.js",)
+"""What an index of runs needs besides."""
 DRAWING = ("drawing.js",)
 _FOLDED = ("Versions", "Machine")
 """What was measured, but few want to know: folded."""
@@ -190,6 +192,10 @@ class Page(Document):
 
     queries: DrillDown | None = None
     """None where there is nothing to show of them."""
+    is_index: bool = False
+    """Whether its headline lists runs, of which two can be ticked."""
+    folder: str = ""
+    """The folder of the runs of an index, as it is written in commands."""
 
 
 def render(document: Page) -> str:
@@ -208,7 +214,8 @@ def render(document: Page) -> str:
     definitions = Definitions()
     if document.queries is not None:
         definitions.use(document.queries.metrics)
-    scripts = [one_script(*map(asset, SHELL if document.queries is None else (*SHELL, *BROWSER)))]
+    parts = (*SHELL, *(BROWSER if document.queries is not None else ()), *(INDEX if document.is_index else ()))
+    scripts = [one_script(*map(asset, parts))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
     style = "\n".join(map(asset, STYLES))
@@ -223,6 +230,11 @@ def render(document: Page) -> str:
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,
+        "has_details": bool(
+            document.measured
+            or document.tiles
+            or any(not in_summary(section, document) for section in document.sections)
+        ),
         "queries": "" if document.queries is None else base64.b64encode(packed(document.queries)).decode(),
         "icon": ICON,
         "style": style,

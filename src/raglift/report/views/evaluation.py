@@ -140,7 +140,11 @@ def _document(
         lead=lead,
         headline=first,
         about=_about(evaluation, str(rule)),
-        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_index_row(evaluation), *_method_row(lift)),
+        measured=(
+            *measured(evaluation, primary, match=rule_in_words(rule)),
+            *_index_row(evaluation),
+            *_method_row(lift),
+        ),
         warnings=warnings,
         notes=(*marks_explained(marked), *(note for note in evaluation.notes if note not in warnings)),
         sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
