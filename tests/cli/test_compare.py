@@ -26,7 +26,11 @@ def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs) -> None:
     code, out, err = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4")
     assert (code, err) == (0, "")
-    assert out == f"{rl.compare(['base', 'better'], primary='mrr@3', seed=4)}\n"
+    comparison = rl.compare(["base", "better"], primary="mrr@3", seed=4)
+    following = "Next: raglift report base better shows every query"
+    assert out == f"{comparison}\n\n{following}; --all prints every metric, tag and query that moved\n"
+    code, out, _ = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4", "--all")
+    assert (code, out) == (0, f"{comparison.to_text()}\n\n{following}\n")
     assert "seed 4" in out
 
 
@@ -40,7 +44,7 @@ def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
         rl.evaluate(system, data, match="coverage").save(tmp_path / name)
     code, out, _ = run("compare", tmp_path / "small", tmp_path / "large", "--by-tag")
     assert code == 0
-    assert f"lighthouse: {len(data)} queries" in out
+    assert f"lighthouse: 2 systems compared\n{len(data)} queries" in out
     assert re.search(r"NDCG@tokens\(\d+\) by tag, and the difference to small", out)
     small, large = (rl.load_evaluation(tmp_path / name) for name in ("small", "large"))
     metric = rl.compare([small, large]).primary
@@ -84,8 +88,8 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
         hold_out=True,
         primary="rr@3",
     )
-    assert out == f"{expected}\n"
-    assert "Held out: " in out
+    assert out.startswith(f"{expected}\n\nNext: ")
+    assert "- Held-out check: " in out
     assert "90%" in out
 
 

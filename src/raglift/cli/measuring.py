@@ -377,11 +377,17 @@ class Report:
 
     runs: Annotated[
         tuple[Path, ...],
-        typer.Argument(help="Folders of saved evaluations: one, or several to compare; or the folder of a sweep."),
+        typer.Argument(
+            help="Saved evaluations: one, or several to compare; a sweep; or a folder of runs, for an index."
+        ),
     ]
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write. Default: report.html; Markdown is printed."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write. Default: report.html, or index.html in a folder of runs; Markdown is printed.",
+        ),
     ] = None
     form: Annotated[
         str | None, choice(REPORT_FORMATS, "--format", help="Default: by the ending of the file, else html.")

@@ -30,6 +30,8 @@ class Cell:
     """… and ends, on the scale of the column; None for no bar."""
     value: float | None = None
     """What a column of numbers is sorted by; None for a text, or where there is no number."""
+    link: str = ""
+    """Where the text leads to on a page, as a relative address."""
 
 
 @dataclass(frozen=True)
@@ -166,11 +168,40 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     detail: Detail = Detail.SUMMARY
+    overview: Table | None = None
+    """Its tables in fewer rows, which a page shows with the tables folded below; None for the tables alone."""
 
     @property
     def shown_tables(self) -> tuple[Table, ...]:
         """Its tables, for outputs without charts: those that stand for a chart too."""
         return (*(figure.table for figure in self.figures if figure.table is not None), *self.tables)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure of the first screen, large, with what changed."""
+
+    label: str
+    """What it is, in everyday words or as a metric."""
+    value: str
+    change: str = ""
+    """How it changed, and from what: `▲ 17 points, from 41%`."""
+    emphasis: str = ""
+    """`better` or `worse` where the change is significant."""
+    note: str = ""
+    """What else to know: an interval, a ceiling."""
+    definition: str = ""
+    """What it measures."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole: so many facts had one outcome."""
+
+    label: str
+    count: int
+    outcome: str
+    """The outcome of `failure_analysis`, by which the queries of a page are filtered."""
 
 
 @dataclass(frozen=True)
@@ -194,3 +225,9 @@ class Document:
     """What was measured, in a line or two, for outputs that do not show all of `measured`."""
     labels: str = ""
     """Label provenance, shown with each table; empty if people made all labels."""
+    tiles: tuple[Tile, ...] = ()
+    """The figures of the first screen of a page, instead of the headline; other outputs show the headline."""
+    shares: tuple[Share, ...] = ()
+    """What became of the facts, for a bar on the first screen of a page."""
+    next_step: str = ""
+    """What to try next; a section says it too."""

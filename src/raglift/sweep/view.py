@@ -29,7 +29,7 @@ from raglift.report.format import (
 )
 from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import equals_table, recommendation_section, recommendation_sentence
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, failures_lines
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, failures_lines, held_out_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
 from raglift.report.views.parts import definition_of, mean_cell, measured_together
 from raglift.stats.intervals import CONFIDENCE
@@ -409,7 +409,8 @@ def _sections(
     if comparison is not None:
         pairs, *others = comparison_sections(comparison, shown_cells(comparison))
         cautions = (f"Caution: {warning}." for warning in comparison.warnings)
-        yield replace(pairs, paragraphs=(baseline_sentence(comparison), *pairs.paragraphs, *cautions))
+        said = (baseline_sentence(comparison), held_out_sentence(comparison), *pairs.paragraphs, *cautions)
+        yield replace(pairs, paragraphs=tuple(filter(None, said)))
         yield from others
     yield from failed_sections(result)
 

@@ -34,10 +34,11 @@ class Opened:
 
 @pytest.fixture
 def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Open a document as the file that it becomes; every page must have stayed quiet at the end of the test."""
+    """Open a document as the file that it becomes, at its queries; at the end, every page must have stayed quiet."""
     contexts, opened = [], []
 
-    def opens(document: Page, fragment: str = "", **options: Any) -> Opened:
+    def opens(document: Page, fragment: str | None = None, **options: Any) -> Opened:
+        fragment = ("" if document.queries is None else "#queries") if fragment is None else fragment
         path = tmp_path / f"page-{len(opened)}.html"
         write_page(document, path)
         context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
@@ -51,7 +52,7 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
         opened.append(shown)
         page.goto(shown.url + fragment)
         if document.queries is not None and options.get("java_script_enabled", True):
-            page.wait_for_selector("#explorer:not([hidden])")
+            page.wait_for_selector("#explorer:not([hidden])", state="attached")
         return shown
 
     yield opens

@@ -62,7 +62,7 @@ def test_the_first_screen_says_what_the_comparison_says(comparison):
     row = comparison.row("better")
     cell = table.rows[0][2]
     assert (cell.low, cell.middle, cell.high) == (row.difference.low, row.difference.mean, row.difference.high)
-    assert table.rows[0][3].text == "<0.001"
+    assert table.rows[0][3].text == f"{row.p_holm:.3f}"
     assert document.warnings == comparison.warnings
     names = dict(document.measured)
     assert names["Compared"] == "3 systems, each beside base"
@@ -111,7 +111,7 @@ def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, syst
     comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3", baseline="base")
     rows = {row[0].text: row for row in comparison_document(comparison).headline.rows}
     assert rows["cut"][1].text.endswith("†")
-    assert [cell.text for cell in rows["cut"][2:]] == ["–", "–", ""]
+    assert [cell.text for cell in rows["cut"][2:5]] == ["–", "–", ""]
 
 
 def test_only_shows_some_systems_with_the_same_figures(comparison):

@@ -304,7 +304,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
         *_curve_sections(few),
         _failure_section(few),
         *_tags_sections(comparison),
-        *moved_sections(comparison),
+        *_moved_sections(comparison),
         _metrics_section(comparison),
     ]
     notes = notes_of(comparison)
@@ -441,14 +441,16 @@ def _tags_sections(comparison: ComparisonRecord) -> list[Section]:
     return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]
 
 
-def moved_sections(comparison: ComparisonRecord) -> Iterator[Section]:
-    """Yield, for the best systems other than the baseline, the queries that they answer better and worse than it."""
+def _moved_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return, for the best systems other than the baseline, the queries that they answer better and worse than it."""
     others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
-    for row in others[:_SHOWN]:
-        tables = _moved(comparison, row.system) if row.difference is not None and row.difference.n else ()
-        if tables:
-            heading = f"Winners and losers: {row.system} against {comparison.baseline}"
-            yield Section(heading, tables=tables, detail=Detail.DETAILS)
+    tables = [
+        table
+        for row in others[:_SHOWN]
+        if row.difference is not None and row.difference.n
+        for table in _moved(comparison, row.system)
+    ]
+    return [Section("Winners and losers", tables=tuple(tables))] if tables else []
 
 
 def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
@@ -473,7 +475,10 @@ def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
         columns = ("query", "question", title(metric))
         return Table(caption, columns, tuple(map(row_of, rows)), text_columns=(0, 1))
 
-    tables = (table(-1, f"{system} is worse than {comparison.baseline}"), table(1, f"{system} is better"))
+    tables = (
+        table(-1, f"{system} is worse than {comparison.baseline}"),
+        table(1, f"{system} is better than {comparison.baseline}"),
+    )
     return tuple(one for one in tables if one.rows)
 
 

@@ -62,8 +62,25 @@ def _finite(value: float) -> float | None:
 
 
 def definition_of(metric: Metric) -> str:
-    """Return what a metric measures, in its formula."""
-    return MEASURES[metric.name].formula
+    """Return what a metric measures: in plain words where it is a usual one, and in its formula."""
+    return measure_in_words(metric.name)
+
+
+_IN_WORDS = {
+    "hit_rate": "The share of questions with at least one right hit among the first k",
+    "precision": "The share of the first k hits that are relevant",
+    "recall": "The share of the facts that the first k hits hold",
+    "rr": "How early the first right hit comes: 1 at rank 1, 1/2 at rank 2, 1/3 at rank 3",
+    "ap": "How early and how completely the facts come, from 0 to 1",
+    "ndcg": "How good the order of the first k hits is, from 0 to 1: a fact counts less the lower it ranks",
+    "context_tokens": "The length of the prompt that the first k hits make; neither more nor fewer is better by itself",
+}
+
+
+def measure_in_words(name: str) -> str:
+    """Return what a measure is, by its name: in plain words where it is a usual one, and in its formula."""
+    formula = MEASURES[name].formula
+    return f"{_IN_WORDS[name]}. Formula: {formula}." if name in _IN_WORDS else formula
 
 
 def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: float) -> Cell:
