@@ -143,7 +143,7 @@ def page() -> str:
         "",
         *_ABOUT.splitlines(),
         "",
-        f"Weakly copyleft, which asks nothing of what only uses them: {', '.join(weak) or 'none'}.",
+        f"Weakly copyleft, which puts no conditions on software that only uses them: {', '.join(weak) or 'none'}.",
         "",
         "## At run time",
         "",
