@@ -7,6 +7,7 @@ lead to the pages that are made of them.
 from __future__ import annotations
 
 import base64
+import html
 import json
 import os
 import posixpath
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 FROM_THE_TOP = {"CHANGELOG.md": "reference/changelog.md", "SECURITY.md": "reference/security.md"}
 """Files of the repository, and the pages they become."""
-BOOSTS = {"tutorials": 2.0, "how-to": 1.5, "concepts": 1.5, "reference": 0.2}
+BOOSTS = {"tutorials": 1.0, "how-to": 1.5, "concepts": 2.0, "reference": 0.1}
 """How much the pages of a folder count in a search: pages that teach come before pages to look something up in."""
 RARELY_WANTED = re.compile(r"reference/(api/|decisions/|licences|changelog|architecture)")
-LEAST = 0.02
+LEAST = 0.01
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 
@@ -110,7 +111,7 @@ def read_notebook(path: Path, name: str) -> tuple[str, dict[str, bytes]]:
             elif "text/html" in data:
                 parts.append(_shown("".join(data["text/html"])))
             else:
-                parts.append(_fence("text", "".join(output.get("text", data.get("text/plain", ""))).rstrip("\n")))
+                parts.append(_printed("".join(output.get("text", data.get("text/plain", ""))).rstrip("\n")))
     return "\n\n".join([*parts[:1], _where_from(path), *parts[1:]]) + "\n", pictures
 
 
@@ -126,6 +127,12 @@ def _fence(language: str, text: str) -> str:
     return f"{marks}{language}\n{text}\n{marks}"
 
 
-def _shown(html: str) -> str:
+def _printed(text: str) -> str:
+    """Return what code printed as HTML that a search passes over: it should find a page by what it says."""
+    return f'<div class="highlight" data-search-exclude><pre><code>{html.escape(text)}</code></pre></div>'
+
+
+def _shown(shown: str) -> str:
     """Return HTML as Markdown passes it through unchanged: in one block, which an empty line would end."""
-    return '<div class="notebook-output">' + re.sub(r"\n\s*(?=\n)", "", html.strip()) + "</div>"
+    inside = re.sub(r"\n\s*(?=\n)", "", shown.strip())
+    return f'<div class="notebook-output" data-search-exclude>{inside}</div>'
