@@ -104,6 +104,8 @@ def test_the_lines_say_which_step_of_how_many(capsys, clock):
         with step("index"), track("embed chunks", 4, "chunks", show=True) as advance:
             clock[0] += 6
             advance(1)
+        with step("retrieve"):
+            pass
         with step("retrieve"), steps(9), track("retrieve", 312, "queries", show=True) as advance:
             clock[0] += 8
             advance(120)

@@ -34,7 +34,8 @@ class _Steps:
     """The steps of a piece of work, and the one that it is at."""
 
     total: int
-    number: int = 0
+    known: list[str] = field(default_factory=list)
+    """The steps so far, each once: a few queries may go through them ahead of the others."""
     name: str = ""
     """Of the step that is under way; empty between two."""
 
@@ -121,7 +122,9 @@ def step(name: str, *, show: bool | None = None) -> Iterator[None]:
     if current is None:
         yield
         return
-    current.number, current.name = current.number + 1, name
+    current.name = name
+    if name not in current.known:
+        current.known.append(name)
     try:
         if is_shown(show) and _is_terminal() and not _is_quiet.get():
             with _step_bar(name):
@@ -332,7 +335,7 @@ def _label(label: str) -> str:
     current = _steps.get()
     if current is None or not current.name or current.total < 2:
         return label
-    number = f"{current.name} {min(current.number, current.total)} of {current.total}"
+    number = f"{current.name} {min(current.known.index(current.name) + 1, current.total)} of {current.total}"
     return number if label == current.name else f"{number}, {label}"
 
 

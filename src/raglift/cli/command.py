@@ -47,6 +47,8 @@ class Command(TyperCommand):
     """Lines to type, each of at most 58 characters so that no terminal breaks it."""
     exit_codes: ClassVar[Mapping[int, str]] = EXIT_CODES
     """What each exit code means."""
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Headings of its options, and the names of those below each; the others are below `Options`."""
 
     def make_parser(self, ctx: Any) -> Any:
         """Return a parser that also knows the earlier spellings of options."""
@@ -66,8 +68,10 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, in a narrow terminal with more room for what they mean."""
         names_width = 30 if formatter.width >= _WIDE else 18
-        for heading, are_arguments in (("Arguments", True), ("Options", False)):
-            of_kind = [each for each in self.get_params(ctx) if (each.param_type_name == "argument") == are_arguments]
+        options = {each.name: each for each in self.get_params(ctx)}
+        arguments = [options.pop(name) for name, each in [*options.items()] if each.param_type_name == "argument"]
+        grouped = {heading: [options.pop(name) for name in names] for heading, names in self.sections.items()}
+        for heading, of_kind in {"Arguments": arguments, **grouped, "Options": [*options.values()]}.items():
             rows = [_fitting(*row, formatter.width) for each in of_kind if (row := _help_record(each, ctx))]
             if rows:
                 with formatter.section(heading):
@@ -173,6 +177,7 @@ def command(
     run: str,
     examples: Sequence[str],
     exit_codes: Mapping[int, str] | None = None,
+    sections: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[type[Options]], type[Options]]:
     """Add a command to a group: a frozen dataclass whose fields are its arguments and options.
 
@@ -184,10 +189,16 @@ def command(
         run: the function that runs the command, as `module:name`; it is imported when it is called.
         examples: command lines at the end of its help.
         exit_codes: those that are not in `EXIT_CODES`, or mean something more exact.
+        sections: headings for many options, and the fields below each.
     """
 
     def declare(options: type[Options]) -> type[Options]:
-        shown = {"function": run, "examples": tuple(examples), "exit_codes": {**EXIT_CODES, **(exit_codes or {})}}
+        shown = {
+            "function": run,
+            "examples": tuple(examples),
+            "exit_codes": {**EXIT_CODES, **(exit_codes or {})},
+            "sections": sections or {},
+        }
         cls = type(options.__name__, (Command,), shown)
         group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
             _callback(options, run)

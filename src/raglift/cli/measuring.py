@@ -150,6 +150,18 @@ class Walkthrough:
         "raglift evaluate my.jsonl --system app:search -k 5,10",
     ],
     exit_codes={1: "A limit on model calls or cost was reached; what was measured is kept."},
+    sections={
+        "System": [
+            *("system", "mapping", "retriever", "embedding", "reranker", "chunker", "candidates", "hits", "depth"),
+            *("dtype", "doc_key", "system_version"),
+        ],
+        "Data": ["documents", "encoding", "include"],
+        "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
+        "Limits": [
+            *("concurrency", "timeout", "retries", "on_error", "latency", "max_model_calls", "max_cost", "price"),
+        ],
+        "Output": ["output", "overwrite", "resume", "details", "as_json", "track", "track_project", "track_files"],
+    },
 )
 @dataclass(frozen=True)
 class Evaluate:
@@ -419,7 +431,7 @@ class Report:
 )
 @dataclass(frozen=True)
 class Explain:
-    """Show which hits of one query match which facts, and what each adds to every metric.
+    """Show which hits of one query match which facts, and what each adds to the metrics.
 
     With --conventions: the metrics of the query as several tools compute them, and why they differ.
     """
@@ -441,6 +453,9 @@ class Explain:
         separate,
     ] = ()
     stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all metrics at all depths, not only at that of the primary metric.")
+    ] = False
     query_option: Annotated[str | None, typer.Option("--query", hidden=True, help="Id of a query.")] = None
     as_json: AsJson = False
 

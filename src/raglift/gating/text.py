@@ -72,6 +72,10 @@ def _scale(check: Check, value: float) -> tuple[float, str]:
     return (1000.0, " ms") if value < 1.0 else (1.0, " s")
 
 
+BANDS = "NDCG in a word, by rule of thumb: elite above 0.9, solid from 0.7, fair from 0.5, rework below."
+"""What the words beside an NDCG mean."""
+
+
 def band_word(check: Check) -> str:
     """Return the word for an NDCG, empty for other figures and where it would contradict a check that passed."""
     return "" if check.band is None or (check.passed and check.band is Band.REWORK) else str(check.band)
@@ -202,6 +206,7 @@ def _parts(result: GateResultRecord) -> Iterator[Part]:
     if result.checks:
         yield ""
         yield checks_table(result)
+        yield from [BANDS] if any(map(band_word, result.checks)) else []
     for check in result.checks:
         yield from check_lines(check)
     shown: dict[str, int] = {}

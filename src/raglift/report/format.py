@@ -215,8 +215,9 @@ def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
 
 
 def earned_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
-    """Return what a hit earned and cost, as `earned_text`; where many metrics were taken, a line for each measure."""
-    if len(explanation.metrics) <= _MOST_ON_A_LINE:
+    """Return what a hit earned and cost, as `earned_text`; where many depths were taken, a line for each measure."""
+    measures = {metric.name for metric in explanation.metrics}
+    if len(explanation.metrics) <= max(_MOST_ON_A_LINE, len(measures)):
         return [earned_text(each, explanation)]
     earned, cost = _changes(each, explanation)
     return [*(_by_measure(earned) or ["nothing"]), *(f"cost: {line}" for line in _by_measure(cost))]

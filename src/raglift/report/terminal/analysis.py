@@ -95,7 +95,7 @@ def explanation_text(explanation: ExplanationRecord) -> str:
         if hit.overlaps:
             lines += _hit_lines(hit, explanation)
     silent = sum(not hit.overlaps for hit in explanation.hits)
-    lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
+    lines.append(f"irrelevant hits: {silent} of {len(explanation.hits)}")
     lines += [f"  {line}" for line in value_lines(explanation)]
     return lines_text(lines)
 
