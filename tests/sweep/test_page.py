@@ -166,12 +166,13 @@ def test_a_whole_page_counts_outcomes_as_the_evaluations_do(
     troubles: list[str] = []
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: troubles.append(request.url) if request.url != path.as_uri() else None)
-    page.goto(path.as_uri())
-    page.wait_for_selector("#explorer:not([hidden])")
-    for chart in page.locator("section:not(:has(details)) [data-chart]").all():
+    page.on("request", lambda request: troubles.append(request.url) if request.url.partition("#")[0] != path.as_uri() else None)
+    page.goto(f"{path.as_uri()}#details")
+    page.wait_for_selector("#explorer:not([hidden])", state="attached")
+    for chart in page.locator("#details .section:not(:has(details)) [data-chart]").all():
         chart.locator("svg").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.evaluate("location.hash = '#queries'")
     choices = page.get_by_label("Right", exact=True).locator("option").all_inner_texts()
     (lamp,) = [name for name in evaluations if "lamp" in name]
     for title in choices:
@@ -180,8 +181,8 @@ def test_a_whole_page_counts_outcomes_as_the_evaluations_do(
         assert evaluation is not None
         loss = evaluation.failure_analysis(3)
         shown = counts(page)
-        lost = {"Ranked too low": ["below_k"], "Never retrieved": ["not_retrieved", "missed"]}
-        lost["Lost at chunking"] = ["not_attainable"]
+        lost = {"Ranked too low": ["below_k"], "Not retrieved": ["not_retrieved", "missed"]}
+        lost["Lost in chunking"] = ["not_attainable"]
         for name, outcomes in lost.items():
             queries = {query for outcome in outcomes for query in loss.of(outcome).query_ids}
             assert shown.get(name, 0) == len(queries), (title, name)

@@ -169,7 +169,12 @@ def small_document(queries: DrillDown | None = None, **changes: Any) -> Page:
         "warnings": ("3 of 800 chunks are longer than the model reads: their ends are not searched.",),
         "notes": ("Intervals are bootstrap intervals over queries, 10,000 resamples, seed 0.",),
         "sections": (
-            Section("Where facts were lost", ("Of 620 facts, 505 were found within rank 10.",), (figures(),)),
+            Section(
+                "Where facts were lost",
+                ("Of 620 facts, 505 were found within rank 10.",),
+                (figures(),),
+                detail=Detail.DETAILS,
+            ),
             Section("Every metric", ("All of them.",), (figures(),), detail=Detail.REFERENCE),
         ),
         "queries": queries,

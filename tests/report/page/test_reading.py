@@ -46,7 +46,7 @@ def test_axe_finds_nothing(open_page: Callable, charted: Document, scheme: str, 
     page.locator("summary").first.click()
     assert violations(page) == []
     page.evaluate("location.hash = '#queries?query=lost'")
-    page.locator(".chip").nth(1).click()
+    page.get_by_role("button", name="Lost in chunking").click()
     page.locator(".hit-body button, .score button").first.click()
     assert violations(page) == []
     page.evaluate("location.hash = '#summary'")

@@ -108,7 +108,6 @@ def _shared_primary(runs: Sequence[IndexedRun], primary: Metric | str | None) ->
 def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[IndexedRun]]:
     columns = [
         Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
-        Column[IndexedRun]("dataset", lambda run: run.evaluation.dataset.name, words=True),
         Column[IndexedRun]("date", lambda run: Cell(_date(run), value=run.moment)),
         Column[IndexedRun](
             f"{mean_title(primary)} [{CONFIDENCE * 100:g}%]",
@@ -116,6 +115,8 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
             definition=definition_of(primary),
         ),
     ]
+    if len({run.evaluation.dataset.name for run in runs}) > 1:
+        columns.insert(1, Column("dataset", lambda run: run.evaluation.dataset.name, words=True))
     if any(len(run.evaluation.scores.stages) > 1 for run in runs):
         columns.append(
             Column(

@@ -34,14 +34,15 @@ function showView(view) {
 }
 
 function follow() {
-  const { name, asked } = addressed(location.hash);
+  const { name: said, asked } = addressed(location.hash);
+  const name = said || VIEWS[0];
   if (VIEWS.includes(name)) {
     const changed = showView(name);
     if (changed) window.scrollTo(0, [...asked].length ? 0 : tops[name] ?? 0);
     listeners[name]?.(asked, changed);
     return;
   }
-  const place = name ? document.getElementById(name) : null;
+  const place = document.getElementById(name);
   const view = place?.closest("main > .view");
   if (!view) {
     if (!shownView()) showView(VIEWS[0]);
