@@ -1,6 +1,8 @@
 # Everything runs in .venv, pinned by constraints.txt; only Python 3.11 or later, pip and make are needed.
-#   make demo     evaluate on a corpus that comes along, before and after reranking
+#   make demo     evaluate on a bundled corpus, before and after reranking; installs only what users need
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
+# The targets below also install what developers need.
+#   make install  install all of it
 #   make test     the fast tests alone; those of one folder: .venv/bin/pytest -m 'not slow and not full' tests/report
 #   make quick    lint, types and the fast tests
 #   make ci       lint, types, the fast and the slow tests: what .ci/run does
@@ -9,12 +11,15 @@
 #   make coverage   the branch coverage of the tests of make ci; fails below fail_under in pyproject.toml
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
+#   make picture  take the picture of README.md again, of the report as it is now
 #   make bench    ratios to other tools, and what the harness costs: benchmarks/README.md
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What developers need includes what users need
+USER_STAMP := $(if $(wildcard $(STAMP)),$(STAMP),$(VENV)/.installed-for-users)
 LATEST := .venv-latest
 
 # Texts that are not committed: see `raglift corpus show war_and_peace`.
@@ -34,22 +39,32 @@ FAST_AND_SLOW := -m 'not full'
 # What is installed and never imported is not compiled, which takes a minute; the rest is when it is first imported
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo walkthrough quick test lint types ci ci-tests full full-tests latest coverage docs notebooks bench install clean
+.PHONY: demo walkthrough quick test lint types ci ci-tests full full-tests latest coverage docs picture notebooks bench install clean
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+# PyTorch first and pinned, so that a build for the processor alone that is there already stays
+define INSTALL
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "raglift needs Python 3.11 or later; try: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV): a few minutes, most of it PyTorch …'
 	$(BIN)/python $(PIP_INSTALL) -c constraints.txt torch==2.13.0
-	$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[dev]'
-	touch $(STAMP)
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(EXTRAS)]'
+	touch $@
+endef
 
-demo: $(STAMP)
+$(STAMP): EXTRAS := dev
+$(STAMP): pyproject.toml constraints.txt
+	$(INSTALL)
+
+$(VENV)/.installed-for-users: EXTRAS := local,report
+$(VENV)/.installed-for-users: pyproject.toml constraints.txt
+	$(INSTALL)
+
+demo: $(USER_STAMP)
 	$(BIN)/raglift demo
 
-walkthrough: $(STAMP)
+walkthrough: $(USER_STAMP)
 	$(BIN)/raglift walkthrough
 
 lint: $(STAMP)
@@ -104,6 +119,11 @@ docs: $(STAMP)
 	$(BIN)/python tests/docs/references.py
 	$(BIN)/python tests/docs/licences.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The fonts are for the picture alone, so they are no dependency
+picture: $(STAMP)
+	$(BIN)/python $(PIP_INSTALL) --target build/fonts font-source-serif-pro==0.0.1 font-roboto==0.0.1
+	$(BIN)/python docs/assets/make_picture.py --fonts build/fonts
 
 # Each prints its ratios; more processes than one would take each other's time
 bench: $(STAMP)

@@ -5,7 +5,7 @@
 FOLDER holds `questions_df.csv` and `corpora/`, as `general_evaluation_data` does in
 <https://github.com/brandonstarxel/chunking_evaluation> (below `src/chunking_evaluation/evaluation_framework`); by
 default it is `$RAGLIFT_CORPORA/chunking_evaluation`. One index holds all texts; each question gets its five best
-chunks. docs/benchmarks.md says what the columns are.
+chunks. docs/reference/benchmarks.md says what the columns are.
 """
 
 from __future__ import annotations

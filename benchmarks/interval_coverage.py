@@ -3,7 +3,7 @@
 Samples of 60 and 120 differences are drawn from populations whose mean is known, and each method's 95 % interval is
 looked at: ours, and others in use. Populations are like the differences of HitRate (−1, 0, 1), of RR (0, and steps
 between 1, 1/2, 1/3, …), of NDCG and of token counts. With a saved evaluation (as of `raglift evaluate shop_support
---reranker late-interaction --save FOLDER`) its own differences after minus before are populations too. Run it as
+--reranker late-interaction --output FOLDER`) its own differences after minus before are populations too. Run it as
 
     python benchmarks/interval_coverage.py [--samples 10000] [--evaluation FOLDER] [--random 40]
 """

@@ -85,11 +85,9 @@ def test_bm25_needs_no_extra(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--save", "runs/bm25", "--all")
+    evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--output", "runs/bm25", "--all")
     assert re.search(r"retrieve: bm25 \(en: .*; 100 chunks\)", " ".join(evaluated.split()))
     shown = told("demo")
-    assert "BM25 alone: " in shown
-    assert "pip install 'raglift[local]'" in shown
     assert "shop_support: bm25\n" in shown
 
 
@@ -131,7 +129,7 @@ def test_every_make_target_that_is_documented_exists() -> None:
     targets = set(
         re.findall(r"^([a-z][a-z-]*):(?! export)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     )
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *(ROOT / "docs").rglob("*.md")]
     told = {
         path.name: re.findall(r"(?:^|`)make ([a-z][a-z-]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
         for path in pages

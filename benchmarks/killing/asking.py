@@ -117,7 +117,7 @@ class Asking(ABC):
 
 
 class Grading(Asking):
-    """`raglift grade` of two saved runs."""
+    """`raglift labels grade` of two saved runs."""
 
     name = "grade"
     output = "labels.jsonl"
@@ -129,12 +129,12 @@ class Grading(Asking):
             system = build_retriever(data, LocalSystem("bm25", make_chunker("recursive", size, 0)))
             run = evaluate(system, data, reranker=None, ks=(1, 3), depth="deep", candidates=6, progress=False)
             runs.append(str(run.save(place / f"run-{size}")))
-        own = ("--depth", "6", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")
-        return ("grade", *runs, *own)
+        own = ("-k", "6", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")
+        return ("labels", "grade", *runs, *own)
 
 
 class Generating(Asking):
-    """`raglift generate` from real documents."""
+    """`raglift labels generate` from real documents."""
 
     name = "generate"
     output = "queries.jsonl"
@@ -143,7 +143,7 @@ class Generating(Asking):
         """Write the documents."""
         source = write_part(place / "texts", 8, 8) / "documents.jsonl"
         own = ("-n", "16", "--concurrency", str(CONCURRENCY), "--output", self.output, "--overwrite")
-        return ("generate", str(source), *own)
+        return ("labels", "generate", str(source), *own)
 
 
 def serve(address: str, asked: str) -> None:

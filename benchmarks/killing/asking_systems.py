@@ -1,4 +1,4 @@
-"""A user's own slow system, in Python: `evaluate --system --save --resume`, and a sweep over it.
+"""A user's own slow system, in Python: `evaluate --system --output --resume`, and a sweep over it.
 
 The system writes down each question as it comes, with the process that asked it. What a process had been told when it
 was killed must not be asked again; the question that it was at may be.
@@ -64,7 +64,7 @@ _IN_FLIGHT = 1
 
 
 class AskingOne:
-    """`raglift evaluate --system … --save … --resume`.
+    """`raglift evaluate --system … --output … --resume`.
 
     Args:
         place: for inputs; there are none.
@@ -83,8 +83,8 @@ class AskingOne:
 
     def command(self, folder: Path, number: int) -> Command:  # noqa: ARG002 — the same command goes on
         """Return the command; where the kill came after the run was saved, one that reads it."""
-        arguments: tuple[str, ...] = ("evaluate", "lighthouse", "--system", "slow_system:slow", "--ks", "1,3")
-        arguments = (*arguments, "--save", "run", "--resume")
+        arguments: tuple[str, ...] = ("evaluate", "lighthouse", "--system", "slow_system:slow", "-k", "1,3")
+        arguments = (*arguments, "--output", "run", "--resume")
         if (folder / "run").exists():
             arguments = ("rescore", "run")
         return Command(arguments, folder, {"RAGLIFT_CACHE": str(folder / "cache")})
@@ -160,7 +160,7 @@ class AskingTwo(AskingOne):
 
     def command(self, folder: Path, number: int) -> Command:  # noqa: ARG002 — the same command goes on
         """Return the command."""
-        arguments = ("sweep", "own.yaml", "--out", "sweep", "--resume")
+        arguments = ("sweep", "own.yaml", "-o", "sweep", "--resume")
         return Command(arguments, folder, {"RAGLIFT_CACHE": str(folder / "cache")})
 
     def compare(self, folder: Path, whole: Path) -> None:

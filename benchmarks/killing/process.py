@@ -47,7 +47,7 @@ class Command:
     """A command line of raglift, and where it is run."""
 
     arguments: tuple[str, ...]
-    """As `("sweep", "sweep.yaml", "--out", "sweep")`."""
+    """As `("sweep", "sweep.yaml", "-o", "sweep")`."""
     folder: Path
     """The working folder."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -57,7 +57,7 @@ class _Work:
 
 
 class Reviewing:
-    """`raglift review`, killed while decisions come in, and started again on the same file.
+    """`raglift labels review`, killed while decisions come in, and started again on the same file.
 
     Args:
         place: where its inputs are written.
@@ -88,7 +88,7 @@ class Reviewing:
         """Start the server."""
         stdout = work.folder / "stdout"
         stdout.unlink(missing_ok=True)
-        arguments = ("review", "labels.jsonl", str(self._run), "--depth", str(DEPTH), "--no-browser")
+        arguments = ("labels", "review", "labels.jsonl", str(self._run), "-k", str(DEPTH), "--no-browser")
         return start(Command(arguments, work.folder, {"RAGLIFT_CACHE": str(work.folder / "cache")}))
 
     def go_on(self, work: _Work) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""`evaluate --save --overwrite`: two processes in one group with one cache, and a folder each that is replaced."""
+"""`evaluate --output --overwrite`: two processes in one group with one cache, and a folder each that is replaced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Saving:
         place: where its inputs are written.
     """
 
-    name = "evaluate --save --overwrite"
+    name = "evaluate --output --overwrite"
 
     def __init__(self, place: Path) -> None:
         self._data = str(write_part(place / "island"))
@@ -43,9 +43,19 @@ class Saving:
     def command(self, folder: Path, number: int) -> Command:
         """Return the commands; every second time, the chunks are those of the other."""
         sizes = SIZES if number % 2 == 0 else SIZES[::-1]
-        settings = ("--embedding", "minilm", "--dtype", "float32", "--reranker", "none", "--chunk-overlap", "0")
+        settings = ("--embedding", "minilm", "--dtype", "float32", "--reranker", "none")
         first, second = (
-            ("evaluate", self._data, "--retriever", retriever, "--chunk-size", str(size), "--save", run, "--overwrite")
+            (
+                "evaluate",
+                self._data,
+                "--retriever",
+                retriever,
+                "--chunker",
+                f"recursive:{size}/0",
+                "--output",
+                run,
+                "--overwrite",
+            )
             for retriever, size, run in zip(RETRIEVERS, sizes, RUNS, strict=True)
         )
         own = {"RAGLIFT_CACHE": str(folder / "cache")}

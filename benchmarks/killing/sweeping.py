@@ -54,7 +54,7 @@ class Sweeping:
     def command(self, folder: Path, number: int) -> Command:
         """Return the same command, with `--resume` from the second start on."""
         resume = () if number == 0 else ("--resume",)
-        arguments = ("sweep", str(self._file), "--out", "sweep", "--engine", self._engine, *resume)
+        arguments = ("sweep", str(self._file), "-o", "sweep", "--engine", self._engine, *resume)
         return Command(arguments, folder, {"RAGLIFT_CACHE": str(folder / "cache")})
 
     def look(self, folder: Path, whole: Path) -> None:  # noqa: ARG002 — of every job

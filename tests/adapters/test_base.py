@@ -211,7 +211,7 @@ def test_built_in_adapters_and_what_they_say() -> None:
 
 @pytest.mark.slow
 def test_the_example_of_the_documentation_works_once_it_is_installed(run: Run, site: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "adapters.md").read_text(encoding="utf-8")
     page = page[page.index("## Another framework") :]
     framework, adapter, *_ = re.findall(r"^```python\n(.+?)^```$", page, re.MULTILINE | re.DOTALL)
     entry = re.search(r'^\[project\.entry-points\."raglift\.adapters"\]\n(\w+) = "(.+)"$', page, re.MULTILINE)

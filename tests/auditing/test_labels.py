@@ -160,6 +160,6 @@ def test_every_kind_has_a_severity_and_a_meaning(kind: str) -> None:
 
 
 def test_the_page_on_labels_explains_every_kind_with_its_severity() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "labels.md").read_text(encoding="utf-8")
     explained = dict(re.findall(r"^\| `([a-z ]+)` \| (broken|warning) \|", page, re.MULTILINE))
     assert explained == {kind: severity for kind, (severity, _) in KINDS.items()}

@@ -68,7 +68,7 @@ def test_unicode_folding_folds_what_most_readers_do_not_see(written: str, normal
     assert normalize(written, unicode_folding=True) == normalized
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "matching.md"
+PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "matching.md"
 ROW = re.compile(r"^\| (`[^|]+`) \| (`[^|]+`) \| (yes|no) \| (yes|no) \|", re.MULTILINE)
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from raglift.base import progress
-from raglift.base.progress import notice, quiet, track
+from raglift.base.progress import long_work_is_told, notice, quiet, step, steps, track
 
 
 class Terminal(io.StringIO):
@@ -41,7 +41,7 @@ def test_lines_without_a_terminal_when_asked(capsys, monkeypatch, how):
     work(1234, [1000, 234], **({"show": True} if how == "argument" else {}))
     out, err = capsys.readouterr()
     assert out == ""
-    assert re.fullmatch(r"embed: 1,234/1,234 chunks \([\d,]+/s\)\n", err)
+    assert re.fullmatch(r"embed: 1,234/1,234 chunks \(100%\), [\d,]+/s\n", err)
 
 
 def test_a_notice_is_one_line_where_progress_is_shown(capsys, monkeypatch):
@@ -76,9 +76,9 @@ def test_a_line_every_few_seconds_with_the_rate(capsys, monkeypatch):
             now[0] += 1.0 if now[0] < 130 else 0.01
             advance(1)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "rerank: 5/40 pairs (1.0/s)"
-    assert lines[1] == "rerank: 10/40 pairs (1.0/s)"
-    assert lines[-1] == "rerank: 40/40 pairs (1.3/s)"
+    assert lines[0] == "rerank: 5/40 pairs (12%), 1.0/s, about 35 s left"
+    assert lines[1] == "rerank: 10/40 pairs (25%), 1.0/s, about 30 s left"
+    assert lines[-1] == "rerank: 40/40 pairs (100%), 1.3/s"
     assert len(lines) == 7
 
 
@@ -88,7 +88,56 @@ def test_a_slow_rate_is_not_rounded_to_nothing(capsys, monkeypatch):
     with track("ask", 2, "queries", show=True) as advance:
         now[0] = 8.0
         advance(2)
-    assert capsys.readouterr().err == "ask: 2/2 queries (0.2/s)\n"
+    assert capsys.readouterr().err == "ask: 2/2 queries (100%), 0.2/s\n"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is set."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_the_lines_say_which_step_of_how_many(capsys, clock):
+    with steps(3):
+        with step("index"), track("embed chunks", 4, "chunks", show=True) as advance:
+            clock[0] += 6
+            advance(1)
+        with step("retrieve"):
+            pass
+        with step("retrieve"), steps(9), track("retrieve", 312, "queries", show=True) as advance:
+            clock[0] += 8
+            advance(120)
+    with track("look for labels", 1, "chunks", show=True) as advance:
+        clock[0] += 1
+        advance(1)
+    assert capsys.readouterr().err.splitlines() == [
+        "index 1 of 3, embed chunks: 1/4 chunks (25%), 0.2/s, about 18 s left",
+        "retrieve 2 of 3: 120/312 queries (38%), 15/s, about 13 s left",
+        "look for labels: 1/1 chunks (100%), 1.0/s",
+    ]
+
+
+def test_long_work_is_told_of_where_that_is_wanted(capsys, clock, monkeypatch):
+    def long_work():
+        with track("embed", 60, "chunks") as advance:
+            for _ in range(60):
+                clock[0] += 4
+                advance(1)
+
+    long_work()
+    assert capsys.readouterr().err == ""
+    with long_work_is_told():
+        work(3, [3])
+        assert capsys.readouterr().err == ""
+        long_work()
+        told = capsys.readouterr().err.splitlines()
+        assert told[0] == "embed: 2/60 chunks (3%), 0.2/s, about 4 min left"
+        assert told[-1] == "embed: 60/60 chunks (100%), 0.2/s"
+        monkeypatch.setenv("RAGLIFT_PROGRESS", "0")
+        long_work()
+    assert capsys.readouterr().err == ""
 
 
 def test_nothing_to_do_is_nothing_to_show(capsys):
@@ -109,15 +158,19 @@ def test_without_standard_error_the_work_is_done_in_silence(monkeypatch, capsys)
 
 
 BAR = """
-from raglift.base.progress import notice, quiet, track
-with track("embed", 50, "chunks") as advance:
-    for _ in range(50):
-        advance(1)
+from raglift.base.progress import step, steps, track
+with steps(2):
+    with step("index"):
+        with track("embed", 50, "chunks") as advance:
+            for _ in range(50):
+                advance(1)
+    with step("load"):
+        pass
 print("done")
 """
 
 
-def test_a_bar_with_a_rate_on_a_terminal():
+def test_a_bar_with_a_rate_and_the_step_on_a_terminal():
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(
@@ -138,7 +191,8 @@ def test_a_bar_with_a_rate_on_a_terminal():
     assert process.returncode == 0
     assert out == "done\n"
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
-    assert "embed" in plain
+    assert "index 1 of 2, embed" in plain
+    assert re.search(r"\S load 2 of 2 +\S+ +0/\?", plain)  # moves before anything is counted
     assert "50/50" in plain
     assert re.search(r"[\d,]+ chunks/s", plain)
 
@@ -163,4 +217,4 @@ def test_without_live_a_terminal_gets_lines_too(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     work(3, [1, 2], live=False)
-    assert re.fullmatch(r"embed: 3/3 chunks \([\d,.]+/s\)\n", terminal.getvalue())
+    assert re.fullmatch(r"embed: 3/3 chunks \(100%\), [\d,.]+/s\n", terminal.getvalue())

@@ -214,6 +214,6 @@ def test_a_reference_that_is_not_in_the_text_stops_it(
 
 
 def test_the_page_shows_what_the_script_prints(benchmark) -> None:
-    page = (SCRIPT.parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    page = (SCRIPT.parents[1] / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8")
     table = page.partition(benchmark.HEADER + "\n")[2].partition("```")[0]
     assert [row[:17].strip() for row in table.splitlines()] == [name for name, _ in benchmark.settings()]

@@ -1,4 +1,4 @@
-"""The table of docs/classes.md: `python tests/classes/table.py` runs every class and writes it anew."""
+"""The table of docs/reference/classes.md: `python tests/classes/table.py` runs every class and writes it anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "classes.md"
+PAGE = ROOT / "docs" / "reference" / "classes.md"
 BEGIN, END = "<!-- what was run, written by tests/classes/table.py -->", "<!-- end of what was run -->"
 WRITE = "RAGLIFT_WRITE_CLASSES"
 """Set in the environment, the tests write the page instead of comparing with it."""

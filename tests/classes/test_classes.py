@@ -1,4 +1,4 @@
-"""Every class that can be built here is run; docs/classes.md says what was seen."""
+"""Every class that can be built here is run; docs/reference/classes.md says what was seen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_class_is_run_and_its_row_is_what_was_seen(case: Case, corpus: Corpus,
     rows[case.key] = run(case, corpus)
     if WRITE not in os.environ:
         found = lines_on_page().get(case.key)
-        assert found == rows[case.key].line, "docs/classes.md is written anew by `python tests/classes/table.py`"
+        assert found == rows[case.key].line, "written anew by `python tests/classes/table.py`"
 
 
 @writing

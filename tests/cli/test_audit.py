@@ -1,4 +1,4 @@
-"""`raglift audit` and `raglift relabel`: what they print, and their exit codes."""
+"""`raglift labels check` and `raglift labels anchor`: what they print, and their exit codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dataset(folder: Path, *relevant: Any) -> Path:
 
 @pytest.mark.slow
 def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
-    code, out, _ = run("audit", dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew"))
+    code, out, _ = run("labels", "check", dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew"))
     assert code == 0
     assert "labels: 0 broken, 2 warnings" in out
     assert "recursive:1000/100" in out  # the default way to chunk
@@ -35,9 +35,9 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
 def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Path) -> None:
     warned = dataset(tmp_path / "warned", "it blew")
     broken = dataset(tmp_path / "broken", "trimmed the wicked, and wrote", "it blew")
-    assert run("audit", warned, "--strict")[0] == 0
-    assert run("audit", broken)[0] == 0
-    code, out, _ = run("audit", broken, "--strict")
+    assert run("labels", "check", warned, "--strict")[0] == 0
+    assert run("labels", "check", broken)[0] == 0
+    code, out, _ = run("labels", "check", broken, "--strict")
     assert code == 1
     assert 'alike), "tower.txt" from 38 to' in out
 
@@ -45,7 +45,7 @@ def test_strict_is_for_broken_labels_and_not_for_warnings(run: Run, tmp_path: Pa
 @pytest.mark.slow
 def test_chunkers_of_the_frameworks_are_audited_by_name(run: Run) -> None:
     name = "llama_index.SentenceSplitter:100/20"
-    code, out, _ = run("audit", "lighthouse", "--json", "--chunker", name, "--embedding", "none")
+    code, out, _ = run("labels", "check", "lighthouse", "--json", "--chunker", name, "--embedding", "none")
     [chunker] = json.loads(out)["chunkers"]
     assert code == 0
     assert chunker["chunker"] == name
@@ -55,7 +55,7 @@ def test_chunkers_of_the_frameworks_are_audited_by_name(run: Run) -> None:
 def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wicked, and wrote", "wrote the day into his")
     code, out, _ = run(
-        "audit", folder, "--json", "--chunker", "recursive:50/0", "--chunker", "recursive:9/0", "-k", "2"
+        "labels", "check", folder, "--json", "--chunker", "recursive:50/0", "--chunker", "recursive:9/0", "-k", "2"
     )
     report = json.loads(out)
     assert code == 0
@@ -71,11 +71,11 @@ def test_json_has_every_finding_and_chunker(run: Run, tmp_path: Path) -> None:
 def test_labels_that_do_not_resolve_are_all_shown(run: Run, tmp_path: Path) -> None:
     lost = [{"doc": "tower.txt", "from": f"nowhere {number}", "to": "dusk"} for number in range(25)]
     folder = dataset(tmp_path / "lights", *lost)
-    code, out, err = run("audit", folder)
+    code, out, err = run("labels", "check", folder)
     assert (code, out) == (2, "")
     assert err.count("nowhere") == 25
     assert "relevant[24].from" in err
-    code, out, _ = run("audit", folder, "--strict", "--json")
+    code, out, _ = run("labels", "check", folder, "--strict", "--json")
     assert code == 1
     assert len(json.loads(out)["faults"]) == 25
 
@@ -85,10 +85,10 @@ def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, t
     (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "title": "", "text": "The lamp"}\n', encoding="utf-8")
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "?"}\n', encoding="utf-8")
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t77\t1\n", encoding="utf-8")
-    code, _, err = run("audit", tmp_path, "--strict")
+    code, _, err = run("labels", "check", tmp_path, "--strict")
     assert code == 1
     assert 'the unknown document id "77"' in err
-    assert run("audit", tmp_path)[0] == 2
+    assert run("labels", "check", tmp_path)[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -97,23 +97,23 @@ def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, t
         (("--chunker", "words:3"), "chunker: found 'words:3'"),
         (("--chunker", "langchain.Words:3/0"), "splitter: found 'langchain.Words'"),
         (("--match", "fuzzy"), "expected 'coverage' or 'containment'"),
-        (("-k", "0"), "--ks: found '0'"),
+        (("-k", "0"), "-k: found '0'"),
         (("--documents", "no such place"), "no such file or folder"),
     ],
 )
 def test_bad_usage_exits_2_also_when_strict(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    code, _, err = run("audit", dataset(tmp_path / "lights", "trimmed the wick"), "--strict", *arguments)
+    code, _, err = run("labels", "check", dataset(tmp_path / "lights", "trimmed the wick"), "--strict", *arguments)
     assert code == 2
     assert message in err
 
 
 def test_a_dataset_that_is_not_there_exits_2(run: Run) -> None:
-    assert run("audit", "no/such/labels.jsonl", "--strict")[0] == 2
+    assert run("labels", "check", "no/such/labels.jsonl", "--strict")[0] == 2
 
 
 def test_labels_alone_can_be_audited(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "it blew", "it blew")
-    code, out, _ = run("audit", folder / "queries.jsonl", "--strict")
+    code, out, _ = run("labels", "check", folder / "queries.jsonl", "--strict")
     assert code == 1
     assert "duplicate fact" in out
     assert "! no documents" in out
@@ -122,7 +122,7 @@ def test_labels_alone_can_be_audited(run: Run, tmp_path: Path) -> None:
 def test_relabel_writes_a_new_file_and_says_what_was_left(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew")
     new = tmp_path / "new.jsonl"
-    code, out, _ = run("relabel", folder, new)
+    code, out, _ = run("labels", "anchor", folder, new)
     assert code == 0
     assert "1 of 2 literal texts moved, 1 left as they are" in out
     assert 'relevant[1]: "it blew": it occurs 2 times' in out
@@ -134,21 +134,24 @@ def test_relabel_replaces_no_file_unless_told_to(run: Run, tmp_path: Path) -> No
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
     path = folder / "queries.jsonl"
     before = path.read_text(encoding="utf-8")
-    code, _, err = run("relabel", folder, path, "--to", "offsets")
+    code, _, err = run("labels", "anchor", folder, path, "--to", "offsets")
     assert (code, path.read_text(encoding="utf-8")) == (2, before)
     assert "--overwrite" in err
-    assert run("relabel", folder, path, "--to", "offsets", "--overwrite")[0] == 0
+    assert run("labels", "anchor", folder, path, "--to", "offsets", "--overwrite")[0] == 0
     assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [{"doc": "tower.txt", "start": 38, "end": 65}]
 
 
 @pytest.mark.slow
 def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
-    assert "found no documents" in run("relabel", folder / "queries.jsonl", tmp_path / "new.jsonl")[2]
-    assert "expected one of 'anchors', 'offsets'" in run("relabel", folder, tmp_path / "new.jsonl", "--to", "ids")[2]
+    assert "found no documents" in run("labels", "anchor", folder / "queries.jsonl", tmp_path / "new.jsonl")[2]
+    assert (
+        "expected one of 'anchors', 'offsets'"
+        in run("labels", "anchor", folder, tmp_path / "new.jsonl", "--to", "ids")[2]
+    )
     other = tmp_path / "labels.csv"
     other.write_text("id,query\n", encoding="utf-8")
-    code, _, err = run("relabel", other, tmp_path / "new.jsonl")
+    code, _, err = run("labels", "anchor", other, tmp_path / "new.jsonl")
     assert code == 2
     assert "JSON Lines" in err
     assert not (tmp_path / "new.jsonl").exists()
@@ -157,13 +160,13 @@ def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) 
 def test_what_is_not_read_of_a_folder_is_said_once_and_can_be_included(run: Run, tmp_path: Path) -> None:
     lights = dataset(tmp_path / "lights", "in fog the horn is blown")
     (lights / "documents" / "fog.qmd").write_text("In fog the horn is blown.")
-    code, out, err = run("audit", lights, "--json", "--chunker", "recursive:50/0")
+    code, out, err = run("labels", "check", lights, "--json", "--chunker", "recursive:50/0")
     assert (code, json.loads(out)["broken"]) == (0, 1)
     assert err == (
         f"raglift: warning: {lights / 'documents'}: 1 of 2 files not read: 1 *.qmd (as fog.qmd); "
         "to read *.qmd as text too: include='*.qmd', or --include '*.qmd'\n"
     )
-    code, out, err = run("audit", lights, "--json", "--chunker", "recursive:50/0", "--include", "*.qmd")
+    code, out, err = run("labels", "check", lights, "--json", "--chunker", "recursive:50/0", "--include", "*.qmd")
     assert (code, json.loads(out)["broken"], err) == (0, 0, "")
 
 

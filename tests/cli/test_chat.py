@@ -252,7 +252,7 @@ def test_a_session_at_a_terminal_survives_ctrl_c(server: OpenAIServer, environme
     terminal = Terminal(FAST, environment)
     try:
         opening = terminal.until("\r\n? ")
-        assert "exit leaves" in opening
+        assert "/quit leaves" in opening
         assert "answers: openai:gpt-4o-mini, from the first 2 hits" in opening
         terminal.type("tower-steps\n")
         answering = terminal.until("Climbing takes")
@@ -260,7 +260,7 @@ def test_a_session_at_a_terminal_survives_ctrl_c(server: OpenAIServer, environme
         answering += terminal.until("\r\n? ")
         assert "! stopped: this is what came" in answering
         assert "rungs" not in answering.partition("hits:")[2]
-        assert "\r\nexit leaves\r\n" in terminal.interrupted_at_the_prompt()
+        assert "\r\n/quit leaves\r\n" in terminal.interrupted_at_the_prompt()
         terminal.type("tower-steps\n")
         whole = terminal.until("\r\n? ")
         assert "Climbing takes 112 steps [1]." in whole

@@ -26,7 +26,11 @@ def runs(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs) -> None:
     code, out, err = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4")
     assert (code, err) == (0, "")
-    assert out == f"{rl.compare(['base', 'better'], primary='mrr@3', seed=4)}\n"
+    comparison = rl.compare(["base", "better"], primary="mrr@3", seed=4)
+    following = "Next: raglift report base better shows every query"
+    assert out == f"{comparison}\n\n{following}; --all prints every metric, tag and query that moved\n"
+    code, out, _ = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4", "--all")
+    assert (code, out) == (0, f"{comparison.to_text()}\n\n{following}\n")
     assert "seed 4" in out
 
 
@@ -40,7 +44,7 @@ def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
         rl.evaluate(system, data, match="coverage").save(tmp_path / name)
     code, out, _ = run("compare", tmp_path / "small", tmp_path / "large", "--by-tag")
     assert code == 0
-    assert f"lighthouse: {len(data)} queries" in out
+    assert f"lighthouse: 2 systems compared\n{len(data)} queries" in out
     assert re.search(r"NDCG@tokens\(\d+\) by tag, and the difference to small", out)
     small, large = (rl.load_evaluation(tmp_path / name) for name in ("small", "large"))
     metric = rl.compare([small, large]).primary
@@ -84,9 +88,9 @@ def test_names_baseline_confidence_and_halves_are_passed_on(run, runs) -> None:
         hold_out=True,
         primary="rr@3",
     )
-    assert out == f"{expected}\n"
-    assert "Held out: " in out
-    assert "90 %" in out
+    assert out.startswith(f"{expected}\n\nNext: ")
+    assert "- Held-out check: " in out
+    assert "90%" in out
 
 
 @pytest.mark.slow
@@ -187,7 +191,7 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
 @pytest.mark.slow
 def test_judged_is_taken_of_a_saved_run_where_it_is_named(run, runs, ranked, judged_by_model) -> None:
     judged_by_model(ranked([1] * 30), labels=10, metrics=["recall"], ks=(3,)).save(runs / "judged")
-    _, out, _ = run("rescore", "judged", "--json")
+    _, out, _ = run("files", "rescore", "judged", "--json")
     assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall"]
-    _, out, _ = run("rescore", "judged", "--metrics", "recall,judged", "--json")
+    _, out, _ = run("files", "rescore", "judged", "--metrics", "recall,judged", "--json")
     assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall", "Judged"]

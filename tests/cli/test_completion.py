@@ -46,7 +46,8 @@ def complete(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("expl",), ["explain", "explain-metrics"]),
+        (("expl",), ["explain"]),
+        (("labels", ""), ["check", "convert", "anchor", "review", "grade", "generate"]),
         (("corpus", ""), ["list", "show", "fetch"]),
         (("evaluate", "shop"), ["shop_support"]),
         (("evaluate", "x", "--profile", "t"), ["tutorial", "trec"]),

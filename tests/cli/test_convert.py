@@ -15,10 +15,10 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `raglift convert` in this process; returns (exit code, standard output, standard error)."""
+    """Run `raglift labels convert` in this process; returns (exit code, standard output, standard error)."""
 
     def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["raglift", "convert", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["raglift", "labels", "convert", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
             cli.main()
         out, err = capsys.readouterr()

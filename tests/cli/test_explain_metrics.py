@@ -1,4 +1,4 @@
-"""`raglift explain-metrics`: a query of a saved run under every profile."""
+"""`raglift explain --conventions`: a query of a saved run under every profile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_the_query_that_differs_most_is_explained(run: Run, saved: Path) -> None:
-    code, out, _ = run("explain-metrics", saved)
+    code, out, _ = run("explain", "--conventions", saved)
     assert code == 0
     assert out.startswith("one: query one\nstage retrieve, match by containment\nchosen: of 2 labelled queries, 2 with")
     assert "next: three" in out
@@ -42,7 +42,7 @@ def test_the_query_that_differs_most_is_explained(run: Run, saved: Path) -> None
 
 
 def test_a_query_a_metric_and_a_stage_can_be_named(run: Run, saved: Path) -> None:
-    code, out, _ = run("explain-metrics", saved, "--query", "three", "--metric", "ap@5", "--stage", "retrieve")
+    code, out, _ = run("explain", "--conventions", saved, "three", "--metrics", "ap@5", "--stage", "retrieve")
     assert code == 0
     lines = out.splitlines()
     assert "rank 2: X  not relevant" in lines
@@ -59,7 +59,7 @@ def test_a_query_a_metric_and_a_stage_can_be_named(run: Run, saved: Path) -> Non
 
 @pytest.mark.slow
 def test_json_has_every_value_mean_and_reason(run: Run, saved: Path) -> None:
-    code, out, _ = run("explain-metrics", saved, "--query", "three", "--metric", "ap@5", "--metric", "ndcg", "--json")
+    code, out, _ = run("explain", "--conventions", saved, "three", "--metrics", "ap@5", "--metrics", "ndcg", "--json")
     told = json.loads(out)
     assert (code, list(told["metrics"])) == (0, ["ap@5", "ndcg"])
     ragas = told["metrics"]["ap@5"]["ragas"]
@@ -74,12 +74,12 @@ def test_json_has_every_value_mean_and_reason(run: Run, saved: Path) -> None:
         [],
         [{"fact": 2, "match": "first"}],
     ]
-    chosen = json.loads(run("explain-metrics", saved, "--json")[1])["chosen"]
+    chosen = json.loads(run("explain", "--conventions", saved, "--json")[1])["chosen"]
     assert chosen["next"] == ["three"]
 
 
 def test_a_query_without_labels_is_said_to_have_none(run: Run, saved: Path) -> None:
-    code, out, _ = run("explain-metrics", saved, "--query", "none")
+    code, out, _ = run("explain", "--conventions", saved, "none")
     assert code == 0
     assert "without labels: left out of every mean, in every profile" in out
     assert "this query" not in out
@@ -88,20 +88,20 @@ def test_a_query_without_labels_is_said_to_have_none(run: Run, saved: Path) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--query", "four"), "there is no such query"),
+        (("four",), "there is no such query"),
         (("--stage", "rerank"), "expected one of retrieve"),
-        (("--metric", "precision"), "precision: found no depth; expected one, as 'precision@10'"),
-        (("--metric", "ndgc@5"), "did you mean 'ndcg'"),
-        (("--metric", "ndcg@51"), "expected a depth of at most 10"),
+        (("--metrics", "precision"), "precision: found no depth; expected one, as 'precision@10'"),
+        (("--metrics", "ndgc@5"), "did you mean 'ndcg'"),
+        (("--metrics", "ndcg@51"), "expected a depth of at most 10"),
     ],
 )
 def test_what_cannot_be_shown_is_said(run: Run, saved: Path, options: tuple[str, ...], said: str) -> None:
-    code, out, err = run("explain-metrics", saved, *options)
+    code, out, err = run("explain", "--conventions", saved, *options)
     assert (code, out) == (2, "")
     assert said in err
 
 
 def test_a_folder_that_holds_no_run_is_said(run: Run, tmp_path: Path) -> None:
-    code, _, err = run("explain-metrics", tmp_path)
+    code, _, err = run("explain", "--conventions", tmp_path)
     assert code != 0
     assert "expected the folder of a saved evaluation" in err

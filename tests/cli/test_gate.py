@@ -159,7 +159,7 @@ def test_on_github_there_are_annotations_and_a_summary(run, runs, monkeypatch: p
 def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     monkeypatch.chdir(tmp_path)
-    code, _, _ = run("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "--save", "run")
+    code, _, _ = run("evaluate", "lighthouse", "--retriever", "bm25", "--reranker", "none", "--output", "run")
     assert code == 0
     code, out, _ = run("gate", "run", "--min", "ndcg@10=0.2", "--dataset", "lighthouse")
     assert (code, "lighthouse: 43 queries, none missing" in out) == (0, True)

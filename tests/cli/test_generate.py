@@ -26,7 +26,7 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.mark.slow
 def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     queries, report = tmp_path / "queries.jsonl", tmp_path / "report.md"
-    code, said, told = run("generate", "lighthouse", "-n", "10", "--output", queries, "--report", report)
+    code, said, told = run("labels", "generate", "lighthouse", "-n", "10", "-o", queries, "-o", report)
     assert code == 0, told
     assert "openai:gpt-4o-mini: 31 prompts, about" in told
     assert "up to 3 times as much" in told
@@ -34,7 +34,7 @@ def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAISe
     assert "lighthouse-synthetic: 10 of 10 questions, by openai:gpt-4o-mini, seed 0" in said
     assert "| natural | 4 | 4 | 4 | 0 |" in report.read_text(encoding="utf-8")
     assert len(load_dataset(queries, documents="lighthouse")) == 10
-    code, said, _ = run("audit", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")
+    code, said, _ = run("labels", "check", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")
     assert code == 0
     assert "0 broken, 0 warnings" in said
 
@@ -56,7 +56,7 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
         (source / Path(document.id).name).write_text(document.text, encoding="utf-8")
     out, report = tmp_path / "made", tmp_path / "report.json"
     code, said, error = run(
-        "generate", source, "-n", "3", "--output", out, "--styles", "natural", "--json", "--report", report
+        "labels", "generate", source, "-n", "3", "--output", out, "--styles", "natural", "--json", "-o", report
     )
     assert code == 0, error
     told = json.loads(said)
@@ -70,7 +70,7 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
 @pytest.mark.slow
 def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> None:
     code, said, told = run(
-        "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine", "--price", "1,2"
+        "labels", "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine", "--price", "1,2"
     )
     assert (code, said) == (0, "")
     assert "openai:mine: 31 prompts" in told
@@ -81,7 +81,7 @@ def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> No
 def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer, run: Run, tmp_path: Path) -> None:
     question_writer.replies = lambda messages, schema: {"question": "", "quotes": []}
     out = tmp_path / "queries.jsonl"
-    code, said, told = run("generate", "lighthouse", "-n", "2", "--output", out)
+    code, said, told = run("labels", "generate", "lighthouse", "-n", "2", "--output", out)
     assert code == 1
     assert "no question (" in said
     assert "no question was kept, so" in told
@@ -95,7 +95,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
         (["--output", "queries.csv"], "expected a .jsonl file or a new folder"),
         (["--output", "there.jsonl"], "already there; expected a new name, or --overwrite"),
         (["--output", "there"], "a folder that is not there yet: none is replaced"),
-        (["--output", "q.jsonl", "--report", "r.html"], "expected a .md or .json file"),
+        (["--output", "q.jsonl,r.html"], "perhaps a .md or .json file"),
         (["--output", "q.jsonl", "--report", "there.md"], "already there"),
         (["--output", "q.jsonl", "--styles", "riddle"], "styles: found 'riddle'"),
         (["--output", "q.jsonl", "-n", "0"], "found n=0"),
@@ -114,7 +114,7 @@ def test_command_lines_that_make_no_sense(
     for name in ("there.jsonl", "there.md"):
         Path(name).touch()
     Path("there").mkdir()
-    code, _, told = run("generate", "lighthouse", *arguments)
+    code, _, told = run("labels", "generate", "lighthouse", *arguments)
     assert code == 2
     assert message in told
     assert question_writer.requests == []

@@ -1,4 +1,4 @@
-"""`raglift grade` as it is typed, against a server on this machine that plays the model."""
+"""`raglift labels grade` as it is typed, against a server on this machine that plays the model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[OpenAISe
 
 @pytest.fixture
 def command(runs: Path) -> list[str]:
-    return ["grade", str(runs / "bm25"), str(runs / "dense"), "--depth", "3", "--output", "labels.jsonl"]
+    return ["labels", "grade", str(runs / "bm25"), str(runs / "dense"), "-k", "3", "--output", "labels.jsonl"]
 
 
 def asked(server: OpenAIServer) -> list[str]:
@@ -77,8 +77,8 @@ def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command:
     assert "no person has seen them" in out
     assert "openai:gpt-4o-mini against people" in out
     assert "Kendall" in out or "no rank correlation" in out
-    assert "raglift rescore" in err
-    assert "raglift review labels.jsonl" in err
+    assert "raglift files rescore" in err
+    assert "raglift labels review labels.jsonl" in err
     assert "sk-secret" not in out + err + Path("labels.jsonl").read_text(encoding="utf-8")
 
     labels = rl.load_dataset("labels.jsonl")
@@ -89,7 +89,7 @@ def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command:
     assert {each.annotator and each.annotator.prompt for each in graded + irrelevant} == {relevance_prompt(3).version}
     assert all(each.start is not None for each in graded + irrelevant)
 
-    code, out, err = run("rescore", runs / "dense", "--labels", "labels.jsonl", "--json")
+    code, out, err = run("files", "rescore", runs / "dense", "--labels", "labels.jsonl", "--json")
     assert code == 0, err
     rescored = json.loads(out)
     expected = rl.rescore(rl.load_evaluation(runs / "dense"), labels=labels, ks=(1, 3))
@@ -227,7 +227,7 @@ def test_where_nothing_was_graded_nothing_is_written(run: Run, server: OpenAISer
         (["--output", "labels.csv"], "expected a .jsonl file"),
         (["--output", "there.jsonl"], "--overwrite"),
         (["--output", "there.jsonl/labels.jsonl"], "expected a place that can be written to"),
-        (["--depth", "0"], "depth: found 0"),
+        (["-k", "0"], "-k: found '3,0'"),
         (["--scale", "4"], "scale: found 4; expected 3 or 5"),
         (["--relevant-from", "4"], "relevant_from: found 4; expected an integer from 1 to 3"),
         (["--rubric", "nowhere.txt"], "nowhere.txt: cannot be read"),
@@ -286,7 +286,7 @@ def test_a_command_that_was_stopped_resumes_where_it_stopped(
 
 
 def test_a_folder_that_holds_no_run(run: Run, server: OpenAIServer, runs: Path) -> None:
-    code, _, err = run("grade", runs, "--output", "labels.jsonl")
+    code, _, err = run("labels", "grade", runs, "--output", "labels.jsonl")
     assert code == 2
     assert "without run.json" in err
     assert server.requests == []

@@ -44,11 +44,13 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def evaluate(run, address: str, *more: str) -> tuple[int, str, str]:
-    return run("evaluate", "labels.jsonl", "--system", address, "--reranker", "none", "--ks", "1", *more)
+    return run("evaluate", "labels.jsonl", "--system", address, "--reranker", "none", "-k", "1", *more)
 
 
 def test_evaluate_asks_a_service_by_its_mapping_and_lists_what_failed(run, address: str) -> None:
-    code, out, _ = evaluate(run, address, "--mapping", "search.yaml", "--metrics", "recall", "--json", "--save", "kept")
+    code, out, _ = evaluate(
+        run, address, "--mapping", "search.yaml", "--metrics", "recall", "--json", "--output", "kept"
+    )
     told = json.loads(out)
     assert code == 0
     assert told["stages"] == [{"name": "retrieve", "system": f"HTTP POST {address}"}]
@@ -92,7 +94,7 @@ def test_a_misspelt_mapping_is_one_error_and_nothing_is_saved(
     Path("search.yaml").write_text(f"timeout: 2\nresponse: {mapping}\n", encoding="utf-8")
     with SearchServer(reply) as server:
         code, out, err = evaluate(
-            run, server.address, "--mapping", "search.yaml", "--retries", "0", "--save", "runs/bad"
+            run, server.address, "--mapping", "search.yaml", "--retries", "0", "--output", "runs/bad"
         )
     assert (code, out) == (2, "")
     assert err.count(said) == 1

@@ -45,7 +45,7 @@ def test_the_calls_are_told_and_shown(run, folder):
 
 
 def test_a_limit_ends_with_1_and_saves_what_was_answered(run, folder):
-    code, out, err = evaluate(run, "--max-model-calls", "3", "--save", "kept")
+    code, out, err = evaluate(run, "--max-model-calls", "3", "--output", "kept")
     assert (code, out) == (1, "")
     assert (
         "raglift: stopped: max_model_calls: the calls would come to 4, more than 3. 1 of 4 queries was answered" in err

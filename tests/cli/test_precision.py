@@ -99,5 +99,5 @@ def test_wrong_depths_are_refused_before_anything_is_asked(run, server, saved: P
     code, _, err = run("precision", saved, "-k", "7")
     assert (code, "expected integers from 1 to 6" in err) == (2, True)
     code, _, err = run("precision", saved, "-k", "x")
-    assert (code, "--ks" in err) == (2, True)
+    assert (code, "-k" in err) == (2, True)
     assert server.requests == []

@@ -148,5 +148,5 @@ def test_markdown_of_one_run_heeds_the_options(run, runs: Path) -> None:
     code, out, _ = run("report", "reranked", "--format", "markdown", *options)
     assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown("rr@3", seed=7, confidence=0.9))
     assert "MRR@3 rose from" in out
-    assert "seed 7; confidence 90 %" in out
+    assert "seed 7; confidence 90%" in out
     assert run("report", "base", "--format", "markdown", "--confidence", "2")[0] == 2

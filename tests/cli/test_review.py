@@ -1,4 +1,4 @@
-"""`raglift review`: what it refuses before a page is served."""
+"""`raglift labels review`: what it refuses before a page is served."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Pat
     for arguments, told in (
         ((labels, tmp_path / "none"), "expected the folder of a saved evaluation"),
         ((labels, saved, "--scale", 4), "scale: found 4; expected 3 or 5"),
-        ((labels, saved, "--depth", 0), "depth"),
+        ((labels, saved, "-k", 0), "-k: found '0'"),
         ((labels, saved, "--port", 99999), "--port: found 99999"),
         ((other, saved), "none of them of the runs"),
         ((labels, saved, "--judged", other), "found no passage that names a model"),
     ):
-        code, out, err = run("review", *arguments, "--no-browser")
+        code, out, err = run("labels", "review", *arguments, "--no-browser")
         assert (code, out) == (2, "")
         assert told in err
     assert not labels.exists()
@@ -39,7 +39,7 @@ def test_what_it_cannot_review_is_told(run: Callable, saved: Path, tmp_path: Pat
 
 def test_one_file_is_reviewed_once_at_a_time(run: Callable, saved: Path, tmp_path: Path) -> None:
     with hold(tmp_path / "labels.jsonl"):
-        code, _, err = run("review", tmp_path / "labels.jsonl", saved, "--no-browser")
+        code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")
     assert code == 2
     assert "found another review at work on this file" in err
 
@@ -51,7 +51,7 @@ def test_a_missing_package_names_the_extra(
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    code, _, err = run("review", tmp_path / "labels.jsonl", saved, "--no-browser")
+    code, _, err = run("labels", "review", tmp_path / "labels.jsonl", saved, "--no-browser")
     assert code == 2
     assert "raglift[review]" in err
     assert list(tmp_path.glob("*labels*")) == []

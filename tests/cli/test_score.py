@@ -1,4 +1,4 @@
-"""`raglift score`."""
+"""`raglift files score`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_without_metrics_it_is_trec_evals_own_set(run, folder: Path) -> None:
         (["--trec-eval", "10"], "--trec-eval: found 10 with --format table; expected it with --format trec"),
         (["--metrics", "span_recall@5"], "found ids alone"),
         (["--profile", "unknown"], "profile: found 'unknown'"),
-        (["--form", "csv"], "form: found 'csv'"),
+        (["--from", "csv"], "form: found 'csv'"),
         (["--format", "trec", "--profile", "autorag"], "expected one of default, trec"),
     ],
 )

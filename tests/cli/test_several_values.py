@@ -15,9 +15,14 @@ from raglift.cli.choices import separate, separate_named, separate_paths
 ROOT = typer.main.get_command(app)
 REPEATED_ONLY = {"question"}
 """Options whose values have commas of their own."""
+COMMANDS = ROOT.commands | {
+    f"{group} {name}": command
+    for group in ROOT.commands
+    for name, command in getattr(ROOT.commands[group], "commands", {}).items()
+}
 OPTIONS = [
-    (command, option)
-    for command in ROOT.commands.values()
+    (name, option)
+    for name, command in COMMANDS.items()
     for option in command.params
     if getattr(option, "multiple", False) and option.name not in REPEATED_ONLY
 ]
@@ -29,12 +34,13 @@ def required(command: Any, but: Any) -> Iterator[str]:
             yield from ("x",) if each.param_type_name == "argument" else (each.opts[0], "x")
 
 
-@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda each: each.name)
-def test_commas_and_repetition_say_the_same(command: Any, option: Any, run, monkeypatch) -> None:
+@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda each: getattr(each, "name", each))
+def test_commas_and_repetition_say_the_same(command: str, option: Any, run, monkeypatch) -> None:
     read: list[Any] = []
-    monkeypatch.setattr(command.function.replace(":", "."), read.append)
+    declared = COMMANDS[command]
+    monkeypatch.setattr(declared.function.replace(":", "."), read.append)
     name = option.opts[0]
-    rest = [command.name, *required(command, option)]
+    rest = [*command.split(), *required(declared, option)]
     for values in ((name, "a=1", name, "b=2", name, "c=3"), (name, "a=1,b=2,c=3"), (name, "a=1, b=2", name, "c=3")):
         assert run(*rest, *values)[0] == 0
     first, *others = (getattr(each, option.name) for each in read)

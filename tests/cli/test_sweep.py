@@ -73,13 +73,15 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert code == 0
     assert "split     recursive:1000/100" in err
     assert err.endswith("kept in runs/sizes\n")
-    assert out.startswith("Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, the best of 2 by more than noise.\n")
-    assert (
-        "\nlighthouse: 2 of 2 cells measured, by NDCG@5, match by coverage (threshold 0.5); "
-        "all with bm25, all without a reranker\n"
-    ) in out
-    assert "\nrecursive:400/0 " in out
-    assert "raglift compare runs/sizes/cells/* --primary ndcg@5" in out
+    assert out.startswith(
+        "lighthouse: 2 of 2 cells measured\n"
+        "by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a reranker\n\n"
+        "Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, the best of 2 by more than noise.\n"
+    )
+    assert "\n400/0 " in out
+    assert "\nNext: raglift report runs/sizes shows every query; raglift sweep runs/sizes --all prints " in out
+    code, out, _ = run("runs/sizes", "--all")
+    assert (code, "\nWins and losses against " in out) == (0, True)
     assert len(list((tmp_path / "runs/sizes/cells").iterdir())) == 2
 
 
@@ -97,7 +99,7 @@ def test_a_plan_is_all_there_is_with_plan(run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
-    code, out, _ = run("sizes.yaml", "--json", "--out", "here")
+    code, out, _ = run("sizes.yaml", "--json", "-o", "here")
     found = json.loads(out)
     assert (code, found["title"], found["primary"], len(found["cells"])) == (0, "lighthouse", "ndcg@5", 2)
     assert found["best"] in [entry["cell"] for entry in found["cells"]]
@@ -114,12 +116,12 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
 
 @pytest.mark.slow
 def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> None:
-    run("sizes.yaml", "--out", "here")
-    code, out, err = run("sizes.yaml", "--out", "here")
+    run("sizes.yaml", "-o", "here")
+    code, out, err = run("sizes.yaml", "-o", "here")
     assert (code, out) == (2, "")
     assert "raglift: error: here: found a sweep there already (2 cells finished)" in err
     assert "--resume" in err
-    code, out, err = run("sizes.yaml", "--out", "here", "--resume")
+    code, out, err = run("sizes.yaml", "-o", "here", "--resume")
     assert code == 0
     assert "2 finished already" in err
     assert "2 of 2 cells measured" in out
@@ -127,7 +129,7 @@ def test_a_folder_that_holds_a_sweep_is_gone_on_with_only_when_asked(run) -> Non
 
 @pytest.mark.slow
 def test_a_folder_is_printed_as_it_is(run) -> None:
-    printed = run("sizes.yaml", "--out", "here")[1]
+    printed = run("sizes.yaml", "-o", "here")[1]
     assert run("here") == (0, printed, "")
     for option in (["--plan"], ["--resume"], ["--output", "there"]):
         code, out, err = run("here", *option)
@@ -171,7 +173,7 @@ def test_when_every_cell_fails_that_is_the_end(run, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(sys, "path", list(sys.path))
     code, out, err = run("broken.yaml")
     assert code == 2
-    assert "0 of 1 cells measured" in out
+    assert "0 of 1 cell measured" in out
     assert "raglift: error: every cell failed; the first: ConfigurationError: system: a_broken_system:broken()" in err
 
 
@@ -226,7 +228,7 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     assert "Traceback" not in err
     stopped = run("runs/mine")[1]
     assert "1 of 2 cells measured" in stopped
-    assert "! 1 cell not measured yet: go on with --resume" in stopped
+    assert "! 1 cell not measured yet: continue with --resume" in stopped
     done = start(tmp_path, "mine.yaml", "--resume")
     out, err = done.communicate(timeout=60)
     assert done.returncode == 0, err

@@ -46,7 +46,7 @@ def runs_of(place: Path) -> Callable[[str], list[Any]]:
 
 @pytest.mark.slow
 def test_an_evaluation_is_saved_printed_and_tracked(run, place: Path, runs_of) -> None:
-    code, out, err = run(*BM25, "--save", "kept", "--json", "--track", "mlflow", "--track-project", "cli")
+    code, out, err = run(*BM25, "--output", "kept", "--json", "--track", "mlflow", "--track-project", "cli")
     assert code == 0
     assert json.loads(out)["dataset"] == "lighthouse"
     assert err.splitlines()[-1].startswith("tracked by mlflow: cli, kept (")
@@ -74,7 +74,7 @@ def test_comparisons_and_new_scores_are_tracked(run, place: Path, ranked, runs_o
     one, two = (ranked(ranks).save(f"saved/{name}") for name, ranks in (("one", [1] * 5), ("two", [2] * 5)))
     options = "--track", "mlflow", "--track-project", "more", "--no-track-files"
     assert run("compare", one, two, *options)[0] == 0
-    assert run("rescore", one, "-k", "2", *options)[0] == 0
+    assert run("files", "rescore", one, "-k", "2", *options)[0] == 0
     compared, rescored = runs_of("more")
     assert compared.data.params["baseline"] == "one"
     assert "retrieve/rr_at_2" in rescored.data.metrics
@@ -125,7 +125,7 @@ def test_what_is_sure_to_fail_fails_before_anything_is_measured(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'no-folder' / 'm.db'}")
     (tmp_path / "no-folder").write_text("a file")
-    code, out, err = run(*BM25, "--save", tmp_path / "run", "--track", "mlflow")
+    code, out, err = run(*BM25, "--output", tmp_path / "run", "--track", "mlflow")
     assert (code, out) == (2, "")
     assert "MLFLOW_TRACKING_URI" in err
     assert not (tmp_path / "run").exists()
@@ -168,7 +168,7 @@ def test_what_was_retrieved_knows_its_parts_when_a_metric_fails(run, tmp_path: P
 
     metrics.metric("no_number")(no_number)
     try:
-        arguments = (*BM25[:-1], "recall,no_number", "--save", tmp_path / "run")
+        arguments = (*BM25[:-1], "recall,no_number", "--output", tmp_path / "run")
         code, _, err = run(*arguments)
     finally:
         del MEASURES["no_number"]

@@ -1,4 +1,6 @@
-"""The page of licences, from the metadata of installed packages. Run as a program it writes docs/licences.md."""
+"""The page of licences, from the metadata of installed packages. Run as a program
+it writes docs/reference/licences.md.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "docs" / "reference" / "licences.md"
 FOR_WORK_ON_RAGLIFT = ("docs", "dev")
 """The extras that nothing needs that runs."""
 CORE = "raglift"
@@ -131,7 +133,7 @@ def refused(package: Package) -> bool:
 
 
 def page() -> str:
-    """Return docs/licences.md."""
+    """Return docs/reference/licences.md."""
     found = packages()
     running = [package for package in found if package.runs]
     others = [package for package in found if not package.runs]
@@ -141,7 +143,7 @@ def page() -> str:
         "",
         *_ABOUT.splitlines(),
         "",
-        f"Weakly copyleft, which asks nothing of what only uses them: {', '.join(weak) or 'none'}.",
+        f"Weakly copyleft, which puts no conditions on software that only uses them: {', '.join(weak) or 'none'}.",
         "",
         "## At run time",
         "",

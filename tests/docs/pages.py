@@ -6,6 +6,17 @@ comment right before a fence says where this does not hold, and why:
 
     <!-- not run: it needs a PostgreSQL -->
     <!-- not compared: the last digits depend on the processor -->
+
+The Python of a file is written to it, and not run:
+
+    <!-- file: my_rag.py -->
+
+An expression with a comment `# → 0.5` has that value. What a reader need not see, such as files that an example reads
+or a check of what it did, is Python in a comment; it runs where it stands:
+
+    <!-- not shown:
+    from pathlib import Path
+    -->
 """
 
 from __future__ import annotations
@@ -20,7 +31,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 LANGUAGES = {"console", "json", "python", "sh", "text", "yaml"}
 
-_COMMENT = re.compile(r"<!-- (not run|not compared): (.+?) -->\s*", re.DOTALL)
+_COMMENT = re.compile(r"<!-- (not run|not compared|file): (.+?) -->\s*", re.DOTALL)
+_NOT_SHOWN = re.compile(r"<!-- not shown:\n(.+?)-->\s*", re.DOTALL)
+_VALUE = re.compile(r"^( *)(\S.*?)  # → (.+)$", re.MULTILINE)
 _CODE = re.compile(r"\braglift \w|\brl\.|\bimport |\bpython \w")
 _SHORTEST_REASON = 15
 
@@ -32,11 +45,11 @@ class Block:
     language: str
     """What is behind its opening marks."""
     text: str
-    """What is in it."""
+    """What is in it; of a comment, the Python that is not shown."""
     line: int
     """The line of its first line, from 1."""
     excuse: tuple[str, str] | None
-    """What the comment before it says: `not run` or `not compared`, and why."""
+    """What the comment before it says: `not run` or `not compared` and why, or `file` and its name."""
     follows: Block | None
     """The fence right above it, with nothing between but a comment."""
 
@@ -48,7 +61,7 @@ class Page:
     path: Path
     """Where it is."""
     blocks: tuple[Block, ...]
-    """Its fences, in order."""
+    """Its fences and its comments with Python, in order."""
     indented: tuple[int, ...]
     """The lines at which Python or commands stand that are in no fence, from 1."""
 
@@ -58,8 +71,8 @@ class Page:
 
     @property
     def python(self) -> list[Block]:
-        """The fences that run."""
-        return [block for block in self.of("python") if not excused(block, "not run")]
+        """The fences that run, and the comments with Python that is not shown."""
+        return [block for block in self.of("python", "not shown") if not excused(block, "not run")]
 
     def output(self, block: Block) -> Block | None:
         """The fence with what a block printed, if it is to be compared."""
@@ -85,6 +98,8 @@ def read_page(path: Path) -> Page:
             excuse = None
         elif token.type == "html_block" and (comment := _COMMENT.fullmatch(token.content)):
             excuse = comment[1], comment[2]
+        elif token.type == "html_block" and (hidden := _NOT_SHOWN.fullmatch(token.content)):
+            blocks.append(Block("not shown", hidden[1], token.map[0] + 2, None, None))
         else:
             excuse, above = None, None
             if token.type == "code_block" and _CODE.search(token.content):
@@ -96,21 +111,32 @@ def faults(page: Page) -> list[str]:
     """What keeps a page's code from being checked, each with its line."""
     found = [f"line {line}: code that is indented and in no fence" for line in page.indented]
     for block in page.blocks:
-        if block.language not in LANGUAGES:
+        if block.language not in LANGUAGES | {"not shown"}:
             found.append(f"line {block.line}: the language {block.language!r}; expected one of {sorted(LANGUAGES)}")
-        if block.excuse and len(block.excuse[1]) < _SHORTEST_REASON:
+        if block.excuse and block.excuse[0] != "file" and len(block.excuse[1]) < _SHORTEST_REASON:
             found.append(f"line {block.line}: no reason why it is {block.excuse[0]}")
     return found
+
+
+def runnable(block: Block) -> str:
+    """Return a block's Python, with each expression that has a comment `# → value` checked against it.
+
+    For a block that is a file, what writes the file.
+    """
+    if excused(block, "file"):
+        return f"from pathlib import Path; Path({block.excuse[1]!r}).write_text({block.text!r}, encoding='utf-8')"
+    return _VALUE.sub(lambda found: f"{found[1]}assert repr(_ := ({found[2]})) == {found[3].strip()!r}, _", block.text)
 
 
 def differing(shown: str, printed: str) -> str | None:
     """Say where what was printed is not what the page shows; None if it is.
 
-    Trailing spaces do not count. A line of … alone stands for any lines, also at the end.
+    Trailing spaces do not count, and a space may stand for one that does not break. A line of … alone stands for any
+    lines, also at the end.
     """
     wanted = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "\n".join(r"(?:.*\n)*?.*" if line == "…" else re.escape(line) for line in wanted)
-    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    lines = [line.rstrip() for line in printed.replace("\xa0", " ").strip("\n").splitlines()]
     if re.fullmatch(pattern, "\n".join(lines)):
         return None
     missing = next((line for line in wanted if line != "…" and line not in lines), wanted[0])

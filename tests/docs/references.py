@@ -23,18 +23,16 @@ from raglift.cli.app import app
 from raglift.records.metric import Metric
 
 ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "reference"
 PACKAGE = ROOT / "src" / "raglift"
 LAYER = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
-"""A package and what it holds, in the table of docs/architecture.md."""
+"""A package and what it holds, in the table of docs/reference/architecture.md."""
 COMMAND_LINE = """\
 `raglift COMMAND --help` prints the same in a terminal. Defaults are in brackets. An option of several values
 takes them with commas, by repetition, or both: `-k 1,5 -k 10`.
 
 `raglift --install-completion` lets bash, zsh, fish or PowerShell complete commands, options and their values.
 """
-FRONT_MATTER = ("---", "search:", "  boost: 0.3", "---", "")
-"""Pages that explain come before pages of reference in what a search finds."""
 
 
 def command_line() -> str:
@@ -59,9 +57,9 @@ def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _usage(name: str, command: Any) -> str:
-    arguments = [parameter for parameter in command.params if _is_argument(parameter)]
-    words = [_argument(parameter) for parameter in arguments]
-    options = [] if len(arguments) == len(command.params) else ["[OPTIONS]"]
+    shown = [parameter for parameter in command.params if not parameter.hidden]
+    words = [_argument(parameter) for parameter in shown if _is_argument(parameter)]
+    options = [] if len(words) == len(shown) else ["[OPTIONS]"]
     return " ".join([name, *options, *words])
 
 
@@ -78,7 +76,8 @@ def _told(parameter: Any) -> str:
     """An argument or option with its default and its help."""
     if _is_argument(parameter):
         return f"- `{_argument(parameter)}`: {parameter.help}"
-    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    no = () if parameter.default is False else parameter.secondary_opts
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *no))
     default = parameter.default
     if isinstance(default, tuple | list):
         default = ",".join(default) or None
@@ -125,7 +124,7 @@ def public_names() -> dict[str, list[PublicName]]:
 
 
 def layers() -> list[tuple[str, str]]:
-    """Return the packages right below raglift and what each holds, as docs/architecture.md lists them."""
+    """Return the packages right below raglift and what each holds, as docs/reference/architecture.md lists them."""
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     return LAYER.findall(page.partition("<!-- layers -->")[2].partition("<!-- end of layers -->")[0])
 
@@ -154,7 +153,6 @@ def _errors() -> list[PublicName]:
 def api() -> str:
     """The page on the names of raglift itself, and the list of the pages on its packages."""
     lines = [
-        *FRONT_MATTER,
         "# Python",
         "",
         "```python",
@@ -185,7 +183,7 @@ def _of_layer(layer: str) -> dict[str, list[PublicName]]:
 
 def api_package(layer: str) -> str:
     """The page on the names of one package and of the packages in it."""
-    lines = [*FRONT_MATTER, f"# raglift.{layer}", "", dict(layers())[layer]]
+    lines = [f"# raglift.{layer}", "", dict(layers())[layer]]
     for package, names in _of_layer(layer).items():
         is_inner = package != f"raglift.{layer}"
         if is_inner:

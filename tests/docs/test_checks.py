@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from .pages import Page, differing, excused, faults, read_page
+from .pages import Page, differing, excused, faults, read_page, runnable
 
 
 def page_of(tmp_path: Path, text: str) -> Page:
@@ -65,3 +66,28 @@ def test_what_was_printed_is_what_is_shown(shown: str) -> None:
 @pytest.mark.parametrize("shown", ["a\nb", "a\n…\nd", "a\nb\nc\nd", "b\n…", "a…\nb\nc"])
 def test_what_was_printed_is_something_else(shown: str) -> None:
     assert differing(shown, "a\nb\nc\n") is not None
+
+
+def test_python_that_is_not_shown_runs_where_it_stands(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```python\na\n```\n\n<!-- not shown:\nb\n\nc\n-->\n\n```python\nd\n```\n")
+    assert [(block.text, block.line) for block in page.python] == [("a\n", 2), ("b\n\nc\n", 6), ("d\n", 12)]
+    assert not faults(page)
+
+
+def test_output_may_stand_below_python_that_is_not_shown(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```python\na\n```\n\n<!-- not shown:\nb\n-->\n\n```text\n1\n```\n")
+    assert page.output(page.python[0]) == page.of("text")[0]
+
+
+def test_a_block_that_is_a_file_is_written_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = page_of(tmp_path, "<!-- file: mine.py -->\n```python\nraise SystemExit\n```\n").python
+    monkeypatch.chdir(tmp_path)
+    exec(runnable(block), {})  # noqa: S102 — written above
+    assert (tmp_path / "mine.py").read_text(encoding="utf-8") == "raise SystemExit\n"
+
+
+@pytest.mark.parametrize(("value", "holds"), [("3", True), ("4", False), ("'3'", False)])
+def test_the_value_that_a_page_says_an_expression_has_is_checked(tmp_path: Path, value: str, holds: bool) -> None:
+    (block,) = page_of(tmp_path, f"```python\nif True:\n    1 + 2  # → {value}\n```\n").python
+    with contextlib.nullcontext() if holds else pytest.raises(AssertionError):
+        exec(runnable(block), {})  # noqa: S102 — written above

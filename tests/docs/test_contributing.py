@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("CONTRIBUTING.md", "docs/architecture.md")
+PAGES = ("CONTRIBUTING.md", "docs/reference/architecture.md")
 BASES = (ROOT, ROOT / "src" / "raglift", ROOT / "docs")
 """What paths are relative to: the repository, and on the architecture page the package."""
 NOT_HERE = {"war_and_peace/2600-0.txt"}
@@ -156,7 +156,7 @@ def test_the_links_of_contributing_lead_somewhere() -> None:
 
 
 def test_the_table_of_layers_has_every_package() -> None:
-    listed = re.findall(r"^\| `(\w+)` \|", LAYERS.search(read("docs/architecture.md"))[1], re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", LAYERS.search(read("docs/reference/architecture.md"))[1], re.MULTILINE)
     package = ROOT / "src" / "raglift"
     there = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
     assert sorted(listed) == sorted(there - {"__init__"})
@@ -183,7 +183,7 @@ def test_what_is_not_there_is_noticed(check, text: str) -> None:
 
 def glossary() -> list[tuple[str, str]]:
     """Return the terms with their meanings."""
-    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", read("docs/glossary.md"), re.MULTILINE)
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", read("docs/reference/glossary.md"), re.MULTILINE)
     return [(term, meaning) for term, meaning in rows if term != "term"]
 
 
@@ -195,7 +195,7 @@ def test_the_glossary_has_a_term_once_and_in_one_sentence(term: str) -> None:
 
 
 def test_every_decision_has_its_three_parts_and_is_listed() -> None:
-    folder = ROOT / "docs" / "decisions"
+    folder = ROOT / "docs" / "reference" / "decisions"
     records = sorted(path for path in folder.glob("*.md") if path.name != "README.md")
     assert [path.name for path in records if not DECISION.fullmatch(path.read_text(encoding="utf-8"))] == []
     assert [path.name[:4] for path in records] == [f"{number:04d}" for number in range(1, len(records) + 1)]

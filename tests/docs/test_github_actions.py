@@ -24,7 +24,7 @@ TEXT = FILE.read_text(encoding="utf-8")
 # YAML takes the word on for true
 WORKFLOW = {"on" if name is True else name: value for name, value in yaml.safe_load(TEXT).items()}
 JOBS = WORKFLOW["jobs"]
-SHOWN, INSTEAD = read_page(ROOT / "docs" / "github_actions.md").of("yaml")
+SHOWN, INSTEAD = read_page(ROOT / "docs" / "how-to" / "github_actions.md").of("yaml")
 
 SYSTEM = """
 import raglift as rl

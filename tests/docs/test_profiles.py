@@ -14,7 +14,7 @@ from raglift.running.evaluation import evaluate
 
 from .pages import ROOT
 
-PAGE = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "profiles.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("|---|")[2].partition("\n\n")[0]
 METRICS = ("precision", "recall", "f1", "rr", "ap", "ndcg")
 ROWS = {

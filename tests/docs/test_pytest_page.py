@@ -1,4 +1,4 @@
-"""The project that docs/pytest.md builds, and what pytest prints in it."""
+"""The project that docs/how-to/pytest.md builds, and what pytest prints in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from raglift.components.bm25 import BM25Retriever
 
 from .pages import ROOT, differing, read_page
 
-PAGE = read_page(ROOT / "docs" / "pytest.md")
+PAGE = read_page(ROOT / "docs" / "how-to" / "pytest.md")
 FILES = ("tests/conftest.py", "tests/test_retrieval.py", "tests/test_regression.py")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -40,18 +41,44 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
 
 @pytest.mark.slow
 def test_every_public_name_is_on_the_site_with_what_its_class_inherits(site: Path) -> None:
-    pages = [site / "api.html", *(site / "api").glob("*.html")]
+    pages = [site / "reference" / "api.html", *(site / "reference" / "api").glob("*.html")]
     anchors = {anchor for page in pages for anchor in re.findall(r'id="(raglift\.[^"]+)"', page.read_text("utf-8"))}
     names = {name.documented_as for names in public_names().values() for name in names}
     assert names - anchors == set()
     assert {"raglift.Evaluation.to_markdown", "raglift.results.Comparison.to_markdown"} <= anchors
 
 
-def test_every_page_is_in_the_contents_once() -> None:
+def test_every_page_and_notebook_is_in_the_contents_once() -> None:
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"[\w/-]+\.md", yaml.safe_dump(yaml.safe_load(configuration)["nav"], width=1000))
     docs = ROOT / "docs"
-    assert sorted(listed) == sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+    pages = [path.relative_to(docs).as_posix() for path in docs.rglob("*.md")]
+    notebooks = [f"tutorials/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")]
+    assert sorted(listed) == sorted([*pages, *notebooks, "reference/changelog.md", "reference/security.md"])
+
+
+@pytest.mark.slow
+def test_a_notebook_is_a_page_with_its_text_its_code_and_what_it_showed(site: Path) -> None:
+    page = (site / "tutorials" / "03_reranker_lift.html").read_text(encoding="utf-8")
+    pictures = re.findall(r'<img [^>]*src="(03_reranker_lift/\d+\.png)"', page)
+    assert len(pictures) >= 3
+    assert all((site / "tutorials" / picture).stat().st_size > 1000 for picture in pictures)
+    assert 'class="notebook-output"' in page
+    assert '<div class="highlight"' in page
+    assert "import raglift" in re.sub(r"<[^>]+>", "", page)
+    assert 'href="../concepts/statistics.html"' in page, "a link to a page of the repository leads to it on the site"
+    assert 'href="04_your_own_rag.html"' in page
+
+
+@pytest.mark.slow
+def test_pages_that_teach_count_more_in_a_search_than_pages_of_reference(site: Path) -> None:
+    entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    boosts = {entry["location"].partition("#")[0]: entry.get("boost", 1.0) for entry in entries}
+    taught = [boost for page, boost in boosts.items() if page.startswith(("tutorials/", "how-to/", "concepts/"))]
+    looked_up = [boost for page, boost in boosts.items() if page.startswith("reference/")]
+    assert len(taught) > 20
+    assert len(looked_up) > 60
+    assert min(taught) >= 10 * max(looked_up)
 
 
 def test_the_site_opens_from_disk_and_can_be_searched(site: Path, browser: Any) -> None:
@@ -64,12 +91,12 @@ def test_the_site_opens_from_disk_and_can_be_searched(site: Path, browser: Any) 
     page.goto((site / "index.html").as_uri())
     page.keyboard.press("/")
     page.keyboard.type("containment")
-    found = page.locator(".md-search-result__item a[href*='matching.html']").first
+    found = page.locator(".md-search-result__item a[href*='concepts/matching.html']").first
     found.wait_for()
     first = page.locator(".md-search-result__item a").first.get_attribute("href") or ""
-    assert "/api" not in first, "pages of reference come after pages that explain"
+    assert "/reference/" not in first, "pages of reference come after pages that explain"
     found.click()
-    page.wait_for_url("**/matching.html*")
+    page.wait_for_url("**/concepts/matching.html*")
     assert "containment" in page.locator("article").inner_text().lower()
     assert len(asked) > 5
     assert [url for url in asked if not url.startswith("file:")] == []

@@ -1,4 +1,4 @@
-"""The recipes of docs/vector_stores.md run on a small corpus: Qdrant in a folder, PostgreSQL where there is one.
+"""The recipes of docs/how-to/vector_stores.md run on a small corpus: Qdrant in a folder, PostgreSQL where there is one.
 
 `RAGLIFT_TEST_POSTGRES` names a database with the extension pgvector, as postgresql+psycopg://user@127.0.0.1/test; the
 tables `mine_1000` and `data_nodes_1000` in it are replaced.
@@ -25,7 +25,7 @@ from raglift.sweep.loading import load_sweep
 
 from .pages import ROOT, read_page
 
-PAGE = read_page(ROOT / "docs" / "vector_stores.md")
+PAGE = read_page(ROOT / "docs" / "how-to" / "vector_stores.md")
 PYTHON = "\n\n".join(block.text for block in PAGE.python)
 SHELL = [block.text for block in PAGE.of("sh")]
 (SWEEP,) = (block.text for block in PAGE.of("yaml"))
@@ -113,7 +113,7 @@ def run(folder: Path, *lines: str) -> str:
 
 def ranking(system: str) -> str:
     """The command that keeps the first ten hits of a system."""
-    return f"raglift evaluate mine --system my_rag:{system} --depth deep --candidates 10 --save runs/rank_{system}"
+    return f"raglift evaluate mine --system my_rag:{system} --depth deep --candidates 10 --output runs/rank_{system}"
 
 
 def assert_ranked_as(exact: Evaluation, folder: Path, system: str) -> None:

@@ -39,7 +39,7 @@ def test_a_query_that_got_worse_is_shown_with_both_rankings(ranked) -> None:
     assert told.count("    baseline:") == 5
     assert "      and q0005, q0006\n" in told
     assert "p by paired sign-flip permutation test of the mean" in told
-    assert "seed 0; confidence 95 %" in told
+    assert "seed 0; confidence 95%" in told
 
 
 def test_rankings_are_shown_once_for_several_metrics(ranked) -> None:

@@ -1,4 +1,6 @@
-"""Every default metric against a slow implementation of `docs/metrics.md`, and what must hold of any ranking."""
+"""Every default metric against a slow implementation of `docs/reference/metrics.md`, and what must hold of any
+ranking.
+"""
 
 import math
 from collections.abc import Callable

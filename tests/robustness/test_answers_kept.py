@@ -186,7 +186,7 @@ def asked_twice(asked: list[str]) -> dict[str, int]:
     return {query: times for query, times in times_asked(asked).items() if times > 1}
 
 
-EVALUATE = ("evaluate", "lighthouse", "--ks", "1,3", "--save", "runs/one")
+EVALUATE = ("evaluate", "lighthouse", "-k", "1,3", "--output", "runs/one")
 
 
 THREADS = ("--concurrency", "4")
@@ -245,7 +245,7 @@ def test_ctrl_c_without_a_folder_says_that_nothing_is_kept(make: Callable[[str],
     code, err = command.stopped(signal.SIGINT, 10, "evaluate", "lighthouse", "--system", "system:search")
     assert code == 130
     assert err == (
-        "\nraglift: stopped: the answers of the system are not kept; with --save FOLDER each is kept as it comes, "
+        "\nraglift: stopped: the answers of the system are not kept; with -o FOLDER each is kept as it comes, "
         "and --resume goes on from there\n"
     )
 

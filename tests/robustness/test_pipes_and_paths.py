@@ -77,9 +77,9 @@ def reads(path: Path, most: int) -> tuple[threading.Thread, list[bytes]]:
 def test_rankings_and_labels_are_read_from_pipes(place: Path, piped: Callable[[str], str], run: Run, form: str) -> None:
     lines = '{"query_id": "q1", "id": "d1", "score": 1}\n{"query_id": "q2", "id": "d3", "score": 1}\n'
     given = piped(TREC if form == "trec" else lines)
-    code, out, err = run("score", "--run", given, "--qrels", piped(QRELS), "--form", form, "--names", "x")
+    code, out, err = run("files", "score", "--run", given, "--qrels", piped(QRELS), "--from", form, "--names", "x")
     assert (code, err) == (0, "")
-    assert out == run("score", "--run", place / "r.trec", "--qrels", place / "r.qrels", "--names", "x")[1]
+    assert out == run("files", "score", "--run", place / "r.trec", "--qrels", place / "r.qrels", "--names", "x")[1]
 
 
 def test_queries_are_read_from_a_pipe(piped: Callable[[str], str]) -> None:
@@ -152,7 +152,7 @@ def test_a_gate_with_a_mistake_replaces_no_file_either(place: Path, run: Run, mi
         pytest.param(("gate", "run", "--min", "ndcg@5=0", "--overwrite", "--markdown"), id="gate --markdown"),
         pytest.param(("report", "run", "--overwrite", "--format", "markdown", "-o"), id="report markdown"),
         pytest.param(("report", "run", "--overwrite", "-o"), id="report"),
-        pytest.param(("relabel", "q.jsonl", "--documents", "notes.txt", "--overwrite"), id="relabel"),
+        pytest.param(("labels", "anchor", "q.jsonl", "--documents", "notes.txt", "--overwrite"), id="relabel"),
     ],
 )
 def test_no_command_replaces_a_file_of_a_saved_run(place: Path, run: Run, arguments: tuple[str, ...]) -> None:
@@ -174,17 +174,19 @@ def test_the_scores_of_a_saved_run_are_no_place_for_a_table(place: Path, evaluat
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(("export", "run", "--output", LONG), id="export"),
-        pytest.param(("convert", "q.jsonl", LONG, "--to", "csv"), id="convert to csv"),
-        pytest.param(("convert", "q.jsonl", LONG, "--to", "jsonl"), id="convert to jsonl"),
-        pytest.param(("convert", LONG, "new", "--to", "csv"), id="convert from"),
+        pytest.param(("files", "export", "run", "--output", LONG), id="export"),
+        pytest.param(("labels", "convert", "q.jsonl", LONG, "--to", "csv"), id="convert to csv"),
+        pytest.param(("labels", "convert", "q.jsonl", LONG, "--to", "jsonl"), id="convert to jsonl"),
+        pytest.param(("labels", "convert", LONG, "new", "--to", "csv"), id="convert from"),
         pytest.param(("report", "run", "-o", f"{LONG}.html"), id="report"),
         pytest.param(("report", "run", "-o", f"{LONG}.csv"), id="report as table"),
         pytest.param(("gate", LONG, "--min", "ndcg@5=0"), id="gate"),
         pytest.param(("gate", "run", "--min", "ndcg@5=0", "--junit", LONG), id="gate --junit"),
         pytest.param(("compare", LONG, "run"), id="compare"),
-        pytest.param(("score", "--run", LONG, "--qrels", "r.qrels"), id="score"),
-        pytest.param(("evaluate", "q.jsonl", "--system", "piped_system:find", "--save", LONG), id="evaluate --save"),
+        pytest.param(("files", "score", "--run", LONG, "--qrels", "r.qrels"), id="score"),
+        pytest.param(
+            ("evaluate", "q.jsonl", "--system", "piped_system:find", "--output", LONG), id="evaluate --output"
+        ),
         pytest.param(("report", "run", "-o", "loop"), id="report into a circle of links"),
         pytest.param(("report", "run", "-o", "loop", "--format", "markdown"), id="report markdown into a circle"),
         pytest.param(("report", "run", "-o", "loop/page.html"), id="report below a circle"),
@@ -192,10 +194,10 @@ def test_the_scores_of_a_saved_run_are_no_place_for_a_table(place: Path, evaluat
         pytest.param(
             ("gate", "run", "--min", "ndcg@5=0", "--junit", "loop", "--markdown", "m"), id="gate into a circle"
         ),
-        pytest.param(("export", "run", "--output", "loop"), id="export into a circle"),
-        pytest.param(("convert", "q.jsonl", "loop", "--to", "csv"), id="convert into a circle"),
+        pytest.param(("files", "export", "run", "--output", "loop"), id="export into a circle"),
+        pytest.param(("labels", "convert", "q.jsonl", "loop", "--to", "csv"), id="convert into a circle"),
         pytest.param(("compare", "loop", "run"), id="compare with a circle"),
-        pytest.param(("score", "--run", "loop", "--qrels", "r.qrels"), id="score a circle"),
+        pytest.param(("files", "score", "--run", "loop", "--qrels", "r.qrels"), id="score a circle"),
         pytest.param(("evaluate", "loop", "--system", "piped_system:find"), id="evaluate a circle"),
     ],
 )
@@ -217,9 +219,9 @@ def test_a_path_that_nothing_can_be_at_is_one_clear_error(place: Path, run: Run,
         pytest.param(("compare", "{run}", "{run}"), 0, id="compare"),
         pytest.param(("gate", ".", "--min", "ndcg@5=0"), 2, id="gate of the folder itself"),
         pytest.param(("report", "{run}"), 2, id="report"),
-        pytest.param(("export", "{run}", "--output", "x"), 2, id="export"),
-        pytest.param(("convert", "{run}/queries.jsonl", "x", "--to", "jsonl"), 2, id="convert"),
-        pytest.param(("evaluate", "{run}/queries.jsonl", "--system", "json:loads", "--save", "x"), 2, id="evaluate"),
+        pytest.param(("files", "export", "{run}", "--output", "x"), 2, id="export"),
+        pytest.param(("labels", "convert", "{run}/queries.jsonl", "x", "--to", "jsonl"), 2, id="convert"),
+        pytest.param(("evaluate", "{run}/queries.jsonl", "--system", "json:loads", "--output", "x"), 2, id="evaluate"),
     ],
 )
 def test_a_working_folder_that_was_removed(place: Path, run: Run, arguments: tuple[str, ...], code: int) -> None:

@@ -123,7 +123,7 @@ def test_the_command_line_says_it_as_a_table_as_json_and_as_trec_eval_does(files
     run, qrels = map(str, files(OTHER_IDS))
 
     def output(*more: str) -> tuple[str, str]:
-        monkeypatch.setattr("sys.argv", ["raglift", "score", "--run", run, "--qrels", qrels, *more])
+        monkeypatch.setattr("sys.argv", ["raglift", "files", "score", "--run", run, "--qrels", qrels, *more])
         with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
             cli.main()
         assert ended.value.code in (0, None)
@@ -223,7 +223,15 @@ def test_the_command_ends_with_an_error_where_most_queries_failed(system, code, 
     (tmp_path / "tower.jsonl").write_text("\n".join(map(json.dumps, labels)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    asked = ["raglift", "evaluate", "tower.jsonl", "--system", f"failing_systems:{system}", "--save", f"runs/{system}"]
+    asked = [
+        "raglift",
+        "evaluate",
+        "tower.jsonl",
+        "--system",
+        f"failing_systems:{system}",
+        "--output",
+        f"runs/{system}",
+    ]
     monkeypatch.setattr("sys.argv", asked)
     with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
         cli.main()

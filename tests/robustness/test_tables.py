@@ -54,7 +54,7 @@ def test_an_unknown_column_is_refused_with_the_nearest_known_name(column: str, n
     assert "labels.csv:1: found an unknown column" in message
     assert nearest in message
     assert "columns={'ignore': " in message
-    assert "raglift convert --column " in message
+    assert "raglift labels convert --column " in message
 
 
 def test_several_unknown_columns_are_told_with_one_way_to_leave_all_unread(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_columns_that_have_the_known_names_need_not_be_named(tmp_path: Path) -> 
 def test_columns_are_ignored_on_the_command_line(tmp_path: Path) -> None:
     path = table(tmp_path, "author,query,passage,note\nA,When?,at noon,x\n")
     ignored = ["--column", "ignore=author", "--column", "ignore=note"]
-    done = CliRunner().invoke(app, ["convert", str(path), str(tmp_path / "own"), *ignored])
+    done = CliRunner().invoke(app, ["labels", "convert", str(path), str(tmp_path / "own"), *ignored])
     assert done.exit_code == 0, done.output
     assert load_dataset(tmp_path / "own").queries[0].facts[0].passages == (Passage("at noon"),)
 

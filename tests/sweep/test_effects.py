@@ -12,13 +12,14 @@ import pytest
 from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
+from raglift.report.format import difference_text
 from raglift.results.analyses import FactorEffects
 from raglift.results.evaluation import Evaluation
+from raglift.sweep.effects import reranker_sentence
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import Cell
-from raglift.sweep.terminal import result_text
 
 QUERIES = 60
 BM25 = RetrieverSpec("bm25")
@@ -97,7 +98,7 @@ def test_too_little_to_compare_is_refused_and_left_out_of_what_is_shown(result: 
         none.effects()
     with pytest.raises(ConfigurationError, match="effects: found 0 cells with a value of rr@3; expected two or more"):
         replace(result, results=()).effects()
-    assert "What each part does" not in result_text(none)
+    assert "What each part does" not in str(none)
     assert "What each part does" not in none.to_markdown()
     with pytest.raises(ConfigurationError, match="factor: found 'embedding'; expected one of chunker, reranker"):
         replace(result, results=(first, second, third)).effects().factor("embedding")
@@ -114,17 +115,55 @@ def test_cells_that_return_too_few_hits_are_left_out(result: SweepResult, ranked
 
 def test_terminal_page_and_markdown_say_the_same(result: SweepResult) -> None:
     effects = result.effects()
-    line = "reranker × chunker: late-interaction − none is +0.400 with recursive:200/0 and +0.033 with recursive:1000/0"
+    line = (
+        "The effect of the reranker depends on the chunker: late-interaction − none is +0.400 with recursive:200/0 and "
+        "+0.033 with recursive:1000/0 (p "
+    )
     (section,) = [one for one in sweep_document(result).sections if one.heading == "What each part does"]
     assert any(line in paragraph for paragraph in section.paragraphs)
     row = next(row for row in section.tables[0].rows if row[0].text == "reranker")
     figure = row[2].text
     assert [cell.text for cell in row[1:2]] == ["late-interaction − none"]
     assert row[4].text == "better"
-    for text in (result_text(result), result.to_markdown(), str(effects), effects.to_markdown()):
+    for text in (str(result), result.to_markdown(), str(effects), effects.to_markdown()):
         assert "What each part does" in text
         assert figure in text
-        assert line in text
+        assert line in " ".join(text.split())
+
+
+def test_what_the_reranker_does_in_the_recommended_cell_is_said_beside_its_mean(
+    result: SweepResult, ranked: Callable[..., Evaluation]
+) -> None:
+    effects = result.effects()
+    place, best = next(
+        (place, one)
+        for place, one in enumerate(result.results)
+        if one.cell.chunker == SMALL and one.cell.reranker != "none"
+    )
+    reranked = ranked([3] * QUERIES, reranked=[1] * 40 + [3] * 20)
+    entries = [*result.results[:place], replace(best, evaluation=reranked), *result.results[place + 1 :]]
+    result = replace(result, results=tuple(entries))
+    found = reranked.reranker_lift(result.primary).row().difference
+    told = reranker_sentence(result, effects, best.cell.name)
+    assert found is not None
+    assert told.startswith(f"In the recommended cell, the reranker {best.cell.reranker} changes MRR@3 ")
+    assert difference_text(found) in told
+    plain = replace(best.cell, reranker="none")
+    assert reranker_sentence(result, effects, plain.name).startswith("Added to the recommended cell, the reranker ")
+    assert reranker_sentence(result, effects, None) == ""
+
+
+def test_a_difference_says_over_which_models_it_is_the_mean(result: SweepResult) -> None:
+    first, second, *_ = result.results
+    parts = [("dense", "minilm"), ("dense", "minilm-static"), ("bm25", None)]
+    cells = [Cell("recursive:200/0", model, RetrieverSpec(retriever)) for retriever, model in parts]
+    evaluations = [first.evaluation, second.evaluation, result.results[2].evaluation]
+    three = [CellResult(cell, evaluation) for cell, evaluation in zip(cells, evaluations, strict=True)]
+    effects = replace(result, results=tuple(three)).effects()
+    (difference,) = effects.factor("retriever").differences
+    assert difference.averaged == (("embedding", 2),)
+    assert "bm25 − dense (mean of 2 embedding models)" in " ".join(effects.to_markdown().split())
+    assert effects.factor("embedding").differences[0].averaged == ()
 
 
 def test_the_frame_has_pairs_and_interactions(result: SweepResult) -> None:
@@ -152,7 +191,7 @@ def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., 
     assert effects.sentence("chunker") == (
         "of 3 chunkers, recursive:400/0, recursive:500/0 cannot be told from the best"
     )
-    assert "which is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
+    assert "Which level is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
 
 
 def test_small_wins_that_a_rare_loss_could_outweigh_decide_nothing(

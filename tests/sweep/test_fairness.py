@@ -13,6 +13,7 @@ from raglift.running.scoring import rescore
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.specification.record import Sweep
+from raglift.sweep.view import sweep_view
 
 SMALL, LARGE = (f"recursive:{size}/0" for size in (150, 6000))
 PARTS = {"dataset": "lighthouse", "chunkers": (SMALL, LARGE), "retrievers": ("bm25",)}
@@ -38,11 +39,12 @@ def test_the_best_cell_is_the_best_at_the_equal_budget(result):
 def test_the_text_and_the_page_say_what_decides(result):
     title = f"NDCG@{result.primary.budget}"
     text = str(result)
-    assert f"\nlighthouse: 2 of 2 cells measured, by {title}, match by coverage" in text
-    assert f"\n{title} decides, at an equal budget of context tokens, because hits are 3,773 characters long in" in text
-    assert "10 hits are 42 % of the index of recursive:6000/0 (24 chunks)." in text
-    header = next(line for line in text.splitlines() if line.startswith("chunker"))
-    assert header.split("  ")[-2:] == ["NDCG@10", "by containment"]
+    assert text.startswith(f"lighthouse: 2 of 2 cells measured\nby {title}; match by coverage")
+    told = " ".join(text.split())
+    assert f"- {title} decides, at an equal budget of context tokens, because the same k is not the same prompt" in told
+    assert " to 3,773 characters long on average" in told
+    assert "10 hits are 42% of the index of recursive:6000/0 (24 chunks)." in text
+    assert sweep_view(result).headline.columns[-2:] == ("NDCG@10", "by containment")
     assert f"{title} decides" in result.to_markdown()
 
 

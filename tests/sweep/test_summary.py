@@ -14,10 +14,10 @@ from raglift.rendering.document import Detail
 from raglift.report.recommendation import recommendation_sentence
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.page import sweep_document, sweep_summary
+from raglift.sweep.page import sweep_document
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep
-from raglift.sweep.terminal import result_table
+from raglift.sweep.view import cells_table, sweep_view
 
 
 @pytest.fixture(scope="module")
@@ -34,38 +34,31 @@ def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sweep
     return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "sweep", progress=False)
 
 
-def test_the_best_cells_and_where_the_best_lost_recall(measured: SweepResult) -> None:
+def test_what_to_use_comes_first_then_every_cell_and_why(measured: SweepResult) -> None:
     told = measured.to_markdown()
-    assert told.startswith("### ")
-    assert "3 of 3 cells measured, by NDCG@3" in told.splitlines()[0]
-    best = measured.best()
-    assert best is not None
-    assert f"Where the best, {best.cell.name}, lost recall" in told
-    assert "Of 2 systems beside" in told
-    assert "> [!WARNING]" in told
-    assert "The best on one half of the queries" in told
+    assert told.splitlines()[0] == "### island: 3 of 3 cells measured"
     sentence = recommendation_sentence(measured.recommend())
-    assert sweep_summary(measured).lead.startswith(sentence)
-    assert sweep_summary(measured).sections[0].heading == "Recommendation"
-    assert "its lead is likely too large" not in told
-    cells = told.split("Recommendation")[0]
-    rows = re.findall(r"^\| .*\| (\d\.\d{4}) \|", cells, re.MULTILINE)
+    view = sweep_view(measured)
+    assert view.lead == sentence
+    assert [section.heading for section in view.sections if not section.detail] == ["Why", "What each part does"]
+    assert "> [!WARNING]" in told
+    assert "Held-out check: the best" in told
+    rows = re.findall(r"^\| .* \| (\d\.\d{3}) \[", told.split("**Why**")[0], re.MULTILINE)
+    assert len(rows) == 3
     assert rows == sorted(rows, reverse=True)
 
 
-def test_the_lifts_of_cells_are_not_tested_and_so_not_bold(
+def test_the_lifts_of_cells_are_not_tested_and_so_have_no_colour(
     measured: SweepResult, ranked: Callable[..., Evaluation]
 ) -> None:
     reranked = ranked([3, 1, 1, None], reranked=[1, 2, 2, None], metrics=["ndcg", "recall"])
     first, *others = measured.results
-    result = replace(measured, results=(replace(first, evaluation=reranked), *others))
-    assert {cell.emphasis for row in result_table(result).rows for cell in row} & {
-        "better",
-        "worse",
-    }  # as terminals have it
-    lines = [line for line in result.to_markdown().splitlines() if line.startswith("|")]
-    assert any(re.search(r"[+-]0\.\d{3}", line) for line in lines)
-    assert not any("**" in line for line in lines)
+    table = cells_table(replace(measured, results=(replace(first, evaluation=reranked), *others)), None)
+    place = table.columns.index("reranker")
+    lifts = [row[place] for row in table.rows if row[place].text]
+    assert len(lifts) == 1
+    assert lifts[0].value is not None
+    assert not lifts[0].emphasis
 
 
 def test_a_notebook_shows_the_same_cells(measured: SweepResult) -> None:
@@ -75,11 +68,14 @@ def test_a_notebook_shows_the_same_cells(measured: SweepResult) -> None:
     assert table.count("<tr") == 4
 
 
-def test_of_many_cells_the_others_are_folded(measured: SweepResult) -> None:
-    many = replace(measured, results=measured.results * 5)
-    brief = sweep_summary(many)
-    assert len(brief.headline.rows) == 10
-    assert [section.detail for section in brief.sections if section.heading == "All cells: 15"] == [Detail.DETAILS]
+def test_of_many_cells_the_first_table_has_the_best_and_the_details_all(measured: SweepResult) -> None:
+    many = replace(measured, results=measured.results * 10)
+    view = sweep_view(many)
+    assert len(view.headline.rows) == 24
+    assert "the 24 best of 30 cells; the details have all" in view.notes
+    (every,) = [section for section in view.sections if section.heading == "All configurations"]
+    assert every.detail == Detail.DETAILS
+    assert len(every.tables[0].rows) == 30
 
 
 def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
@@ -93,8 +89,8 @@ def test_failed_cells_and_hostile_names_are_told(measured: SweepResult) -> None:
 @pytest.mark.parametrize("cells", [0, 1])
 def test_too_few_cells_are_not_compared(measured: SweepResult, cells: int) -> None:
     few = replace(measured, results=measured.results[:cells])
-    assert not sweep_summary(few).lead
-    assert "cells measured" in few._repr_html_()
+    assert not sweep_view(few).lead
+    assert f"{cells} of {cells} cell" in few._repr_html_()
 
 
 @pytest.mark.slow
@@ -102,14 +98,14 @@ def test_a_model_that_changed_is_warned_of_everywhere(measured: SweepResult) -> 
     results = [replace(entry, models={"st:one": f"version {number}"}) for number, entry in enumerate(measured.results)]
     mixed = replace(measured, results=tuple(results))
     warning = "st:one changed while the sweep was stopped, so its cells cannot be compared: version 0 and version 1"
-    assert warning in str(mixed)
-    assert any(line.startswith(warning) for line in sweep_summary(mixed).warnings)
+    assert warning in " ".join(str(mixed).split())
+    assert any(line.startswith(warning) for line in sweep_view(mixed).warnings)
     assert any(line.startswith(warning) for line in sweep_document(mixed).warnings)
 
 
 def test_failed_cells_stand_beside_their_reason(measured: SweepResult) -> None:
     first, *others = measured.results
-    brief = sweep_summary(replace(measured, results=(replace(first, evaluation=None, error="no model"), *others)))
+    brief = sweep_view(replace(measured, results=(replace(first, evaluation=None, error="no model"), *others)))
     (table,) = next(section.tables for section in brief.sections if section.heading == "What failed")
     assert [[cell.text for cell in row] for row in table.rows] == [["no model", "1", first.cell.name]]
     assert not any(first.cell.name in note for note in brief.notes)
@@ -121,6 +117,6 @@ def test_without_a_label_no_cell_is_the_best_and_the_reason_is_told(island: Data
         dataset=unlabelled, chunkers=["recursive:60/0", "recursive:200/0"], retrievers=["bm25"], ks=(3,), primary="rr@3"
     )
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
-    assert "best: none, because no query counts" in str(result)
+    assert "No recommendation: no query counts in MRR@3" in str(result)
     assert "nan" not in str(result)
-    assert "best: none, because no query counts" in sweep_summary(result).notes
+    assert sweep_view(result).lead.startswith("No recommendation: no query counts")

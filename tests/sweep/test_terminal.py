@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,18 @@ from raglift.components.retrievers import RetrieverSpec
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, StageLatency
+from raglift.rendering.document import Detail, Table
+from raglift.report.terminal.document import document_parts
+from raglift.report.terminal.rendering import as_text
+from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import Sweep
-from raglift.sweep.terminal import plan_text, result_text
+from raglift.sweep.terminal import plan_text
+from raglift.sweep.view import sweep_view
 
 CELLS = tuple(Cell(f"recursive:{size}/0", None, RetrieverSpec("bm25")) for size in (60, 90, 200, 400))
 
@@ -36,19 +42,14 @@ def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sweep
     return run_sweep(sweep, tmp_path_factory.mktemp("sweep") / "my runs", progress=False)
 
 
-def header(text: str) -> int:
-    """Return the place of the line that names the columns."""
-    return next(place for place, line in enumerate(text.splitlines()) if line.startswith("chunker  "))
+def row(table: Table, name: str) -> list[str]:
+    """Return the texts of the row of a cell."""
+    return next([cell.text for cell in cells] for cells in table.rows if cells[0].text.startswith(name))
 
 
-def cells_text(result: SweepResult) -> str:
-    """The text after what is recommended."""
-    return result_text(result).rpartition("\n\n")[2]
-
-
-def row(text: str, name: str) -> list[str]:
-    line = next(line for line in text.splitlines() if line.startswith(name))
-    return line.removeprefix(name).split()
+def column(table: Table, title: str) -> list[str]:
+    place = next(number for number, one in enumerate(table.columns) if one.startswith(title))
+    return [cells[place].text for cells in table.rows]
 
 
 def plan(**changes: object) -> Plan:
@@ -118,25 +119,38 @@ def test_a_plan_with_nothing_to_do_is_one_line() -> None:
 
 
 def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepResult) -> None:
-    text = cells_text(measured)
-    assert (
-        text.splitlines()[0] == "island: 4 of 4 cells measured, by NDCG@3, match by coverage (threshold 0.5); "
-        "all with bm25, all without a reranker"
-    )
-    first = header(text)
+    view = sweep_view(measured, detail=Detail.SUMMARY)
+    assert view.title == "island: 4 of 4 cells measured"
+    assert view.about == ("by NDCG@3; match by coverage (threshold 0.5); all with bm25, all without a reranker",)
+    table = view.headline
     assert measured.fairness is not None
-    beside = f"NDCG@{measured.fairness.budgeted.budget}"
-    titles = ["chunker", "retrieved", "tokens", beside, "by", "containment"]
-    assert text.splitlines()[first].split() == titles
-    chunkers = [entry.cell.chunker for entry in measured.ranked]
-    assert [line.split()[0] for line in text.splitlines()[first + 2 : first + 6]] == chunkers
-    for entry in measured.ranked:
+    beside = f"NDCG@{measured.fairness.budgeted.budget}"  # type: ignore[union-attr]
+    assert table.columns == (
+        *("cell", "NDCG@3 [95%]", "to the best [95%]", "p (corrected)", "verdict"),
+        *("tokens", beside, "by containment"),
+    )
+    called = short_names(measured)
+    assert column(table, "cell") == [called[entry.cell.name] for entry in measured.ranked]
+    for entry, cells in zip(measured.ranked, table.rows, strict=True):
         assert entry.evaluation is not None
         tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
-        told = row(text, str(entry.cell.chunker))
-        assert told[:3] == [f"{entry.value(measured.primary):.3f}", f"{tokens:,.0f}", told[2]]
-        assert len(told) == len(titles) - 2
-    assert f"best: {measured.ranked[0].cell.name}" in text
+        assert cells[1].text.startswith(f"{entry.value(measured.primary):.3f} [")
+        assert (cells[1].value, cells[5].text) == (entry.value(measured.primary), f"{tokens:,.0f}")
+    assert column(table, "to the best")[0] == "best"
+    assert table.sortable
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal_and_names_stay_whole(measured: SweepResult, width: int) -> None:
+    entry, *others = measured.results
+    long = Cell("recursive:60/0", "minilm-static", RetrieverSpec("dense"), "late-interaction")
+    result = replace(measured, results=(replace(entry, cell=long), *others))
+    view = sweep_view(result, detail=Detail.SUMMARY)
+    text = as_text(document_parts(view, Detail.SUMMARY), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    name = "60/0 · minilm-static · dense · late-interaction"
+    mean = f"{entry.value(result.primary):.3f}"
+    assert re.search(rf"\n{name}\s+{mean}\s", text) or re.search(rf"\n{name}\s+{mean} \[", text)
 
 
 def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) -> None:
@@ -145,81 +159,72 @@ def test_latency_of_the_whole_is_shown_where_it_is_known(measured: SweepResult) 
     latency = StageLatency("retrieve", 5, 0.0123, 0.02)
     run = replace(first.evaluation.run, cost=Cost(latencies=(latency,), whole=latency))
     timed = replace(first, evaluation=replace(first.evaluation, run=run))
-    text = cells_text(replace(measured, results=(timed, *others)))
-    assert row(text, str(first.cell.chunker))[2:4] == ["12.3", "ms"]
-    assert row(text, str(others[0].cell.chunker))[2] == "–"
+    result = replace(measured, results=(timed, *others))
+    told = column(sweep_view(result, detail=Detail.SUMMARY).headline, "latency")
+    assert sorted(told) == ["12.3 ms", "–", "–", "–"]
 
 
-def test_each_part_in_which_cells_differ_has_a_column(measured: SweepResult) -> None:
+def test_a_cell_is_named_by_the_parts_in_which_cells_differ(measured: SweepResult) -> None:
     kinds = (
         Cell("recursive:60/0", "minilm", RetrieverSpec("dense")),
         Cell("recursive:60/0", None, RetrieverSpec("bm25"), "late-interaction"),
         Cell(system="mine"),
     )
     given = zip(measured.results, kinds, strict=False)
-    text = cells_text(replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given)))
-    assert text.splitlines()[header(text)].split()[:5] == ["chunker", "embedding", "retriever", "reranker", "system"]
-    assert row(text, "recursive:60/0  minilm")[:3] == ["dense", "none", "–"]
-    assert row(text, "recursive:60/0  –")[:3] == ["bm25", "late-interaction", "–"]
-    assert row(text, "–")[:4] == ["–", "–", "none", "mine"]
+    result = replace(measured, results=tuple(replace(entry, cell=cell) for entry, cell in given))
+    names = column(sweep_view(result, detail=Detail.SUMMARY).headline, "cell")
+    assert sorted(names) == ["mine", "recursive:60/0 · bm25 · late-interaction", "recursive:60/0 · minilm · dense"]
 
 
-def test_the_best_of_many_is_doubted_and_how_to_compare_is_said(measured: SweepResult) -> None:
-    text = result_text(measured)
-    assert "! the best of 4 on the queries that it was chosen on, so its lead is likely too large" in text
+def test_what_is_recommended_comes_first_and_nothing_else_is_called_the_best(measured: SweepResult) -> None:
+    text = str(measured)
+    lines = text.splitlines()
+    name = measured.recommend().best
+    assert lines[3].startswith(f"{name} has the highest NDCG@3 (")
+    assert "5 queries are too few to recommend" in lines[3]
+    assert "best: " not in text
     assert "! only 5 queries count: with fewer than 30" in text
-    last = text.splitlines()[-1]
-    assert last.endswith(f"raglift compare '{measured.folder}'/cells/* --primary ndcg@3 --hold-out")
-    two = result_text(replace(measured, results=measured.results[:2]))
-    assert "the best of" not in two
-    assert "raglift compare" in two
-    assert "raglift compare" not in result_text(replace(measured, results=measured.results[:1]))
-
-
-def test_what_is_recommended_and_why_comes_first(measured: SweepResult) -> None:
-    assert result_text(measured).startswith(str(measured.recommend().best) + " has the highest NDCG@3 (")
-    assert "are too few to recommend it." in result_text(measured).splitlines()[0]
     alone = replace(measured, results=measured.results[:1])
-    assert result_text(alone).startswith("island: 1 of 1 cells measured")
+    assert str(alone).startswith("island: 1 of 1 cell measured")
+
+
+def test_cells_that_may_be_the_best_are_told_from_those_that_are_worse(measured: SweepResult) -> None:
+    advised = measured.recommend()
+    may_be = {one.system for one in advised.equals}
+    verdicts = column(sweep_view(measured, detail=Detail.SUMMARY).headline, "verdict")
+    for entry, verdict in zip(measured.ranked, verdicts, strict=True):
+        assert verdict == ("may be best" if entry.cell.name in may_be else "worse")
 
 
 def test_truncated_cells_are_ranked_with_all_others_and_marked_with_their_share(measured: SweepResult) -> None:
     best, *others = measured.ranked
     result = replace(measured, results=(replace(best, read_in_part=3), *others))
-    text = cells_text(result)
+    view = sweep_view(result, detail=Detail.SUMMARY)
     assert best.evaluation is not None
-    share = 3 / best.evaluation.run.cost.index.distinct_texts  # type: ignore[union-attr]
-    assert row(text, str(best.cell.chunker))[:3] == ["✂", f"{100 * share:.1f}", "%"]
-    assert f"best: {best.cell.name} ✂ {100 * share:.1f} %, NDCG@3 " in text
-    assert f"best without truncation: {others[0].cell.name}, NDCG@3 " in text
+    assert best.evaluation.run.cost.index.distinct_texts == 3  # type: ignore[union-attr]
+    assert view.headline.rows[0][0].text == f"{short_names(result)[best.cell.name]} ✂ 100%"
+    assert any(note.startswith("✂ the embedding model reads only the beginning") for note in view.notes)
     assert (result.best(), result.best(without_truncation=True)) == (result.results[0], others[0])
-    all_cut = replace(measured, results=tuple(replace(entry, read_in_part=1) for entry in measured.results))
-    assert "best without truncation: none, because every cell truncates some chunks" in cells_text(all_cut)
-
-
-def test_the_best_is_named_once_where_truncation_does_not_matter(measured: SweepResult) -> None:
-    *others, last = measured.ranked
-    text = cells_text(replace(measured, results=(*others, replace(last, read_in_part=3))))
-    assert f"best: {others[0].cell.name}, NDCG@3 " in text
-    assert "best without truncation" not in text
+    assert not any("✂" in note for note in sweep_view(measured, detail=Detail.SUMMARY).notes)
 
 
 def test_failures_are_grouped_by_reason_and_what_is_not_done_is_counted(measured: SweepResult) -> None:
     failed = [CellResult(cell, error="OSError: no database") for cell in CELLS]
     other = CellResult(Cell(system="mine"), error="ValueError: no")
     waiting = CellResult(Cell(system="later"))
-    text = result_text(replace(measured, results=(*measured.results[:1], *failed, other, waiting)))
-    assert "! 4 cells failed: OSError: no database" in text
-    assert f"    {'; '.join(cell.name for cell in CELLS[:3])} and 1 more" in text
-    assert "! 1 cell failed: ValueError: no\n    mine · none" in text
-    assert "! 1 cell not measured yet: go on with --resume" in text
+    text = str(replace(measured, results=(*measured.results[:1], *failed, other, waiting)))
+    told = " ".join(text.split())
+    names = "; ".join(cell.name for cell in CELLS[:3])
+    assert f"! 4 cells failed: OSError: no database ({names} and 1 more)" in told
+    assert "! 1 cell failed: ValueError: no (mine · none)" in told
+    assert "! 1 cell not measured yet: continue with --resume" in told
 
 
 def test_what_was_billed_is_said_with_its_price_where_it_is_known(measured: SweepResult) -> None:
     billed = {"openai:text-embedding-3-small": 2_000_000, "openai:somewhere-else": 10}
-    text = result_text(replace(measured, billed=billed))
+    text = str(replace(measured, billed=billed))
     assert "billed for openai:text-embedding-3-small: 2,000,000 tokens, US$ 0.0400 at list price" in text
-    assert "billed for openai:somewhere-else: 10 tokens\n" in text
+    assert text.endswith("\n- billed for openai:somewhere-else: 10 tokens")
 
 
 def test_queries_that_failed_are_told(measured: SweepResult) -> None:
@@ -229,13 +234,14 @@ def test_queries_that_failed_are_told(measured: SweepResult) -> None:
     traces[1] = replace(traces[1], error="TimeoutError: too slow")
     run = replace(first.evaluation.run, traces=tuple(traces))
     partly = replace(first, evaluation=replace(first.evaluation, run=run))
-    text = result_text(replace(measured, results=(partly, *measured.results[1:])))
-    assert f"! {first.cell.name}: 1 query failed and counts 0; the first: TimeoutError: too slow" in text
+    text = str(replace(measured, results=(partly, *measured.results[1:])))
+    told = " ".join(text.split())
+    assert f"! {first.cell.name}: 1 query failed and counts 0; the first: TimeoutError: too slow" in told
 
 
 def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: SweepResult) -> None:
     name = "\x1b[31m[bold]mine[/bold]\u202e"
-    text = result_text(
+    text = str(
         replace(
             measured,
             title=name,
@@ -254,7 +260,8 @@ def test_names_and_reasons_that_nobody_vouches_for_are_printed_safely(measured: 
 
 def test_nothing_measured_is_no_table(tmp_path: Path) -> None:
     result = SweepResult("island", parse("ndcg@3"), 0, (CellResult(CELLS[0]),), tmp_path)
-    assert result_text(result).splitlines() == [
-        "island: 0 of 1 cells measured, by NDCG@3",
-        "! 1 cell not measured yet: go on with --resume",
+    assert str(result).splitlines() == [
+        "island: 0 of 1 cell measured",
+        "",
+        "! 1 cell not measured yet: continue with --resume",
     ]

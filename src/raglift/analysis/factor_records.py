@@ -37,6 +37,9 @@ class LevelDifference:
     """How many cells with one of the levels have no counterpart, and are left out."""
     verdict: str
     """`better`, `worse`, `not significant` or `too skewed to decide`."""
+    averaged: tuple[tuple[str, int], ...] = ()
+    """The parts that cells of only one of the two levels have, as the embedding of dense against BM25, with the number
+    of their levels, over which the difference is averaged; those of one level are left out."""
 
     @property
     def turned(self) -> LevelDifference:

@@ -84,7 +84,10 @@ def effects_of_factors(
         primary=primary,
         n=found.n,
         cells=len(names),
-        factors=tuple(_factor(pairs, *told[pairs.factor], references, method, primary) for pairs in found.pairs),
+        factors=tuple(
+            _factor(pairs, *told[pairs.factor], references, method, primary, [levels[name] for name in names])
+            for pairs in found.pairs
+        ),
         interactions=tuple(_interactions(found.interactions, told, references, method)),
         tested=len(found.interactions.p),
         method=method,
@@ -137,6 +140,7 @@ def _factor(
     references: Mapping[str, str],
     method: Method,
     primary: Metric,
+    cells: Sequence[Mapping[str, str]],
 ) -> FactorEffect:
     differences = tuple(
         _within_reach(
@@ -153,6 +157,7 @@ def _factor(
                 verdict=_verdict(
                     float(pairs.mean[place]), float(pairs.p[place]), method, too_skewed=bool(pairs.too_skewed[place])
                 ),
+                averaged=_averaged(cells, factor, names[first], names[second]),
             ),
             primary,
         )
@@ -175,6 +180,21 @@ def _factor(
         best=names[best],
         without=without if without in [names[level] for level in compared] else None,
         differences=differences,
+    )
+
+
+def _averaged(cells: Sequence[Mapping[str, str]], factor: str, level: str, other: str) -> tuple[tuple[str, int], ...]:
+    """Return the parts that cells of only one of two levels have, and how many levels of each, where several."""
+    found: dict[str, list[set[str]]] = {}
+    for side, wanted in enumerate((level, other)):
+        for cell in cells:
+            if cell.get(factor) == wanted:
+                for part, value in cell.items():
+                    found.setdefault(part, [set(), set()])[side].add(value)
+    return tuple(
+        (part, max(map(len, sides)))
+        for part, sides in found.items()
+        if min(map(len, sides)) == 0 and max(map(len, sides)) > 1
     )
 
 

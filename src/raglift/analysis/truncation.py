@@ -40,7 +40,7 @@ class Truncation:
 
     @property
     def mark(self) -> str:
-        """What stands behind the system's name, as `✂ 1.4 %`; empty where nothing was truncated."""
+        """What stands behind the system's name, as `✂ 1.4%`; empty where nothing was truncated."""
         return truncation_mark(self.share) if self else ""
 
 
@@ -68,4 +68,6 @@ def truncation_mark(share: float | None) -> str:
     """Return the mark of a system of which this share was truncated; without a figure where it is not known."""
     if share is None:
         return CUT
-    return f"{CUT} < 0.1 %" if share < _LEAST_SHOWN else f"{CUT} {100 * share:.1f} %"
+    if share >= 1.0:
+        return f"{CUT} 100%"
+    return f"{CUT} <0.1%" if share < _LEAST_SHOWN else f"{CUT} {100 * share:.1f}%"

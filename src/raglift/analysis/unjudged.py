@@ -236,6 +236,14 @@ def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
     return f"{first}; {_if(found)}, {title} would {figures}, and {verdict}"
 
 
+def unjudged_in_short(found: Unjudged) -> str:
+    """Return what share of the first hits of several systems nobody judged, and whether that can turn a verdict."""
+    least, most = (f"{share:.0%}" for share in (min(found.shares.values()), max(found.shares.values())))
+    share = least if least == most else f"{least} to {most}"
+    first = f"nobody judged {share} of the {_which(found.metric)} of each query: they count as irrelevant"
+    return f"{first}, and labels of them could turn which is better" if found.turned else first
+
+
 def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 

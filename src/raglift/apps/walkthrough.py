@@ -59,6 +59,8 @@ class Settings:
     what_helps: bool | None = None
     """Whether to measure, as the last step, what would have helped; None does so for one question alone, since each
     question's candidates are reranked four times more."""
+    ks: tuple[int, ...] = ()
+    """Smaller depths, at which metrics are printed too; by default 1, 3 and 5."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
         retriever,
         replace(dataset, queries=tuple(questions)),
         reranker=settings.reranker,
-        ks=sorted({1, 3, 5, settings.k} & set(range(1, settings.k + 1))),
+        ks=sorted({*(settings.ks or (1, 3, 5)), settings.k} & set(range(1, settings.k + 1))),
         depth="deep",
         candidates=settings.k,
         profile=settings.profile,

@@ -12,7 +12,7 @@ from raglift.base.validation import quoted
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of, table_of
 from raglift.report.format import labels_line
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_of, view_of, whole
 from raglift.report.terminal.rendering import WIDTH, as_text, write
 from raglift.results.analyses import Presentable
 
@@ -295,7 +295,7 @@ def _column(chunking: ChunkingAudit, beside: str) -> list[tuple[str, str]]:
 
 
 def _recall_text(attainable: Attainable) -> str:
-    recall = "–" if math.isnan(attainable.recall) else f"{attainable.recall:.4f}"
+    recall = "–" if math.isnan(attainable.recall) else f"{attainable.recall:.3f}"
     return recall if attainable.exact else f"≤ {recall}"
 
 
@@ -354,7 +354,7 @@ def _summary_findings(audit: AuditRecord) -> Section:
 
 
 text_of.register(AuditRecord, audit_text)
-summary_of.register(AuditRecord, audit_summary)
+view_of.register(AuditRecord, whole(audit_summary))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

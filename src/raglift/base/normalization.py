@@ -43,7 +43,7 @@ def normalize(text: str, *, unicode_folding: bool = False) -> str:
     Args:
         text: any text.
         unicode_folding: also fold compatibility forms (NFKC), case by `casefold`, typographic quotes and
-            dashes, rows of hyphens (“--” for “—”), and drop soft hyphens. docs/matching.md gives every step.
+            dashes, rows of hyphens (“--” for “—”), and drop soft hyphens. docs/concepts/matching.md gives every step.
     """
     if unicode_folding:
         # NFKC decomposes ´ and ″, and makes dashes of other forms: punctuation is folded before it and after

@@ -1,7 +1,7 @@
 """Progress with a rate: a bar on a terminal, otherwise a line every few seconds.
 
 Work inside other work (one model inside a sweep) is shown below it in the same display, and goes away when it is
-done.
+done. Steps of a command are numbered: `retrieve 2 of 3: 120/312 queries (38%), 14/s, about 14 s left`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,28 @@ from raglift.base.display import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 
 _SECONDS_BETWEEN_LINES = 5.0
-_SECONDS_BETWEEN_STATUS_LINES = 30.0
+_SECONDS_BETWEEN_STATUS_LINES = 10.0
 """Of work that takes long, where nobody asked for lines and there is no terminal."""
 _is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
+_SECONDS_OF_A_MINUTE = 60
+
+
+@dataclass
+class _Steps:
+    """The steps of a piece of work, and the one that it is at."""
+
+    total: int
+    known: list[str] = field(default_factory=list)
+    """The steps so far, each once: a few queries may go through them ahead of the others."""
+    name: str = ""
+    """Of the step that is under way; empty between two."""
+
+
+_steps: ContextVar[_Steps | None] = ContextVar("raglift progress steps", default=None)
 
 
 @dataclass
@@ -35,6 +50,10 @@ class _State:
     display: Progress | None = None
     status: str = ""
     listeners: list[Callable[[str, int], None]] = field(default_factory=list)
+    tells_of_long_work: bool = False
+    """Whether work that takes long is told of in lines, where there is no terminal and nobody asked."""
+    step_bar: TaskID | None = None
+    """The bar of the step under way, for the work that comes next in it."""
 
 
 _state = _State()
@@ -65,6 +84,58 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
+def long_work_is_told() -> Iterator[None]:
+    """Write lines of all work in the block that takes longer than a few seconds, where there is no terminal.
+
+    Work with `show=None` is meant, and nothing is written where `RAGLIFT_PROGRESS=0` is set. For the command line: a
+    library does not write to standard error unasked.
+    """
+    before, _state.tells_of_long_work = _state.tells_of_long_work, True
+    try:
+        yield
+    finally:
+        _state.tells_of_long_work = before
+
+
+@contextmanager
+def steps(total: int) -> Iterator[None]:
+    """Number the steps in the block, “2 of 3”; within steps that are numbered already, these are parts of them."""
+    if _steps.get() is not None:
+        yield
+        return
+    token = _steps.set(_Steps(total))
+    try:
+        yield
+    finally:
+        _steps.reset(token)
+
+
+@contextmanager
+def step(name: str, *, show: bool | None = None) -> Iterator[None]:
+    """Say which step the tracked work in the block belongs to; on a terminal, something moves from the start.
+
+    Args:
+        name: what is being done, as “retrieve”.
+        show: as for `is_shown`.
+    """
+    current = _steps.get()
+    if current is None:
+        yield
+        return
+    current.name = name
+    if name not in current.known:
+        current.known.append(name)
+    try:
+        if is_shown(show) and _is_terminal() and not _is_quiet.get():
+            with _step_bar(name):
+                yield
+        else:
+            yield
+    finally:
+        current.name = ""
+
+
+@contextmanager
 def track(
     label: str, total: int, unit: str, *, show: bool | None = None, live: bool = True
 ) -> Iterator[Callable[[int], None]]:
@@ -81,13 +152,15 @@ def track(
     Yields:
         A function to call with the number of units just finished.
     """
-    if not is_shown(show) or total == 0 or _is_quiet.get():
+    is_told = show is None and _state.tells_of_long_work and os.environ.get("RAGLIFT_PROGRESS") != "0"
+    is_seen = is_shown(show)
+    if not (is_seen or (is_told and sys.stderr is not None)) or total == 0 or _is_quiet.get():
         yield lambda count: _tell(unit, count)
     elif _is_terminal() and live:
         with _bar(label, total, unit) as advance:
             yield advance
     else:
-        yield _lines(label, total, unit)
+        yield _lines(label, total, unit, only_if_long=not is_seen)
 
 
 def notice(text: str, *, show: bool | None = None) -> None:
@@ -122,7 +195,7 @@ def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
     """Keep one line of text above the bars of the work inside; elsewhere than on a terminal, a line now and then.
 
     Args:
-        show: as for `track`, but None also writes a line every half a minute where standard error is no terminal, and
+        show: as for `track`, but None also writes a line every ten seconds where standard error is no terminal, and
             the first after five seconds, unless `RAGLIFT_PROGRESS=0` is set: work that takes long is not silent.
 
     Yields:
@@ -131,7 +204,11 @@ def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
     if not is_shown(show):
         may_tell = show is None and sys.stderr is not None and os.environ.get("RAGLIFT_PROGRESS") != "0"
         first = time.perf_counter() + _SECONDS_BETWEEN_LINES
-        yield _status_lines(_SECONDS_BETWEEN_STATUS_LINES, first) if may_tell else lambda _text: None
+        before, _state.tells_of_long_work = _state.tells_of_long_work, False  # the text says how far all of it is
+        try:
+            yield _status_lines(_SECONDS_BETWEEN_STATUS_LINES, first) if may_tell else lambda _text: None
+        finally:
+            _state.tells_of_long_work = before
     elif _is_terminal():
         with _display() as display:
             try:
@@ -165,7 +242,7 @@ def _display() -> Iterator[Progress]:
         yield _state.display
         return
     from rich.console import Console, RenderableType
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Display(Progress):
@@ -177,6 +254,7 @@ def _display() -> Iterator[Progress]:
             yield self.make_tasks_table(self.tasks)
 
     columns = (
+        SpinnerColumn(finished_text=" "),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
@@ -192,12 +270,30 @@ def _display() -> Iterator[Progress]:
 
 
 @contextmanager
-def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+def _step_bar(name: str) -> Iterator[None]:
+    """Show a bar that moves, while nothing is counted yet: models are loaded and libraries imported."""
     inner = _state.display is not None
+    with _display() as progress:
+        _state.step_bar = task = progress.add_task(_label(name), total=None, rate="")
+        try:
+            yield
+        finally:
+            _state.step_bar = None
+            if inner or progress.tasks[progress.task_ids.index(task)].total is None:
+                progress.remove_task(task)
+
+
+@contextmanager
+def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    inner, of_step = _state.display is not None, _state.step_bar
     started = time.perf_counter()
     done = 0
     with _display() as progress:
-        task = progress.add_task(label, total=total, rate="")
+        if of_step is None:
+            task = progress.add_task(_label(label), total=total, rate="")
+        else:
+            task, _state.step_bar = of_step, None  # work inside of this has a bar of its own
+            progress.reset(task, total=total, description=_label(label), rate="")
 
         def advance(count: int) -> None:
             nonlocal done
@@ -208,25 +304,44 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
         try:
             yield advance
         finally:
-            if inner:
+            if of_step is not None:
+                _state.step_bar = of_step
+            elif inner:
                 progress.remove_task(task)
 
 
-def _lines(label: str, total: int, unit: str) -> Callable[[int], None]:
+def _lines(label: str, total: int, unit: str, *, only_if_long: bool) -> Callable[[int], None]:
     started = last = time.perf_counter()
-    done = 0
+    label, done, wrote = _label(label), 0, False
 
     def advance(count: int) -> None:
-        nonlocal done, last
+        nonlocal done, last, wrote
         done += count
         now = time.perf_counter()
-        if done >= total or now - last >= _SECONDS_BETWEEN_LINES:
-            last = now
-            sys.stderr.write(f"{label}: {done:,}/{total:,} {unit} ({_rate(done, started)}/s)\n")
+        is_last = done >= total and (wrote or not only_if_long)
+        if is_last or now - last >= _SECONDS_BETWEEN_LINES:
+            last, wrote = now, True
+            left = f", {_time_left((now - started) / done * (total - done))}" if 0 < done < total else ""
+            share = f"{done / total:.0%}"
+            sys.stderr.write(f"{label}: {done:,}/{total:,} {unit} ({share}), {_rate(done, started)}/s{left}\n")
             sys.stderr.flush()
         _tell(unit, count)
 
     return advance
+
+
+def _label(label: str) -> str:
+    """Return what is being done, with the step that it belongs to: `retrieve 2 of 3, embed queries`."""
+    current = _steps.get()
+    if current is None or not current.name or current.total < 2:
+        return label
+    number = f"{current.name} {min(current.known.index(current.name) + 1, current.total)} of {current.total}"
+    return number if label == current.name else f"{number}, {label}"
+
+
+def _time_left(seconds: float) -> str:
+    minutes = round(seconds / _SECONDS_OF_A_MINUTE)
+    return f"about {minutes} min left" if minutes > 1 else f"about {seconds:.0f} s left"
 
 
 def _status_lines(seconds: float, first: float) -> Callable[[str], None]:

@@ -8,11 +8,23 @@ import typer
 
 import raglift
 from raglift.cli import judging, labels, measuring, pipeline
-from raglift.cli.command import new_group
+from raglift.cli.command import FILES, LABELS, MORE, new_group
+
+_GROUPS = (
+    ("labels", LABELS, "Check, convert, write and review labels", (labels.group, judging.labels)),
+    ("files", FILES, "Score rankings in files, export runs, score them again", (pipeline.files, measuring.files)),
+    ("corpus", MORE, "List, show and fetch the bundled corpora", (labels.corpus,)),
+)
+"""Name, panel and help of each group, and what its commands are declared in."""
 
 app = new_group(pretty_exceptions_enable=False)
-for group in (measuring.group, labels.group, judging.group, pipeline.group):
-    app.add_typer(group)
+for declared in (measuring.group, judging.group, pipeline.group):
+    app.add_typer(declared)
+for name, panel, text, parts in _GROUPS:
+    group = new_group(help=f"{text}.", short_help=text)
+    for declared in parts:
+        group.add_typer(declared)
+    app.add_typer(group, name=name, rich_help_panel=panel)
 
 
 def _version(wanted: bool) -> None:

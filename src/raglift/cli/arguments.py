@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from raglift.cli.choices import (
-    CHUNK_UNITS,
     CHUNKERS,
     DTYPES,
     EMBEDDINGS,
@@ -92,26 +91,24 @@ Reranker = Annotated[
 DtypeOption = Annotated[
     str, choice(DTYPES, help="Number format of local models; auto is bfloat16 if the processor supports it.")
 ]
-ChunkSize = Annotated[
-    int, typer.Option(help="Maximum chunk size in characters, or in tokens with --chunk-unit tokens.")
+CHUNKER = "recursive:1000/100"
+"""How documents are split where nothing else is said."""
+_CHUNKERS = [f"{name}:" for name in CHUNKERS]
+_FORM = (
+    "NAME:SIZE/OVERLAP[:UNIT], such as recursive:400/40 (at paragraphs, lines, words; UNIT: characters or tokens), "
+    "token:256/20 (windows of tokens) or llama_index.SentenceSplitter:256/20."
+)
+Chunker = Annotated[
+    str, typer.Option("--chunker", autocompletion=completion(_CHUNKERS), help=f"How documents are split: {_FORM}")
 ]
-ChunkOverlap = Annotated[
-    int, typer.Option(help="Maximum overlap of neighbouring chunks, in the same unit as its size.")
+Chunkers = Annotated[
+    tuple[str, ...],
+    typer.Option("--chunker", autocompletion=completion(_CHUNKERS), help=f"Chunkers: {_FORM} Default: {CHUNKER}."),
+    separate,
 ]
-ChunkUnit = Annotated[
-    str | None,
-    choice(
-        CHUNK_UNITS, help="Unit of chunk size and overlap. Default: tokens (cl100k_base) for token, else characters."
-    ),
-]
-ChunkerKind = Annotated[
-    str,
-    choice(
-        CHUNKERS,
-        "--chunker",
-        help="How documents are split: recursive (at paragraphs, lines, words) or token (windows of tokens).",
-    ),
-]
+ChunkSize = Annotated[int | None, typer.Option(hidden=True, help="The size in --chunker.")]
+ChunkOverlap = Annotated[int | None, typer.Option(hidden=True, help="The overlap in --chunker.")]
+ChunkUnit = Annotated[str | None, typer.Option(hidden=True, help="The unit in --chunker.")]
 Metrics = Annotated[
     tuple[str, ...],
     typer.Option(
@@ -145,7 +142,12 @@ CompareMatch = Annotated[
         "are.",
     ),
 ]
-Save = Annotated[Path | None, typer.Option(help="Save the evaluation to this folder.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the evaluation to this folder.")]
+PoolDepth = Annotated[
+    tuple[str, ...],
+    typer.Option("-k", help="Number of hits of each ranking to grade; of several depths, the deepest."),
+    separate,
+]
 Overwrite = Annotated[bool, typer.Option(help="Replace an existing evaluation.")]
 LanguageModelName = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""`raglift audit` and `raglift relabel`."""
+"""`raglift labels check` and `raglift labels anchor`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from raglift.adapters.splitters import chunker_by_name
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.relabelling import relabel
 from raglift.auditing.result import KINDS, PLACEMENTS, print_audit
 from raglift.base.display import lines_text, printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
-from raglift.cli.evaluate import numbers_of_hits
+from raglift.cli.arguments import CHUNKER
+from raglift.cli.convert import written_to
+from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import labels_json
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.loading import load_dataset
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
 
 
-_DEFAULT_CHUNKER = "recursive:1000/100"
 _BROKEN = 1
 _UNUSABLE = 2
 _LISTED = 20
@@ -55,8 +55,8 @@ def run(request: AuditDataset) -> None:
         if not error.faults:
             raise
         raise typer.Exit(_show_unresolved(error, request)) from None
-    chunkers = request.chunker or ([_DEFAULT_CHUNKER] if dataset.documents else [])
-    ways = [chunker_by_name(chunker) for chunker in chunkers]
+    chunkers = request.chunker or ([CHUNKER] if dataset.documents else [])
+    ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if request.as_json:
         _write_json(_as_json(audited))
@@ -165,11 +165,11 @@ def run_relabel(request: Relabel) -> None:
     Raises:
         ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
     """
-    path, out = _queries_file(request.dataset), request.out
+    path, out = _queries_file(request.source), written_to(request)
     if is_there(out) and not request.overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
     loaded = load_dataset(
-        request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
+        request.source, documents=request.documents, encoding=request.encoding, include=request.include
     )
     relabelling = relabel(path, loaded.documents, cast("Form", request.to))
     relabelling.write(out)
@@ -185,8 +185,8 @@ def _queries_file(dataset: str) -> Path:
         path = find_corpus(path.name).queries_path
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigurationError(
-            f"relabel: found {path}; expected labels in raglift's own JSON Lines, a .jsonl file: "
-            "raglift convert makes one of any other format"
+            f"labels anchor: found {path}; expected labels in raglift's own JSON Lines, a .jsonl file: "
+            "raglift labels convert makes one of any other format"
         )
     return path
 
@@ -197,5 +197,5 @@ def _summary(relabelling: Relabelling, out: Path) -> list[str]:
     lines = [f"{out}: {relabelling.moved:,} of {total:,} literal texts moved, {len(left):,} left as they are"]
     lines += [f"  {quoted(each.query_id)} {each.where}: {quoted(each.text)}: {each.reason}" for each in left[:_LISTED]]
     if len(left) > _LISTED:
-        lines.append(f"  … and {len(left) - _LISTED:,} more: raglift audit lists what is wrong with each")
+        lines.append(f"  … and {len(left) - _LISTED:,} more: raglift labels check lists what is wrong with each")
     return lines

@@ -14,8 +14,8 @@ from raglift.apps.assistant.conversation import View, converse, say, take_turn
 from raglift.apps.assistant.engine import Assistant
 from raglift.base.display import counted, printable
 from raglift.base.retrying import RetryPolicy
-from raglift.cli.evaluate import local_system
-from raglift.cli.exits import Stopped
+from raglift.cli.evaluate import local_system, numbers_of_hits
+from raglift.cli.exits import Stopped, has_width
 from raglift.cli.json_output import labels_json, print_json
 from raglift.cli.model_options import model_of
 from raglift.errors import ConfigurationError, MissingDependency, MissingKey
@@ -54,7 +54,11 @@ def run(request: Chat) -> None:
     model = _model(request)
     assistant = _assistant(request, parts, model)
     console = Console(stderr=request.as_json)
-    display = JsonLines() if request.as_json else View(console, None if model is None else model.name)
+    display = (
+        JsonLines()
+        if request.as_json
+        else View(console, None if model is None else model.name, wraps=has_width(console))
+    )
     at_a_terminal = not request.question and sys.stdin.isatty()
     if at_a_terminal:
         assistant.warm_up()
@@ -92,7 +96,7 @@ def _assistant(request: Chat, parts: LocalSystem, model: LanguageModel | None) -
         dataset,
         reranker=[stage.reranker for stage in adapt_reranker(request.reranker, dtype=parts.dtype)],
         model=model,
-        k=request.k,
+        k=max(numbers_of_hits(request.k)),
         context=request.context,
         candidates=request.candidates,
         profile=request.profile,
@@ -123,7 +127,7 @@ def _dataset(request: Chat) -> Dataset:
 
 def _open(assistant: Assistant, console: Console) -> None:
     """Say what is asked, and how."""
-    wrap = console.is_terminal
+    wrap = has_width(console)
     dataset = assistant.dataset
     labelled = sum(query.is_labelled for query in dataset)
     say(
@@ -137,7 +141,7 @@ def _open(assistant: Assistant, console: Console) -> None:
     if assistant.model is not None:
         say(console, f"answers: {assistant.model.name}, from the first {counted(assistant.context, 'hit')}", wrap=wrap)
     say(console, "Ask anything, or a labelled question by its id.")
-    say(console, "help lists the commands, exit leaves.")
+    say(console, "/help lists the commands, /quit leaves.")
 
 
 def _reader(request: Chat, *, at_a_terminal: bool) -> Callable[[], str | None]:

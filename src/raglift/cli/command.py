@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
+
+from raglift.cli import old_names
 
 START, MEASURE, LABELS, CI, FILES, MORE = "Start", "Measure", "Labels", "CI", "Files", "More"
 PANELS = (START, MEASURE, LABELS, CI, FILES, MORE)
@@ -23,7 +26,7 @@ EXIT_CODES = {
 """The exit codes of every command; a command may describe them more exactly."""
 FIRST_STEPS = (
     "raglift demo",
-    "raglift evaluate shop_support --save runs/first",
+    "raglift evaluate shop_support -o runs/first",
     "raglift report runs/first",
     "raglift COMMAND --help",
 )
@@ -44,13 +47,32 @@ class Command(TyperCommand):
     """Lines to type, each of at most 58 characters so that no terminal breaks it."""
     exit_codes: ClassVar[Mapping[int, str]] = EXIT_CODES
     """What each exit code means."""
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Headings of its options, and the names of those below each; the others are below `Options`."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return a parser that also knows the earlier spellings of options."""
+        parser = super().make_parser(ctx)
+        for old, new in old_names.OPTIONS.get(self.name or "", {}).items():
+            hidden = copy(next(each for each in self.get_params(ctx) if new in each.opts))
+            hidden.opts = [old]
+            hidden.add_to_parser(parser, ctx)
+        return parser
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, without arguments that are hidden."""
+        shown = [each for each in self.get_params(ctx) if not each.hidden]
+        pieces = [piece for each in shown for piece in each.get_usage_pieces(ctx)]
+        return [self.options_metavar, *pieces] if self.options_metavar else pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, in a narrow terminal with more room for what they mean."""
         names_width = 30 if formatter.width >= _WIDE else 18
-        for heading, are_arguments in (("Arguments", True), ("Options", False)):
-            of_kind = [each for each in self.get_params(ctx) if (each.param_type_name == "argument") == are_arguments]
-            rows = [_fitting(*row, formatter.width) for each in of_kind if (row := each.get_help_record(ctx))]
+        options = {each.name: each for each in self.get_params(ctx)}
+        arguments = [options.pop(name) for name, each in [*options.items()] if each.param_type_name == "argument"]
+        grouped = {heading: [options.pop(name) for name in names] for heading, names in self.sections.items()}
+        for heading, of_kind in {"Arguments": arguments, **grouped, "Options": [*options.values()]}.items():
+            rows = [_fitting(*row, formatter.width) for each in of_kind if (row := _help_record(each, ctx))]
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows, col_max=names_width)
@@ -65,24 +87,64 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group that lists its commands in panels, with whole summaries."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return the command that is named, also by an earlier name; suggest the nearest for a name that is none."""
+        if ctx.parent is None and args[0] not in self.commands:
+            args = [*old_names.COMMANDS.get(args[0], args[:1]), *args[1:]]
+        if args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{_suggestion(args[0], ctx)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each panel; a group without panels has one."""
-        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
-        width = max(len(name) for name, _ in commands)
+        listed = [row for name in self.list_commands(ctx) for row in self._rows(name)]
+        width = max(len(name) for name, _, _ in listed)
         for panel in (*PANELS, None):
-            rows = [
-                (name.ljust(width), command.short_help or command.get_short_help_str())
-                for name, command in commands
-                if getattr(command, "rich_help_panel", None) == panel
-            ]
+            rows = [(name.ljust(width), summary) for name, summary, its_panel in listed if its_panel == panel]
             if rows:
                 with formatter.section(panel or "Commands"):
                     formatter.write_dl(rows)
+
+    def _rows(self, name: str) -> Iterator[tuple[str, str, str | None]]:
+        """Return what is listed for a command: name, summary and panel; a group with a panel of its own in full."""
+        command = self.commands[name]
+        panel = getattr(command, "rich_help_panel", None)
+        is_alone = [getattr(each, "rich_help_panel", None) for each in self.commands.values()].count(panel) == 1
+        if is_alone and isinstance(command, TyperGroup):
+            for inner, each in command.commands.items():
+                yield f"{name} {inner}", each.short_help or "", panel
+        else:
+            yield name, command.short_help or command.get_short_help_str(), panel
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the first steps below the list of all commands."""
         if ctx.parent is None:
             _write_lines(formatter, "First steps", FIRST_STEPS)
+
+
+def _suggestion(typed: str, ctx: Any) -> str:
+    """Return what somebody may have meant who typed a name that is none: of all groups, and by earlier names."""
+    meant = {name: " ".join(words) for name, words in old_names.COMMANDS.items()}
+    for name, command in ctx.find_root().command.commands.items():
+        meant[name] = name
+        for inner in getattr(command, "commands", ()):
+            meant[f"{name} {inner}"] = meant[inner] = f"{name} {inner}"
+    if ctx.parent is not None:  # commands of the same group come first
+        meant |= {name: f"{ctx.info_name} {name}" for name in ctx.command.commands}
+    near = list(dict.fromkeys(meant[name] for name in get_close_matches(typed, meant)))[:2]
+    if not near:
+        return f" {ctx.command_path} --help lists them all."
+    listed = " or ".join(f"'raglift {each}'" for each in near)
+    return f" Did you mean {listed}?"
+
+
+def _help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
+    """Return the row of help for an argument or option; a switch that is off has no second name to turn it off."""
+    if getattr(parameter, "is_bool_flag", False) and parameter.default is False:
+        parameter = copy(parameter)
+        parameter.secondary_opts, parameter.show_default = [], False
+    record: tuple[str, str] | None = parameter.get_help_record(ctx)
+    return record
 
 
 def _fitting(names: str, meaning: str, width: int) -> tuple[str, str]:
@@ -115,6 +177,7 @@ def command(
     run: str,
     examples: Sequence[str],
     exit_codes: Mapping[int, str] | None = None,
+    sections: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[type[Options]], type[Options]]:
     """Add a command to a group: a frozen dataclass whose fields are its arguments and options.
 
@@ -126,10 +189,16 @@ def command(
         run: the function that runs the command, as `module:name`; it is imported when it is called.
         examples: command lines at the end of its help.
         exit_codes: those that are not in `EXIT_CODES`, or mean something more exact.
+        sections: headings for many options, and the fields below each.
     """
 
     def declare(options: type[Options]) -> type[Options]:
-        shown = {"function": run, "examples": tuple(examples), "exit_codes": {**EXIT_CODES, **(exit_codes or {})}}
+        shown = {
+            "function": run,
+            "examples": tuple(examples),
+            "exit_codes": {**EXIT_CODES, **(exit_codes or {})},
+            "sections": sections or {},
+        }
         cls = type(options.__name__, (Command,), shown)
         group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
             _callback(options, run)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
+from raglift.base.display import printable
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
+from raglift.rendering.document import Detail
 from raglift.report.fairness import fairness_sentences
-from raglift.report.presenting import lift_parts
-from raglift.report.terminal.comparison import comparison_parts, slices_parts
+from raglift.report.presenting import lift_parts, view_of
+from raglift.report.terminal.document import document_parts
 from raglift.report.terminal.rendering import as_text, write
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
     from raglift.results.analyses import TagSlices
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Lift
+
+
+_NAMED = 3
+"""Of as many runs the next command names the folders."""
 
 
 def run(request: Compare) -> None:
@@ -52,8 +59,18 @@ def _several_runs(request: Compare, tracking: Tracking) -> None:
     if request.as_json:
         _print_json(_comparison_as_json(comparison), slices)
     else:
-        _print(comparison_parts(comparison), slices)
+        detail = Detail.DETAILS if request.details else Detail.SUMMARY
+        _print(document_parts(view_of(comparison, detail=detail), detail), slices)
+        sys.stdout.write(f"\n{printable(_next_line(request))}\n")
     tracking.tell(comparison, lambda _: "track it later with the same command: the runs are as they were")
+
+
+def _next_line(request: Compare) -> str:
+    """Return what to type next."""
+    runs = " ".join(shlex.quote(str(folder)) for folder in request.runs[:_NAMED])
+    more = " …" if len(request.runs) > _NAMED else ""
+    every = "" if request.details else "; --all prints every metric, tag and query that moved"
+    return f"Next: raglift report {runs}{more} shows every query{every}"
 
 
 def _one_run(request: Compare, tracking: Tracking) -> None:
@@ -93,7 +110,7 @@ def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:
     from rich.console import Console
 
     console = Console()
-    every = [*parts, *(["", *slices_parts(slices)] if slices is not None else [])]
+    every = [*parts, *(["", *document_parts(view_of(slices))] if slices is not None else [])]
     if console.is_terminal:
         write(console, every)
     else:

@@ -1,4 +1,4 @@
-"""`raglift convert`."""
+"""`raglift labels convert`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from raglift.cli.labels import Convert
+    from pathlib import Path
+
+    from raglift.cli.labels import Convert, Relabel
     from raglift.datasets.formats.catalogue import FormatName, FormatOptions
 
 
 def run(request: Convert) -> None:
     """Load, write, say what was written."""
     chosen = find_format(request.write_as)
+    target = written_to(request)
     dataset = load_dataset(
         request.source,
         documents=request.documents,
@@ -27,7 +30,7 @@ def run(request: Convert) -> None:
         format=cast("FormatName | None", request.read_as),
         **_options(request),
     )
-    path = write_dataset(dataset, request.target, format=chosen.name, drop=request.drop)
+    path = write_dataset(dataset, target, format=chosen.name, drop=request.drop)
     read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
     holds_documents = chosen.room(dataset).documents != "none"
@@ -40,6 +43,19 @@ def run(request: Convert) -> None:
             f"the {len(dataset.documents):,} documents are not in it, for {chosen.title} has no place for them: "
             "give them with --documents when it is read\n"
         )
+
+
+def written_to(request: Convert | Relabel) -> Path:
+    """Return where the result goes: `--output`, or the second argument, as it was before there was the option.
+
+    Raises:
+        ConfigurationError: neither or both are given.
+    """
+    given = [each for each in (request.output, request.target) if each is not None]
+    if len(given) != 1:
+        found = "none" if not given else f"{given[0]}, and {given[1]} after {request.source}"
+        raise ConfigurationError(f"--output: found {found}; expected one new file or folder, as -o labels.jsonl")
+    return given[0]
 
 
 def _options(request: Convert) -> FormatOptions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from raglift.adapters.adapt import check_reranker
+from raglift.adapters.splitters import chunker_by_name
 from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import printable, short_repr
+from raglift.base.progress import step, steps
+from raglift.cli.arguments import CHUNKER
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.model_options import parse_price
 from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
-from raglift.components.chunkers import make_chunker
+from raglift.components.chunkers import CHUNKERS, make_chunker
 from raglift.components.models import resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
@@ -36,6 +39,7 @@ from raglift.running.systems import LocalSystem, build_retriever, load_system, v
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from raglift.cli.judging import Chat
     from raglift.cli.measuring import Evaluate
@@ -50,6 +54,8 @@ if TYPE_CHECKING:
 _STOPPED = 1
 """The exit code after a limit."""
 _CODE_SHOWN = 80
+_SIZE, _OVERLAP = 1000, 100
+"""Those of a chunker whose name alone is given."""
 _UNCHANGED = (
     *("reranker", "candidates", "profile", "dtype", "depth", "doc_key", "concurrency", "timeout", "retries"),
     *("on_error", "latency", "max_model_calls", "max_cost"),
@@ -66,17 +72,15 @@ def run(request: Evaluate) -> None:
     dataset = load_dataset(
         request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
     )
-    if request.save is not None:
-        check_free(request.save, overwrite=request.overwrite)
+    if request.output is not None:
+        check_free(request.output, overwrite=request.overwrite)
     _check_resuming(request)
     tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
-    own = None if request.system is None and request.mapping is None else load_system(request.system, request.mapping)
-    system = build_retriever(dataset, parts) if own is None else own
     unfinished = Unfinished.of(request)
     failure: QueryFailed | None = None
     try:
-        evaluation = _measured(request, settings, system, dataset, unfinished)
+        evaluation = _evaluated(request, parts, settings, dataset, unfinished)
     except MetricFailed as error:
         _keep(error, request, settings, unfinished)
         raise
@@ -94,19 +98,19 @@ def run(request: Evaluate) -> None:
     show = partial(
         print_result, evaluation, json=request.as_json, details=request.details, following=_next_line(request)
     )
-    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     if unfinished is not None:
         unfinished.remove()
     show()
-    tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, tracking))
+    tracking.named(request.output).tell(evaluation, saved_first(evaluation, request.output, tracking))
     if failure is not None:
         raise failure
 
 
 def _check_resuming(request: Evaluate) -> None:
     """Raise where there is nothing that could be gone on with, or no system whose version is said."""
-    if request.resume and request.save is None:
-        raise ConfigurationError("--resume: found it without --save; expected the folder that the run is saved to")
+    if request.resume and request.output is None:
+        raise ConfigurationError("--resume: found it without --output; expected the folder that the run is saved to")
     if request.system_version is not None and request.system is None:
         raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
 
@@ -125,6 +129,16 @@ def _settings(request: Evaluate) -> dict[str, Any]:
         "metrics": request.metrics or DEFAULT_METRICS,
         "price": None if request.price is None else parse_price(request.price),
     }
+
+
+def _evaluated(
+    request: Evaluate, parts: LocalSystem, settings: dict[str, Any], dataset: Dataset, unfinished: Unfinished | None
+) -> Evaluation:
+    """Evaluate the user's system, or one of raglift's own parts."""
+    if request.system is None and request.mapping is None:
+        with numbered_steps(parts, request.reranker):
+            return _measured(request, settings, indexed(dataset, parts), dataset, unfinished)
+    return _measured(request, settings, load_system(request.system, request.mapping), dataset, unfinished)
 
 
 def _measured(
@@ -172,7 +186,7 @@ def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
         resume = " with --resume" if unfinished is not None else ""
         return f"each answer that came is kept in the cache: the same command{resume} goes on from there"
     if unfinished is None:
-        kept = "with --save FOLDER each is kept as it comes, and --resume goes on from there"
+        kept = "with -o FOLDER each is kept as it comes, and --resume goes on from there"
         return f"the answers of the system are not kept; {kept}"
     if not unfinished.holds_answers:
         return "the system had not answered anything yet, so there is nothing to go on with"
@@ -182,31 +196,31 @@ def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
 
 def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfinished: Unfinished | None) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
-    if request.save is not None and error.evaluation is not None:
+    if request.output is not None and error.evaluation is not None:
         kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
         try:
-            keep(kept, request.save, overwrite=request.overwrite)
+            keep(kept, request.output, overwrite=request.overwrite)
         except RunError as failure:
             raise RunError(f"{error}\n{failure}") from error
         if unfinished is not None:
             unfinished.remove()
         folder, metrics, ks = (
             shlex.quote(text)
-            for text in (str(request.save), *(",".join(map(str, settings[name])) for name in ("metrics", "ks")))
+            for text in (str(request.output), *(",".join(map(str, settings[name])) for name in ("metrics", "ks")))
         )
         sys.stderr.write(
-            f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} --ks {ks}\n"
+            f"without {error.metric}; when it is mended: raglift files rescore {folder} --metrics {metrics} -k {ks}\n"
         )
 
 
 def _keep_asked(error: CostLimitReached, request: Evaluate) -> None:
     """Save the queries that were asked before a limit was reached, and say how far it came."""
     sys.stderr.write(f"raglift: {printable(f'stopped: {error}')}\n")
-    if error.evaluation is not None and request.save is not None:
+    if error.evaluation is not None and request.output is not None:
         kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
-        keep(kept, request.save, overwrite=request.overwrite)
+        keep(kept, request.output, overwrite=request.overwrite)
     elif error.evaluation is not None:
-        sys.stderr.write("with --save FOLDER, what was answered is saved\n")
+        sys.stderr.write("with -o FOLDER, what was answered is saved\n")
 
 
 def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:
@@ -237,16 +251,43 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, f
 
 def _next_line(request: Evaluate) -> str:
     """Return what to type next."""
-    if request.save is None:
-        return "Next: --save FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
-    run = shlex.quote(str(request.save))
+    if request.output is None:
+        return "Next: -o FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
+    run = shlex.quote(str(request.output))
     return f"Next: raglift report {run}, or raglift explain {run} QUERY"
 
 
 def local_system(request: Evaluate | Chat) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
-    chunker = make_chunker(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
+    chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
     return system_of(request.retriever, request.embedding, chunker, request.dtype)
+
+
+def numbered_steps(parts: LocalSystem, reranker: str) -> AbstractContextManager[None]:
+    """Number what a system of raglift's own does: index, where it embeds, retrieve and rerank."""
+    return steps(parse_retriever(parts.retriever).needs_embedding + 1 + (reranker != "none"))
+
+
+def indexed(dataset: Dataset, parts: LocalSystem) -> Any:
+    """Build a retriever of raglift's own, which is the first step where it embeds."""
+    with step("index") if parse_retriever(parts.retriever).needs_embedding else nullcontext():
+        return build_retriever(dataset, parts)
+
+
+def chunker_of(text: str, size: int | None = None, overlap: int | None = None, unit: str | None = None) -> Chunker:
+    """Read `--chunker`: a name with its size and overlap, or the name alone and perhaps the earlier options of these.
+
+    Raises:
+        ConfigurationError: there is no such chunker, or its size is given twice.
+    """
+    earlier = {"--chunk-size": size, "--chunk-overlap": overlap, "--chunk-unit": unit}
+    given = next((option for option, value in earlier.items() if value is not None), None)
+    if given is None and (":" in text or "." in text):
+        return chunker_by_name(text)
+    if given is not None and text not in (*CHUNKERS, CHUNKER):
+        raise ConfigurationError(f"{given}: found it with --chunker {text}; expected all of it in --chunker")
+    size, overlap = _SIZE if size is None else size, _OVERLAP if overlap is None else overlap
+    return make_chunker(text.partition(":")[0], size, overlap, unit)
 
 
 def system_of(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:
@@ -264,7 +305,7 @@ def depths(given: Sequence[str]) -> tuple[int | Tokens, ...]:
     found = tuple(k for k in map(parse_depth, given) if k is not None)
     if not found or len(found) < len(given):
         raise ConfigurationError(
-            f"--ks: found {short_repr(','.join(given))}; expected integers of 1 or more with commas, as 1,3,5,10, "
+            f"-k: found {short_repr(','.join(given))}; expected integers of 1 or more with commas, as 1,3,5,10, "
             "or tokens(2000)"
         )
     return found
@@ -279,9 +320,7 @@ def numbers_of_hits(given: Sequence[str]) -> tuple[int, ...]:
     found = depths(given)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):
-        raise ConfigurationError(
-            f"--ks: found {short_repr(','.join(given))}; expected integers with commas, as 1,3,5,10"
-        )
+        raise ConfigurationError(f"-k: found {short_repr(','.join(given))}; expected integers with commas, as 1,3,5,10")
     return numbers
 
 

@@ -1,10 +1,14 @@
-"""Exit codes of commands that were interrupted, or whose output cannot be written."""
+"""How output and commands end: exit codes, what cannot be written, and the width of a line."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as a shell has it."""
@@ -16,6 +20,11 @@ class Stopped(SystemExit):
     def __init__(self, how_to_go_on: str) -> None:
         super().__init__(INTERRUPTED)
         self.how_to_go_on = how_to_go_on
+
+
+def has_width(console: Console) -> bool:
+    """Whether lines are to be wrapped: on a terminal, or where `COLUMNS` says how wide one is."""
+    return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
 
 
 def drop_output() -> None:

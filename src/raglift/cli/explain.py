@@ -2,28 +2,90 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import textwrap
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from raglift.analysis.paired_statistics import primary_of
+from raglift.cli import explain_metrics
+from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
+from raglift.errors import ConfigurationError
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit
     from raglift.cli.measuring import Explain
     from raglift.results.analyses import Explanation
+    from raglift.results.evaluation import Evaluation
+
+
+_INDENT = 4
 
 
 def run(request: Explain) -> None:
-    """Print why one query of a saved evaluation scored what it did."""
+    """Print why one query of a saved evaluation scored what it did.
+
+    Raises:
+        ConfigurationError: no query, or options that do not go together.
+    """
     from rich.console import Console
     from rich.text import Text
 
-    explanation = load_evaluation(request.run).explain(request.query, stage=request.stage)
+    request = _with_one_query(request)
+    if request.conventions:
+        explain_metrics.run(request)
+        return
+    if request.metrics:
+        raise ConfigurationError("--metrics: found it without --conventions; expected both, or neither")
+    if request.query is None:
+        raise ConfigurationError(
+            f"explain: found no query; expected the id of one, as raglift explain {request.run} q17"
+        )
+    evaluation = load_evaluation(request.run)
+    explanation = evaluation.explain(request.query, stage=request.stage)
     if request.as_json:
         print_json(_as_json(explanation))
-    else:
-        Console().print(Text(str(explanation)), soft_wrap=True)
+        return
+    shown = explanation if request.every else _at_one_depth(explanation, evaluation)
+    lines = str(shown).splitlines()
+    if len(shown.metrics) < len(explanation.metrics):
+        lines.append(f"--all shows all {len(explanation.metrics)} metrics")
+    console = Console()
+    for line in lines:
+        console.print(Text(_wrapped(line, console.width) if has_width(console) else line), soft_wrap=True)
+
+
+def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanation:
+    """Return an explanation by the metrics at the depth of the primary one, and those that have no depth."""
+    try:
+        primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
+    except ConfigurationError:  # no metric says how good it is
+        return explanation
+    kept = [place for place, metric in enumerate(explanation.metrics) if metric.depth in (primary.depth, None)]
+    if not kept:
+        return explanation
+    return replace(
+        explanation,
+        metrics=tuple(explanation.metrics[place] for place in kept),
+        values=tuple(explanation.values[place] for place in kept),
+        hits=tuple(replace(hit, earned=tuple(hit.earned[place] for place in kept)) for hit in explanation.hits),
+    )
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Return a line broken at words, with what follows below the beginning of its text."""
+    indent = " " * (len(line) - len(line.lstrip()) + _INDENT)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, drop_whitespace=True) or line
+
+
+def _with_one_query(request: Explain) -> Explain:
+    """Return the request with the query that was named, as an argument or by `--query`, as it was before."""
+    if request.query_option is None:
+        return request
+    if request.query is not None:
+        raise ConfigurationError(f"--query: found it with the query {request.query!r}; expected one of the two")
+    return replace(request, query=request.query_option)
 
 
 def _as_json(explanation: Explanation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`raglift explain-metrics`."""
+"""`raglift explain --conventions`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from raglift.analysis.conventions.records import Choice, MetricUnderProfiles, RankedHit
-    from raglift.cli.pipeline import ExplainMetrics
+    from raglift.cli.measuring import Explain
     from raglift.results.analyses import MetricsExplanation
 
 
-def run(request: ExplainMetrics) -> None:
+def run(request: Explain) -> None:
     """Print one query's metrics under every profile, and why they differ."""
     from rich.console import Console
     from rich.text import Text
 
     evaluation = load_evaluation(request.run)
-    found = evaluation.explain_metrics(request.query, metrics=request.metric or None, stage=request.stage)
+    found = evaluation.explain_metrics(request.query, metrics=request.metrics or None, stage=request.stage)
     if request.as_json:
         print_json(_as_json(found))
     else:

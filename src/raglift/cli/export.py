@@ -1,4 +1,4 @@
-"""`raglift export`."""
+"""`raglift files export`."""
 
 from __future__ import annotations
 

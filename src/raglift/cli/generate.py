@@ -1,4 +1,4 @@
-"""`raglift generate`."""
+"""`raglift labels generate`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(request: Generate) -> None:
     )
     styles = ",".join(request.styles)
     output = None if request.estimate else _checked_output(request)
-    _check_report(request)
+    report = _checked_report(request)
     parse_styles(styles)  # what is wrong with them is better said before the documents are read
     source = Dataset(
         (), load_documents(request.source, encoding=request.encoding, include=request.include), _name(request.source)
@@ -65,8 +65,8 @@ def run(request: Generate) -> None:
     with stoppable():
         generation = generate(source, request.n, **settings, limits=limited(limits, expected))
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
-    if request.report is not None:
-        _write_report(generation, request.report)
+    if report is not None:
+        _write_report(generation, report)
     if len(generation.dataset):
         _write(generation, output, overwrite=request.overwrite)
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
@@ -96,9 +96,14 @@ def _checked_output(request: Generate) -> Path:
     Raises:
         ConfigurationError: no destination is given, or it exists already.
     """
-    output = request.output
-    if output is None:
-        raise ConfigurationError("--output: found none; expected a .jsonl file or a new folder (or --estimate)")
+    given = [path for path in request.output if path.suffix.lower() not in _REPORTS]
+    if len(given) != 1:
+        found = "none" if not given else " and ".join(map(str, given))
+        raise ConfigurationError(
+            f"--output: found {found}; expected a .jsonl file or a new folder for the questions, and perhaps a "
+            ".md or .json file for what was discarded (or --estimate)"
+        )
+    output = given[0]
     is_file = output.suffix.lower() in _LINES
     if output.suffix and not is_file:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file or a new folder")
@@ -111,14 +116,20 @@ def _checked_output(request: Generate) -> Path:
     return output
 
 
-def _check_report(request: Generate) -> None:
-    report = request.report
-    if report is None:
-        return
-    if report.suffix.lower() not in _REPORTS:
-        raise ConfigurationError(f"--report: found {report}; expected a .md or .json file")
-    if is_there(report) and not request.overwrite:
-        raise ConfigurationError(f"{report}: found a file that is already there; expected a new one, or --overwrite")
+def _checked_report(request: Generate) -> Path | None:
+    """Return where it is written which questions were discarded; None for nowhere.
+
+    Raises:
+        ConfigurationError: there are several such files, or it exists already.
+    """
+    given = [path for path in request.output if path.suffix.lower() in _REPORTS]
+    if len(given) > 1:
+        raise ConfigurationError(f"--output: found {given[0]} and {given[1]}; expected one .md or .json file at most")
+    if not given:
+        return None
+    if is_there(given[0]) and not request.overwrite:
+        raise ConfigurationError(f"{given[0]}: found a file that is already there; expected a new one, or --overwrite")
+    return given[0]
 
 
 def _name(source: str) -> str:

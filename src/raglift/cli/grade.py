@@ -1,4 +1,4 @@
-"""`raglift grade`."""
+"""`raglift labels grade`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.base.display import printable
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
+from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
@@ -54,7 +55,7 @@ def run(request: Grade) -> None:
     _check_output(request)
     evaluations = load_runs(request.runs)
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
-    pairs = placed(pool(evaluations, depth=request.depth), documents)
+    pairs = placed(pool(evaluations, depth=max(numbers_of_hits(request.k))), documents)
     rubric, scale = request.rubric, request.scale
     expected = estimate_grading(pairs, model, rubric=rubric, scale=scale, limits=limits)
     check_relevant_from(request.relevant_from, scale)
@@ -86,9 +87,9 @@ def _finish(request: Grade, summary: GradingSummary, documents: Sequence[Documen
         places = "" if request.documents is None else f" --documents {shlex.quote(str(request.documents))}"
         places += "" if request.encoding is None else f" --encoding {shlex.quote(request.encoding)}"
         first = shlex.quote(str(request.runs[0]))
-        _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
+        _say(f"  raglift files rescore {first} --labels {output}{places}    figures under these labels")
         scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
-        _say(f"  raglift review {output} {runs}{places}{scale}    look at them, one by one")
+        _say(f"  raglift labels review {output} {runs}{places}{scale}    look at them, one by one")
 
 
 def _write(request: Grade, summary: GradingSummary, documents: Sequence[Document]) -> None:

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from raglift.cli.arguments import (
-    ChunkerKind,
+    CHUNKER,
+    Chunker,
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
@@ -23,6 +24,7 @@ from raglift.cli.arguments import (
     LanguageModelName,
     Mapping,
     MaxCost,
+    PoolDepth,
     Price,
     Profile,
     Reranker,
@@ -30,21 +32,23 @@ from raglift.cli.arguments import (
     SavedRuns,
     Temperature,
 )
-from raglift.cli.choices import QUESTION_STYLES, choice, completion, corpus_names, separate
-from raglift.cli.command import LABELS, MORE, command, new_group
+from raglift.cli.choices import QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
+from raglift.cli.command import MORE, command, new_group
 
 group = new_group()
+labels = new_group()
+"""Those of the group `labels`, with those of `raglift.cli.labels`."""
 
 _LIMIT = "The limit of cost was reached; the answers are cached."
 
 
 @command(
-    group,
+    labels,
     "review",
-    LABELS,
+    None,
     "Label hits by hand in the browser",
     run="raglift.cli.review:run",
-    examples=["raglift review my.jsonl runs/bm25 runs/hybrid"],
+    examples=["raglift labels review my.jsonl runs/bm25 runs/hybrid"],
 )
 @dataclass(frozen=True)
 class Review:
@@ -63,18 +67,18 @@ class Review:
     encoding: Encoding = None
     include: Include = ()
     scale: Annotated[int, choice((3, 5), help="Highest grade.")] = 3
-    depth: Annotated[int, typer.Option(help="Number of hits of each ranking to grade.")] = 10
+    k: PoolDepth = ("10",)
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 for any that is free.")] = 0
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True
 
 
 @command(
-    group,
+    labels,
     "grade",
-    LABELS,
+    None,
     "Grade hits with a language model",
     run="raglift.cli.grade:run",
-    examples=["raglift grade runs/bm25 --estimate", "raglift grade runs/bm25 runs/hybrid -o graded.jsonl"],
+    examples=["raglift labels grade runs/bm25 --estimate", "raglift labels grade runs/* -o graded.jsonl"],
     exit_codes={1: _LIMIT},
 )
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Grade:
 
     runs: SavedRuns
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the labels, .jsonl.")] = None
-    depth: Annotated[int, typer.Option(help="Number of hits of each ranking to grade.")] = 10
+    k: PoolDepth = ("10",)
     model: LanguageModelName = "openai:gpt-4o-mini"
     scale: Annotated[int, choice((3, 5), help="Highest grade; 0 is irrelevant.")] = 3
     rubric: Annotated[
@@ -106,12 +110,15 @@ class Grade:
 
 
 @command(
-    group,
+    labels,
     "generate",
-    LABELS,
+    None,
     "Generate labelled questions with an LLM",
     run="raglift.cli.generate:run",
-    examples=["raglift generate docs/ -n 20 --estimate", "raglift generate docs/ -n 20 -o questions.jsonl"],
+    examples=[
+        "raglift labels generate docs/ -n 20 --estimate",
+        "raglift labels generate docs/ -n 20 -o questions.jsonl",
+    ],
     exit_codes={1: "No question was kept, or the limit of cost was reached; the answers are cached."},
 )
 @dataclass(frozen=True)
@@ -129,9 +136,15 @@ class Generate:
     include: Include = ()
     n: Annotated[int, typer.Option("-n", help="Number of questions.")] = 50
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A .jsonl file of queries, or a new folder that includes the documents."),
-    ] = None
+        tuple[Path, ...],
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where the questions go: a .jsonl file, or a new folder that includes the documents. And, if wanted, "
+            "a .md or .json file that says which were discarded, and why.",
+        ),
+        separate_paths,
+    ] = ()
     styles: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -147,9 +160,6 @@ class Generate:
     max_cost: MaxCost = None
     price: Price = None
     estimate: Estimate = False
-    report: Annotated[
-        Path | None, typer.Option(help="Write which questions were discarded, and why, to a .md or .json file.")
-    ] = None
     overwrite: Annotated[bool, typer.Option(help="Replace existing files.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
 
@@ -170,7 +180,7 @@ class Precision:
     runs: SavedRuns
     ks: Annotated[
         tuple[str, ...],
-        typer.Option("--ks", "-k", help="Depths. Default: 1,3,5,10, as far as the runs are that deep."),
+        typer.Option("-k", help="Depths. Default: 1,3,5,10, as far as the runs are that deep."),
         separate,
     ] = ()
     answers: Annotated[
@@ -227,14 +237,18 @@ class Chat:
     retriever: Retriever = "dense"
     embedding: Embedding = "minilm"
     reranker: Reranker = "late-interaction"
-    k: Annotated[int, typer.Option("-k", help="Number of hits that are shown and scored.")] = 10
+    k: Annotated[
+        tuple[str, ...],
+        typer.Option("-k", help="Number of hits that are shown and scored; of several depths, the deepest."),
+        separate,
+    ] = ("10",)
     candidates: Annotated[
         int | None, typer.Option(help="Number of hits retrieved for the reranker. Default: as many as are shown.")
     ] = None
     context: Annotated[int, typer.Option(help="Number of reranked hits that the answer is based on.")] = 5
-    chunker: ChunkerKind = "recursive"
-    chunk_size: ChunkSize = 1000
-    chunk_overlap: ChunkOverlap = 100
+    chunker: Chunker = CHUNKER
+    chunk_size: ChunkSize = None
+    chunk_overlap: ChunkOverlap = None
     chunk_unit: ChunkUnit = None
     dtype: DtypeOption = "auto"
     profile: Profile = "default"

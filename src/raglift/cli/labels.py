@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import AsJson, DatasetSource, Documents, Encoding, Include, UnicodeFolding
+from raglift.cli.arguments import AsJson, Chunkers, DatasetSource, Documents, Encoding, Include, UnicodeFolding
 from raglift.cli.choices import (
-    CHUNKERS,
     DATASET_FORMATS,
     DROPPABLE,
     EMBEDDINGS,
@@ -20,11 +19,12 @@ from raglift.cli.choices import (
     separate,
     separate_named,
 )
-from raglift.cli.command import LABELS, MORE, command, new_group
+from raglift.cli.command import command, new_group
 
 group = new_group()
-corpus = new_group(help="List, show and fetch the bundled corpora.", short_help="List and fetch the bundled corpora")
-group.add_typer(corpus, name="corpus", rich_help_panel=MORE)
+"""Those of the group `labels`, with those of `raglift.cli.judging`."""
+corpus = new_group()
+"""Those of the group `corpus`."""
 
 CorpusName = Annotated[
     str, typer.Argument(autocompletion=completion(corpus_names), help="Name of the corpus; see corpus list.")
@@ -33,13 +33,13 @@ CorpusName = Annotated[
 
 @command(
     group,
-    "audit",
-    LABELS,
+    "check",
+    None,
     "Check labels, and what chunking does to them",
     run="raglift.cli.audit:run",
     examples=[
-        "raglift audit my.jsonl --documents docs/ --strict",
-        "raglift audit shop_support --chunker recursive:400/40",
+        "raglift labels check my.jsonl --documents docs/ --strict",
+        "raglift labels check mine --chunker recursive:400/40",
     ],
     exit_codes={1: "With --strict: labels are broken."},
 )
@@ -51,20 +51,12 @@ class AuditDataset:
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    chunker: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            autocompletion=completion([f"{name}:" for name in CHUNKERS]),
-            help="Chunkers, such as 'recursive:400/40,token:256/20' or llama_index.SentenceSplitter:256/20. "
-            "Default: recursive:1000/100.",
-        ),
-        separate,
-    ] = ()
+    chunker: Chunkers = ()
     match: Annotated[str, choice(("coverage", "containment"), help="Match rule for the attainable recall.")] = (
         "coverage"
     )
     unicode_folding: UnicodeFolding = False
-    ks: Annotated[tuple[str, ...], typer.Option("--ks", "-k", help="Depths of the attainable recall."), separate] = (
+    ks: Annotated[tuple[str, ...], typer.Option("-k", help="Depths of the attainable recall."), separate] = (
         "1,3,5,10",
     )
     embedding: Annotated[
@@ -83,14 +75,15 @@ class AuditDataset:
 @command(
     group,
     "convert",
-    LABELS,
+    None,
     "Convert a dataset to another format",
     run="raglift.cli.convert:run",
     examples=[
-        "raglift convert beir/scifact scifact",
-        "raglift convert q.csv mine \\",
+        "raglift labels convert beir/scifact -o scifact",
+        "raglift labels convert q.csv -o mine \\",
         "    --column query=Question,relevant=Quote",
-        "raglift convert mine squad.json --to squad --drop grades",
+        "raglift labels convert mine -o squad.json \\",
+        "    --to squad --drop grades",
     ],
 )
 @dataclass(frozen=True)
@@ -103,7 +96,8 @@ class Convert:
             autocompletion=completion(corpus_names), help="Dataset: a file, a folder or a bundled corpus by name."
         ),
     ]
-    target: Annotated[Path, typer.Argument(help="New file or folder.")]
+    target: Annotated[Path | None, typer.Argument(hidden=True, help="As --output.")] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="New file or folder.")] = None
     read_as: Annotated[
         str | None, choice(DATASET_FORMATS, "--from", help="Format of the source. Default: recognized by its layout.")
     ] = None
@@ -134,24 +128,25 @@ class Convert:
 
 @command(
     group,
-    "relabel",
-    LABELS,
+    "anchor",
+    None,
     "Turn quoted-text labels into positions",
     run="raglift.cli.audit:run_relabel",
-    examples=["raglift relabel my.jsonl anchored.jsonl --documents docs/"],
+    examples=["raglift labels anchor my.jsonl -o new.jsonl \\", "    --documents docs/"],
 )
 @dataclass(frozen=True)
 class Relabel:
     """Convert quoted-text labels to positions in the documents, and write them to a new file."""
 
-    dataset: Annotated[
+    source: Annotated[
         str,
         typer.Argument(
             autocompletion=completion(corpus_names),
             help="Bundled corpus by name, a dataset folder, or a .jsonl file of queries.",
         ),
     ]
-    out: Annotated[Path, typer.Argument(help="New file of queries.")]
+    target: Annotated[Path | None, typer.Argument(hidden=True, help="As --output.")] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="New file of queries, .jsonl.")] = None
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()

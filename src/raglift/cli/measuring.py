@@ -10,8 +10,9 @@ import typer
 
 from raglift.cli.arguments import (
     BASELINE,
+    CHUNKER,
     AsJson,
-    ChunkerKind,
+    Chunker,
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
@@ -26,13 +27,13 @@ from raglift.cli.arguments import (
     Mapping,
     Metrics,
     Names,
+    Output,
     Overwrite,
     Price,
     Primary,
     Profile,
     Reranker,
     Retriever,
-    Save,
     SavedRun,
     Track,
     TrackFiles,
@@ -47,19 +48,30 @@ from raglift.cli.choices import (
     choice,
     completion,
     corpus_names,
+    metric_names,
     separate,
 )
 from raglift.cli.command import MEASURE, START, command, new_group
 
 group = new_group()
+files = new_group()
+"""Those of the group `files`."""
 
 
 @command(
-    group, "demo", START, "See it work on a small bundled corpus", run="raglift.cli.demo:run", examples=["raglift demo"]
+    group,
+    "demo",
+    START,
+    "See it work on a small bundled corpus",
+    run="raglift.cli.demo:run",
+    examples=["raglift demo", "raglift demo --open"],
 )
 @dataclass(frozen=True)
 class Demo:
-    """Evaluate on a small bundled corpus, before and after reranking. Needs no network and no API key."""
+    """Evaluate on a small bundled corpus, before and after reranking, and write an HTML report.
+
+    Takes about a minute, and a few seconds when it is run again. Needs no network and no API key.
+    """
 
     retriever: Annotated[
         str | None,
@@ -69,6 +81,13 @@ class Demo:
             "the extra “local” is not installed.",
         ),
     ] = None
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Folder for report.html and the saved run. Those of an earlier demo are replaced."
+        ),
+    ] = Path("raglift-demo")
+    opened: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False
     as_json: AsJson = False
 
 
@@ -95,9 +114,16 @@ class Walkthrough:
     encoding: Encoding = None
     embedding: Embedding = "minilm"
     reranker: Reranker = "late-interaction"
-    k: Annotated[int, typer.Option("-k", help="Number of hits that are retrieved, reranked and scored.")] = 10
-    chunk_size: Annotated[int, typer.Option(help="Maximum chunk size in characters.")] = 1000
-    chunk_overlap: ChunkOverlap = 100
+    k: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "-k", help="Depths of the metrics; the deepest is the number of hits that are retrieved and reranked."
+        ),
+        separate,
+    ] = ("10",)
+    chunker: Chunker = CHUNKER
+    chunk_size: ChunkSize = None
+    chunk_overlap: ChunkOverlap = None
     dtype: DtypeOption = "auto"
     profile: Profile = "tutorial"
     what_helps: Annotated[
@@ -119,11 +145,23 @@ class Walkthrough:
     "Measure one system on labelled questions",
     run="raglift.cli.evaluate:run",
     examples=[
-        "raglift evaluate shop_support --save runs/bm25 \\",
+        "raglift evaluate shop_support -o runs/bm25 \\",
         "    --retriever bm25 --reranker late-interaction",
         "raglift evaluate my.jsonl --system app:search -k 5,10",
     ],
     exit_codes={1: "A limit on model calls or cost was reached; what was measured is kept."},
+    sections={
+        "System": [
+            *("system", "mapping", "retriever", "embedding", "reranker", "chunker", "candidates", "hits", "depth"),
+            *("dtype", "doc_key", "system_version"),
+        ],
+        "Data": ["documents", "encoding", "include"],
+        "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
+        "Limits": [
+            *("concurrency", "timeout", "retries", "on_error", "latency", "max_model_calls", "max_cost", "price"),
+        ],
+        "Output": ["output", "overwrite", "resume", "details", "as_json", "track", "track_project", "track_files"],
+    },
 )
 @dataclass(frozen=True)
 class Evaluate:
@@ -144,15 +182,14 @@ class Evaluate:
     retriever: Retriever = "dense"
     embedding: Embedding = "minilm"
     reranker: Reranker = "none"
-    chunker: ChunkerKind = "recursive"
-    chunk_size: ChunkSize = 1000
-    chunk_overlap: ChunkOverlap = 100
+    chunker: Chunker = CHUNKER
+    chunk_size: ChunkSize = None
+    chunk_overlap: ChunkOverlap = None
     chunk_unit: ChunkUnit = None
     dtype: DtypeOption = "auto"
     ks: Annotated[
         tuple[str, ...],
         typer.Option(
-            "--ks",
             "-k",
             help="Depths of the metrics: numbers of hits and budgets of context tokens, such as '1,5,tokens(2000)'. "
             "Default: 1,3,5,10, and the depth that all stages return if that is less.",
@@ -192,7 +229,7 @@ class Evaluate:
         int | None,
         typer.Option(
             help="Number of hits requested from a system that takes it as an argument. Default: 10, or the deepest "
-            "depth (--ks) if that is more."
+            "depth (-k) if that is more."
         ),
     ] = None
     doc_key: Annotated[str | None, typer.Option(help="Metadata key of the hits that holds the document id.")] = None
@@ -218,13 +255,13 @@ class Evaluate:
         typer.Option(help="Stop before the system's model calls cost more US dollars, if the price is known."),
     ] = None
     price: Price = None
-    save: Save = None
+    output: Output = None
     overwrite: Overwrite = False
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="With --system and --save: continue a run that was stopped, without repeating answered queries.",
+            help="With --system and --output: continue a run that was stopped, without repeating answered queries.",
         ),
     ] = False
     system_version: Annotated[
@@ -269,6 +306,9 @@ class Compare:
     hold_out: HoldOut = False
     match: CompareMatch = None
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
+    details: Annotated[
+        bool, typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved.")
+    ] = False
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True
@@ -281,7 +321,7 @@ class Compare:
     MEASURE,
     "Measure many systems and find the best",
     run="raglift.cli.sweep:run",
-    examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml --output runs/sweep"],
+    examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml -o runs/sweep"],
     exit_codes={1: "Some cells failed, or a limit was reached; what is measured is kept."},
 )
 @dataclass(frozen=True)
@@ -291,9 +331,9 @@ class RunSweep:
     file: Annotated[
         Path, typer.Argument(help="A YAML file that describes the sweep; or the folder of a sweep, to print it.")
     ]
-    out: Annotated[
+    output: Annotated[
         Path | None,
-        typer.Option("--output", "--out", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
+        typer.Option("--output", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
     ] = None
     plan: Annotated[bool, typer.Option(help="Print what there is to do and measure nothing.")] = False
     resume: Annotated[bool, typer.Option(help="Continue a sweep that was stopped.")] = False
@@ -320,6 +360,10 @@ class RunSweep:
         str | None, typer.Option(help="With --export-best: name or key of another cell than the recommended one.")
     ] = None
     overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
+    details: Annotated[
+        bool,
+        typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved."),
+    ] = False
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True
@@ -328,7 +372,7 @@ class RunSweep:
     @property
     def folder(self) -> Path:
         """The folder of the sweep."""
-        return Path("runs") / self.file.stem if self.out is None else self.out
+        return Path("runs") / self.file.stem if self.output is None else self.output
 
 
 @command(
@@ -345,11 +389,17 @@ class Report:
 
     runs: Annotated[
         tuple[Path, ...],
-        typer.Argument(help="Folders of saved evaluations: one, or several to compare; or the folder of a sweep."),
+        typer.Argument(
+            help="Saved evaluations: one, or several to compare; a sweep; or a folder of runs, for an index."
+        ),
     ]
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write. Default: report.html; Markdown is printed."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write. Default: report.html, or index.html in a folder of runs; Markdown is printed.",
+        ),
     ] = None
     form: Annotated[
         str | None, choice(REPORT_FORMATS, "--format", help="Default: by the ending of the file, else html.")
@@ -377,27 +427,49 @@ class Report:
     MEASURE,
     "Explain the score of one query",
     run="raglift.cli.explain:run",
-    examples=["raglift explain runs/bm25 q17"],
+    examples=["raglift explain runs/bm25 q17", "raglift explain runs/bm25 q17 --conventions"],
 )
 @dataclass(frozen=True)
 class Explain:
-    """Show which hits of one query match which facts, and what each adds to every metric."""
+    """Show which hits of one query match which facts, and what each adds to the metrics.
+
+    With --conventions: the metrics of the query as several tools compute them, and why they differ.
+    """
 
     run: SavedRun
-    query: Annotated[str, typer.Argument(help="Id of a query.")]
+    query: Annotated[
+        str | None,
+        typer.Argument(help="Id of a query. With --conventions, default: the one whose scores differ most."),
+    ] = None
+    conventions: Annotated[
+        bool, typer.Option("--conventions", help="Compare what raglift and other tools compute, and say why.")
+    ] = False
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            autocompletion=completion(metric_names),
+            help="With --conventions: metrics, such as 'ndcg@10,mrr'. Default: those of the run.",
+        ),
+        separate,
+    ] = ()
     stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all metrics at all depths, not only at that of the primary metric.")
+    ] = False
+    query_option: Annotated[str | None, typer.Option("--query", hidden=True, help="Id of a query.")] = None
     as_json: AsJson = False
 
 
 @command(
-    group,
+    files,
     "rescore",
-    MEASURE,
+    None,
     "Score a saved run again, by other rules",
     run="raglift.cli.rescore:run",
     examples=[
-        "raglift rescore runs/bm25 --match coverage -k 5,20",
-        "raglift rescore runs/bm25 --labels new.jsonl --save runs/2",
+        "raglift files rescore runs/bm25 --match coverage -k 5,20",
+        "raglift files rescore runs/bm25 --labels new.jsonl \\",
+        "    -o runs/2",
     ],
 )
 @dataclass(frozen=True)
@@ -407,7 +479,7 @@ class Rescore:
     run: SavedRun
     ks: Annotated[
         tuple[str, ...],
-        typer.Option("--ks", "-k", help="Depths of the metrics, as in evaluate. Default: those of the run."),
+        typer.Option("-k", help="Depths of the metrics, as in evaluate. Default: those of the run."),
         separate,
     ] = ()
     metrics: Annotated[
@@ -432,7 +504,7 @@ class Rescore:
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    save: Save = None
+    output: Output = None
     overwrite: Overwrite = False
     track: Track = ()
     track_project: TrackProject = None

@@ -19,9 +19,11 @@ from raglift.cli.choices import (
     separate,
     separate_paths,
 )
-from raglift.cli.command import CI, FILES, MORE, command, new_group
+from raglift.cli.command import CI, MORE, command, new_group
 
 group = new_group()
+files = new_group()
+"""Those of the group `files`, with `rescore`."""
 
 
 @command(
@@ -134,15 +136,16 @@ class Track:
 
 
 @command(
-    group,
+    files,
     "score",
-    FILES,
+    None,
     "Score rankings in files: TREC, JSON Lines",
     run="raglift.cli.score:run",
     examples=[
-        "raglift score --run bm25.trec --qrels qrels.txt",
-        "raglift score --run a.trec,b.trec --qrels qrels.txt",
-        "raglift score --run a.trec --qrels qrels.txt --format trec",
+        "raglift files score --run bm25.trec --qrels qrels.txt",
+        "raglift files score --run a.trec,b.trec --qrels qrels.txt",
+        "raglift files score --run a.trec --qrels qrels.txt \\",
+        "    --format trec",
     ],
 )
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ class Score:
         separate,
     ] = ()
     profile: Profile = "default"
-    output: Annotated[str, choice(("table", "trec"), "--format", help="trec prints what trec_eval -c prints.")] = (
+    layout: Annotated[str, choice(("table", "trec"), "--format", help="trec prints what trec_eval -c prints.")] = (
         "table"
     )
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False
@@ -185,20 +188,20 @@ class Score:
         tuple[str, ...], typer.Option(help="Names of the runs, such as 'small,large'. Default: file names."), separate
     ] = ()
     form: Annotated[
-        str | None, choice(RANKING_FORMATS, help="Format of the runs. Default: by the ending of each file.")
+        str | None, choice(RANKING_FORMATS, "--from", help="Format of the runs. Default: by the ending of each file.")
     ] = None
     as_json: AsJson = False
 
 
 @command(
-    group,
+    files,
     "export",
-    FILES,
+    None,
     "Export a run as TREC, JSON Lines or Parquet",
     run="raglift.cli.export:run",
     examples=[
-        "raglift export runs/bm25 --output trec",
-        "raglift export runs/bm25 --output out --format parquet",
+        "raglift files export runs/bm25 -o trec",
+        "raglift files export runs/bm25 -o out --format parquet",
     ],
 )
 @dataclass(frozen=True)
@@ -206,7 +209,7 @@ class Export:
     """Write a saved evaluation as files for other tools: TREC run and qrels, JSON Lines or Parquet."""
 
     run: SavedRun
-    output: Annotated[Path, typer.Option(help="New folder for the files.")]
+    output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the files.")]
     form: Annotated[
         str, choice(RANKING_FORMATS, "--format", help="trec is a run and qrels, as trec_eval reads them.")
     ] = "trec"
@@ -243,31 +246,4 @@ class Metrics:
         str | None,
         typer.Argument(metavar="METRIC", autocompletion=completion(metric_names), help="A metric to show in full."),
     ] = None
-    as_json: AsJson = False
-
-
-@command(
-    group,
-    "explain-metrics",
-    MORE,
-    "Show one query's scores as other tools do",
-    run="raglift.cli.explain_metrics:run",
-    examples=["raglift explain-metrics runs/bm25 --query q17"],
-)
-@dataclass(frozen=True)
-class ExplainMetrics:
-    """Show one query's metrics as several tools compute them, and why they differ."""
-
-    run: SavedRun
-    query: Annotated[
-        str | None, typer.Option(help="Id of a query. Default: the one whose scores differ most between tools.")
-    ] = None
-    metric: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            autocompletion=completion(metric_names), help="Metrics, such as 'ndcg@10,mrr'. Default: those of the run."
-        ),
-        separate,
-    ] = ()
-    stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
     as_json: AsJson = False

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.base.limits import is_there, user_path
+from raglift.base.display import counted
+from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.replacing import replacing_file
 from raglift.base.streams import is_stream
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, RagliftError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.storage.layout import RUN
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
@@ -25,8 +29,12 @@ FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parqu
 """What a report can be, with the ending of its file."""
 
 
+_PAGES = "reports"
+"""Where the pages of runs are, beside them in their folder."""
+
+
 def run(request: Report) -> None:
-    """Load, and write one report: of one evaluation, of several, or of a sweep.
+    """Load, and write one report: of one evaluation, of several, of a sweep, or the index of a folder of runs.
 
     Raises:
         ConfigurationError: an option that does not go with what is reported, or a path that cannot be written.
@@ -35,6 +43,10 @@ def run(request: Report) -> None:
     form = _form(request)
     if form not in FORMATS:
         raise ConfigurationError(f"--format: found {form!r}; expected one of {', '.join(FORMATS)}")
+    folders = _runs_within(request)
+    if folders and form == "html":
+        _write_index(folders, request)
+        return
     found = _found(request)
     output = Path(f"report{FORMATS[form]}") if request.output is None else request.output
     if form == "markdown":
@@ -47,6 +59,46 @@ def run(request: Report) -> None:
 
         files = export(found, output, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
+
+
+def _runs_within(request: Report) -> list[Path]:
+    """Return the runs in the only folder that is named, where it is neither a run nor a sweep itself."""
+    if len(request.runs) != 1:
+        return []
+    folder = user_path(request.runs[0])
+    if not is_folder(folder) or is_there(folder / RUN) or SweepFolder(folder).exists():
+        return []
+    return sorted(one for one in folder.iterdir() if is_folder(one) and is_there(one / RUN))
+
+
+def _write_index(folders: list[Path], request: Report) -> None:
+    """Write the index of a folder of runs, and the page of each run that has none or an older one."""
+    from raglift.report.page.index import IndexedRun, index_page
+    from raglift.report.page.rendering import write_page
+
+    _refuse(request, "a folder of runs", "baseline", "names", "seed", "confidence", "hold_out", "match")
+    named = request.runs[0]
+    output = user_path(named) / "index.html" if request.output is None else request.output
+    place = user_path(output).resolve().parent
+    runs, unread, written = [], [], 0
+    for folder in folders:
+        page = folder.parent / _PAGES / f"{folder.name}.html"
+        try:
+            evaluation = load_evaluation(folder)
+            if not is_there(page) or page.stat().st_mtime < (folder / RUN).stat().st_mtime:
+                page.parent.mkdir(exist_ok=True)
+                evaluation.report(page)
+                written += 1
+        except RagliftError as error:
+            unread.append(f"{folder.name} is not shown: {error}")
+            continue
+        link = quote(os.path.relpath(page.resolve(), place).replace(os.sep, "/"))
+        runs.append(IndexedRun(folder.name, evaluation, link))
+    if not runs:
+        raise ConfigurationError(f"report: found no run that can be read in {named}; the first: {unread[0]}")
+    write_page(index_page(str(named), runs, primary=request.primary, warnings=unread), output)
+    pages = f", with {counted(written, 'page')} of runs in {user_path(named) / _PAGES}" if written else ""
+    sys.stderr.write(f"written to {output}{pages}\n")
 
 
 def _form(request: Report) -> str:

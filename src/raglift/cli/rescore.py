@@ -1,4 +1,4 @@
-"""`raglift rescore`."""
+"""`raglift files rescore`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 def run(request: Rescore) -> None:
     """Load, score again, save, print."""
-    if request.save is not None:
-        check_free(request.save, overwrite=request.overwrite)
+    if request.output is not None:
+        check_free(request.output, overwrite=request.overwrite)
     tracking = Tracking.of(request)
     tracking.check()
     evaluation = _rescored(load_evaluation(request.run), request)
     show = partial(print_result, evaluation, json=request.as_json)
-    keep(evaluation, request.save, overwrite=request.overwrite, show=show)
+    keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     show()
-    tracking.named(request.save).tell(evaluation, saved_first(evaluation, request.save, tracking))
+    tracking.named(request.output).tell(evaluation, saved_first(evaluation, request.output, tracking))
 
 
 def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:

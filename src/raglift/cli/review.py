@@ -1,4 +1,4 @@
-"""`raglift review`."""
+"""`raglift labels review`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.apps.review.page import check_installed
 from raglift.apps.review.requests import listen
 from raglift.apps.review.server import open_review, serve
+from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.saved_runs import load_runs
 from raglift.datasets.loading import load_documents
 
@@ -27,7 +28,7 @@ def run(request: Review) -> None:
         documents=documents,
         judged=request.judged,
         scale=request.scale,
-        depth=request.depth,
+        depth=max(numbers_of_hits(request.k)),
     )
     with listen(request.port) as listener, opened as (desk, added):
         if added:

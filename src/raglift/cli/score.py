@@ -1,4 +1,4 @@
-"""`raglift score`."""
+"""`raglift files score`."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _OUTPUTS = ("table", "trec")
 
 def run(request: Score) -> None:
     """Read, score, print."""
-    if request.output not in _OUTPUTS:
-        raise ConfigurationError(f"--format: found {request.output!r}; expected one of {', '.join(_OUTPUTS)}")
-    if request.as_json and request.output != "table":
-        raise ConfigurationError(f"--json: found it with --format {request.output}; expected one of the two")
-    if request.trec_eval != DEFAULT_VERSION and request.output != "trec":
+    if request.layout not in _OUTPUTS:
+        raise ConfigurationError(f"--format: found {request.layout!r}; expected one of {', '.join(_OUTPUTS)}")
+    if request.as_json and request.layout != "table":
+        raise ConfigurationError(f"--json: found it with --format {request.layout}; expected one of the two")
+    if request.trec_eval != DEFAULT_VERSION and request.layout != "trec":
         raise ConfigurationError(
-            f"--trec-eval: found {request.trec_eval} with --format {request.output}; expected it with --format trec"
+            f"--trec-eval: found {request.trec_eval} with --format {request.layout}; expected it with --format trec"
         )
     if any(not name.strip(", ") for name in request.metrics):
         raise ConfigurationError(
             f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
         )
-    if request.output == "trec":
+    if request.layout == "trec":
         _print_as_trec_eval(request)
         return
     asked = [metric_of(name) for name in request.metrics]

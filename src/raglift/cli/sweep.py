@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
@@ -13,11 +14,14 @@ from raglift.cli.json_output import labels_json, print_json, recommendation_json
 from raglift.cli.model_options import parse_price
 from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
+from raglift.rendering.document import Detail
+from raglift.report.terminal.document import print_document
 from raglift.running.model_calls import CallLimits
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
-from raglift.sweep.terminal import print_plan, print_result, result_text
+from raglift.sweep.terminal import print_plan
+from raglift.sweep.view import sweep_view
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +63,7 @@ def run(request: RunSweep) -> None:
             print_plan(plan, Console())
         return
     result, stopped = _measured(sweep, request, limits, console)
-    _print(result, as_json=request.as_json)
+    _print(result, request)
     sys.stderr.write(f"kept in {result.folder}\n")
     _export(result, request)
     _track(result, tracking)
@@ -109,14 +113,14 @@ def show(request: RunSweep, tracking: Tracking) -> None:
         ConfigurationError: it is to be planned or run, which needs its file.
         RunError: the folder is not that of a sweep, or is damaged.
     """
-    if request.plan or request.resume or request.out is not None:
+    if request.plan or request.resume or request.output is not None:
         wanted = "--plan" if request.plan else "--resume" if request.resume else "--output"
         raise ConfigurationError(
             f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, "
             "and the folder with --output"
         )
     result = load_sweep_result(request.file)
-    _print(result, as_json=request.as_json)
+    _print(result, request)
     _export(result, request)
     _track(result, tracking)
 
@@ -131,17 +135,25 @@ def _track(result: SweepResult, tracking: Tracking) -> None:
     tracking.tell(result, lambda trackers: tracking.command([result.folder], trackers))
 
 
-def _print(result: SweepResult, *, as_json: bool) -> None:
+def _print(result: SweepResult, request: RunSweep) -> None:
     from rich.console import Console
 
-    if as_json:
+    if request.as_json:
         print_json(_as_json(result))
         return
-    console = Console()
-    if console.is_terminal:
-        print_result(result, console)
-    else:
-        sys.stdout.write(result_text(result) + "\n")
+    detail = Detail.DETAILS if request.details else Detail.SUMMARY
+    print_document(sweep_view(result, detail=detail), Console(), detail)
+    if len(result.finished) > 1:
+        sys.stdout.write(f"\n{printable(_next_line(result))}\n")
+
+
+def _next_line(result: SweepResult) -> str:
+    """Return what to type next."""
+    folder = shlex.quote(str(result.folder))
+    return (
+        f"Next: raglift report {folder} shows every query; raglift sweep {folder} --all prints every metric, "
+        f"--export-best FOLDER the recommended pipeline"
+    )
 
 
 def _as_json(result: SweepResult) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run of `raglift evaluate --system … --save` has so far: the answers of the system, beside its folder."""
+"""What a run of `raglift evaluate --system … --output` has so far: the answers of the system, beside its folder."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Unfinished:
     @classmethod
     def of(cls, request: Evaluate) -> Unfinished | None:
         """Return where the answers are kept; None if nothing is saved, or no system of the user's is asked."""
-        if request.save is None or (request.system is None and request.mapping is None):
+        if request.output is None or (request.system is None and request.mapping is None):
             return None
-        save = user_path(request.save)
-        folder = save.with_name(f"{save.name}.unfinished")
+        output = user_path(request.output)
+        folder = output.with_name(f"{output.name}.unfinished")
         answers = folder / content_key(identity_of(request.system, request.mapping)).hex()[:16]
         return cls(folder, answers, not is_folder(folder.parent))
 

@@ -9,9 +9,8 @@ from raglift.adapters.adapt import check_reranker
 from raglift.apps.assistant.engine import Questions
 from raglift.apps.walkthrough import Settings, walk
 from raglift.cli.evaluate import as_json as evaluation_as_json
-from raglift.cli.evaluate import system_of
+from raglift.cli.evaluate import chunker_of, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
-from raglift.components.chunkers import make_chunker
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -26,14 +25,13 @@ def run(request: Walkthrough) -> None:
 
     from raglift.datasets.loading import load_dataset
 
-    chunker = make_chunker("recursive", request.chunk_size, request.chunk_overlap)
+    chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap)
     parts = system_of("dense", request.embedding, chunker, request.dtype)
-    settings = Settings(parts, request.reranker, request.k, request.profile, request.what_helps)
+    *smaller, k = sorted(numbers_of_hits(request.k))
+    settings = Settings(parts, request.reranker, k, request.profile, request.what_helps, tuple(smaller))
     question = request.question
     if question is not None and request.every:
         raise ConfigurationError("walkthrough: found --question and --all; expected one of them")
-    if settings.k < 1:
-        raise ConfigurationError(f"-k: found {settings.k}; expected an integer, 1 or more")
     dataset = load_dataset(request.corpus, encoding=request.encoding)
     labelled = [query for query in dataset if query.is_labelled]
     check_reranker(settings.reranker)  # what is wrong with it is better said before the text is embedded
@@ -63,7 +61,7 @@ def dataset_error(dataset: Dataset, question: str) -> Exception:
     if question in dataset.resolution.queries_left_out:
         return ConfigurationError(
             f"--question: {question!r} is left out, because none of its labels resolves in this text; "
-            f"raglift audit {dataset.name} says why"
+            f"raglift labels check {dataset.name} says why"
         )
     texts = {query.text: query.id for query in dataset}
     near = difflib.get_close_matches(question, texts, n=5, cutoff=0.3) or list(texts)[:5]

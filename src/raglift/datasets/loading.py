@@ -45,7 +45,7 @@ def load_dataset(
 
     What the source is in another format than raglift's own is detected by its layout: a BEIR folder, an AutoRAG folder
     or `qa.parquet`, a SQuAD or LlamaIndex `.json` file, a `.csv` file, TREC qrels with `topics=`. The first line of an
-    error says as what it was read; `docs/datasets.md` says how each format becomes facts.
+    error says as what it was read; `docs/how-to/datasets.md` says how each format becomes facts.
 
     Args:
         source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml`, a folder

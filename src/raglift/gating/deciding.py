@@ -17,7 +17,7 @@ from raglift.gating.regressions import regressions_of
 from raglift.gating.text import gate_text
 from raglift.gating.values import check_of, with_metrics
 from raglift.records.dataset import Dataset
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_of, view_of, whole
 from raglift.results.analyses import Presentable
 from raglift.results.evaluation import Evaluation
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 text_of.register(GateResultRecord, gate_text)
-summary_of.register(GateResultRecord, gate_summary)
+view_of.register(GateResultRecord, whole(gate_summary))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,4 +211,4 @@ def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str,
     return failed, tuple(note for note in evaluation.notes if not (failed and note.startswith(beginning)))
 
 
-_RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"
+_RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift files rescore --labels"

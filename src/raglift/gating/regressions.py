@@ -19,7 +19,7 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
 from raglift.metrics.computing import mean_title
-from raglift.report.format import difference_text, p_text
+from raglift.report.format import difference_text, p_equation
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
 
@@ -103,7 +103,7 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
         change = difference_text(row.difference)
         told.append(
             f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {row.baseline_mean:.3f} → "
-            f"{row.mean:.3f} ({change}, p {p_text(row.p)}, uncorrected); it decides nothing, since it was not named"
+            f"{row.mean:.3f} ({change}, {p_equation(row.p)}, uncorrected); it decides nothing, since it was not named"
         )
     return told
 

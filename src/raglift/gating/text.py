@@ -11,7 +11,7 @@ from raglift.gating.bounds import Band
 from raglift.gating.records import ROUNDING, Outcome
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, table_of
-from raglift.report.format import decimals_of, difference_text, labels_line, level, p_text
+from raglift.report.format import decimals_of, difference_text, labels_line, level, p_equation
 from raglift.report.sentences import detectable_effect_text
 from raglift.report.terminal.rendering import as_text
 
@@ -72,6 +72,10 @@ def _scale(check: Check, value: float) -> tuple[float, str]:
     return (1000.0, " ms") if value < 1.0 else (1.0, " s")
 
 
+BANDS = "NDCG in a word, by rule of thumb: elite above 0.9, solid from 0.7, fair from 0.5, rework below."
+"""What the words beside an NDCG mean."""
+
+
 def band_word(check: Check) -> str:
     """Return the word for an NDCG, empty for other figures and where it would contradict a check that passed."""
     return "" if check.band is None or (check.passed and check.band is Band.REWORK) else str(check.band)
@@ -94,7 +98,7 @@ def regression_sentence(one: Regression) -> str:
     decimals = decimals_of(one.metric)
     told = (
         f"{one.before:.{decimals}f} → {one.after:.{decimals}f} ({difference_text(found, decimals)}, "
-        f"p {_p(one.p_holm)}, n = {found.n:,})"
+        f"{p_equation(one.p_holm)}, n = {found.n:,})"
     )
     if not one.passed:
         beyond = f" and larger than the margin of {one.margin:g}" if one.margin else ""
@@ -111,11 +115,6 @@ def regression_sentence(one: Regression) -> str:
         else f"; {detectable_effect_text(f'{one.minimum_detectable_effect:.3f}')}"
     )
     return f"{name} dropped, but not significantly: {told}{seen}"
-
-
-def _p(p: float) -> str:
-    text = p_text(p)
-    return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 
 
 def method_sentence(method: Method) -> str:
@@ -207,6 +206,7 @@ def _parts(result: GateResultRecord) -> Iterator[Part]:
     if result.checks:
         yield ""
         yield checks_table(result)
+        yield from [BANDS] if any(map(band_word, result.checks)) else []
     for check in result.checks:
         yield from check_lines(check)
     shown: dict[str, int] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.rendering.document import Document, Section, table_of
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_of, view_of, whole
 from raglift.report.terminal.rendering import as_text
 from raglift.results.analyses import Presentable
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -338,4 +338,4 @@ def _text_of(found: Agreement | SystemAgreement) -> str:
 
 for _kind in (Agreement, SystemAgreement):
     text_of.register(_kind, _text_of)
-    summary_of.register(_kind, summary_of_agreement)
+    view_of.register(_kind, whole(summary_of_agreement))

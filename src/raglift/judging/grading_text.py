@@ -16,6 +16,7 @@ from raglift.judging.comparing import labels_by_people, system_agreement
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
 from raglift.rendering.document import Document, Section, Table, row_of
+from raglift.report.format import percent_text
 from raglift.report.terminal.rendering import as_text, write
 from raglift.running.scoring import rescore
 
@@ -253,7 +254,7 @@ def _grades(graded: Graded) -> Table:
     total = max(len(graded.pool), 1)
     rows = [(str(grade), count) for grade, count in sorted(graded.counts.items(), reverse=True)]
     rows += [("none", len(graded.not_graded))] if graded.not_graded else []
-    cells = tuple(row_of((name, f"{count:,}", f"{count / total:.1%}")) for name, count in rows)
+    cells = tuple(row_of((name, f"{count:,}", percent_text(count / total))) for name, count in rows)
     return Table("Pairs of each grade", ("grade", "pairs", "share"), cells)
 
 

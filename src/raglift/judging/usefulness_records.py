@@ -16,7 +16,7 @@ from raglift.llm.providers import dollars_in_short
 from raglift.records.metric import Metric
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import differing, interval_text
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_of, view_of, whole
 from raglift.report.terminal.rendering import as_text, write
 from raglift.results.analyses import Presentable
 from raglift.stats.intervals import mean_interval
@@ -168,7 +168,7 @@ class ContextPrecision(Presentable):
         return float(counted.mean()) if len(counted) else None
 
     def interval(self, system: str, measure: str, k: int) -> Interval | None:
-        """Return Wilson's interval of the mean, at 95 %; None if no query counts."""
+        """Return Wilson's interval of the mean, at 95%; None if no query counts."""
         values = self.of(system, measure, k)
         return None if np.isnan(values).all() else mean_interval(values, bounds=(0.0, 1.0))
 
@@ -210,7 +210,7 @@ def precision_summary(found: ContextPrecision) -> Document:
         headline=_means(found),
         measured=(),
         warnings=tuple(_warnings(found)),
-        notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95 %; {_cost(found)}"),
+        notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95%; {_cost(found)}"),
         sections=tuple(_sections(found)),
     )
 
@@ -300,4 +300,4 @@ def _text_of(found: ContextPrecision) -> str:
 
 
 text_of.register(ContextPrecision, _text_of)
-summary_of.register(ContextPrecision, precision_summary)
+view_of.register(ContextPrecision, whole(precision_summary))

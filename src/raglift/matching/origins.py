@@ -10,7 +10,7 @@ it, extract a part, return a hit twice. Here each hit is traced to the candidate
 - `ADDED`: anything else.
 
 What the first two prove was among the candidates. The other three are scored as the system returns them, but what they
-alone bring earns no lift (docs/decisions/0039-hits-that-were-no-candidates-earn-no-lift.md).
+alone bring earns no lift (docs/reference/decisions/0039-hits-that-were-no-candidates-earn-no-lift.md).
 """
 
 from __future__ import annotations

@@ -96,18 +96,20 @@ class Resolution:
             least = min(taken, key=lambda quote: quote.similarity)
             notes.append(
                 f"{counted(len(taken), 'quote')} of labels found in another form, at least {least.similarity:.0%} "
-                f"alike: {least} (raglift audit lists them)"
+                f"alike: {least} (raglift labels check lists them)"
             )
         passed = [quote for quote in self.inexact if not quote.is_taken]
         if passed:
-            notes.append(f"{counted(len(passed), 'label')} may end earlier: {passed[0]} (raglift audit lists them)")
+            notes.append(
+                f"{counted(len(passed), 'label')} may end earlier: {passed[0]} (raglift labels check lists them)"
+            )
         if self.left_out:
             first = self.left_out[0]
             queries = len(self.queries_left_out)
             with_them = f", and with them {counted(queries, 'query')} without another" if queries else ""
             notes.append(
                 f"{len(self.left_out):,} of {counted(self.labels, 'label')} left out{with_them}: no such words in this "
-                f"text (raglift audit lists them); the first, of {quoted(first.query_id)}: {first.fault}"
+                f"text (raglift labels check lists them); the first, of {quoted(first.query_id)}: {first.fault}"
             )
         return tuple(notes)
 

@@ -5,9 +5,9 @@ A terminal, a page, a notebook and Markdown all show the same records; none of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +28,10 @@ class Cell:
     """… has its mark, …"""
     high: float | None = None
     """… and ends, on the scale of the column; None for no bar."""
+    value: float | None = None
+    """What a column of numbers is sorted by; None for a text, or where there is no number."""
+    link: str = ""
+    """Where the text leads to on a page, as a relative address."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,64 @@ class Table:
     """The rows above which a line is drawn."""
     rests_on_labels: bool = True
     """Whether its figures depend on who labelled what, which is then said with it."""
+    sortable: bool = False
+    """Whether a page lets readers sort the rows: by the values of cells, and texts by their letters."""
+    optional: tuple[int, ...] = ()
+    """The columns that a terminal too narrow for all leaves out, the last of them first."""
+    definitions: tuple[str, ...] = ()
+    """What each column means, where its title does not say it; empty, or as many as there are columns."""
 
 
 def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
     """Return a row; texts stand for plain cells."""
     return tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+
+
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True)
+class Column(Generic[RowT]):
+    """A column of a table, declared once for all outputs."""
+
+    title: str
+    """What stands above it."""
+    cell: Callable[[RowT], Cell | str]
+    """Makes the cell of a row."""
+    words: bool = False
+    """Whether it holds names or words, which start at the left and break where they must; else numbers."""
+    value: Callable[[RowT], float | None] | None = None
+    """What rows are sorted by; None for the cell's own value."""
+    definition: str = ""
+    """What it means, where the title does not say it."""
+    optional: bool = False
+    """Whether a terminal too narrow for all columns may leave it out."""
+
+    def cell_of(self, row: RowT) -> Cell:
+        """Return the cell of a row, with what it is sorted by."""
+        made = self.cell(row)
+        cell = Cell(made) if isinstance(made, str) else made
+        return cell if self.value is None else replace(cell, value=self.value(row))
+
+
+def table_from(columns: Sequence[Column[RowT]], rows: Iterable[RowT], caption: str, *, sortable: bool = False) -> Table:
+    """Return a table of declared columns.
+
+    Args:
+        columns: what is shown of each row.
+        rows: the rows.
+        caption: what the table shows.
+        sortable: whether a page lets readers sort the rows.
+    """
+    return Table(
+        caption,
+        tuple(column.title for column in columns),
+        tuple(tuple(column.cell_of(row) for column in columns) for row in rows),
+        tuple(number for number, column in enumerate(columns) if column.words),
+        sortable=sortable,
+        optional=tuple(number for number, column in enumerate(columns) if column.optional),
+        definitions=tuple(column.definition for column in columns) if any(one.definition for one in columns) else (),
+    )
 
 
 Part = str | Table
@@ -111,11 +168,40 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     detail: Detail = Detail.SUMMARY
+    overview: Table | None = None
+    """Its tables in fewer rows, which a page shows with the tables folded below; None for the tables alone."""
 
     @property
     def shown_tables(self) -> tuple[Table, ...]:
         """Its tables, for outputs without charts: those that stand for a chart too."""
         return (*(figure.table for figure in self.figures if figure.table is not None), *self.tables)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure of the first screen, large, with what changed."""
+
+    label: str
+    """What it is, in everyday words or as a metric."""
+    value: str
+    change: str = ""
+    """How it changed, and from what: `▲ 17 points, from 41%`."""
+    emphasis: str = ""
+    """`better` or `worse` where the change is significant."""
+    note: str = ""
+    """What else to know: an interval, a ceiling."""
+    definition: str = ""
+    """What it measures."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole: so many facts had one outcome."""
+
+    label: str
+    count: int
+    outcome: str
+    """The outcome of `failure_analysis`, by which the queries of a page are filtered."""
 
 
 @dataclass(frozen=True)
@@ -139,3 +225,9 @@ class Document:
     """What was measured, in a line or two, for outputs that do not show all of `measured`."""
     labels: str = ""
     """Label provenance, shown with each table; empty if people made all labels."""
+    tiles: tuple[Tile, ...] = ()
+    """The figures of the first screen of a page, instead of the headline; other outputs show the headline."""
+    shares: tuple[Share, ...] = ()
+    """What became of the facts, for a bar on the first screen of a page."""
+    next_step: str = ""
+    """What to try next; a section says it too."""

@@ -12,7 +12,7 @@ from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.records.labels import passage_text
 from raglift.rendering.document import Cell, Table, table_of
-from raglift.report.format import figure_text, labels_line
+from raglift.report.format import labels_line
 from raglift.report.terminal.rendering import WIDTH, as_text
 
 if TYPE_CHECKING:
@@ -235,7 +235,8 @@ def _matched(each: RankedHit) -> str:
 
 
 def _figure(metric: Metric, value: float) -> str:
-    return "left out" if math.isnan(value) else figure_text(metric, value)
+    """Return a value of one query with 4 decimals, as the tools whose conventions these are print it."""
+    return "left out" if math.isnan(value) else f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
 
 
 def _mean(metric: Metric, value: float) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import TOO_SKEWED
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Document, Section, Table, row_of
-from raglift.report.format import decimals_of, labels_line, level, p_text, signed, verdict_emphasis
-from raglift.report.terminal.rendering import as_text
+from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
+from raglift.report.format import MINUS, decimals_of, level, p_equation, p_text, signed, verdict_emphasis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
         InteractionEffect,
         LevelDifference,
     )
-    from raglift.rendering.document import Part
 
 
 _HEADING = "What each part does"
 _MOST_LEVELS = 10
 """As many levels of a part are shown, those with the largest means."""
 _MOST_NAMED = 4
-_WIDTH = 120
+_PLURALS = {"embedding": "embedding models"}
 
 
 def effects_section(effects: FactorEffectsRecord) -> Section:
-    """Return what each part does as a section: a table of levels, then what depends on what, and what is left open."""
+    """Return what each part does as a section: what depends on what, what is left open, and a table of levels."""
     return Section(
         _HEADING,
         (_intro(effects), *interaction_sentences(effects), *_open(effects), *effects.notes),
@@ -40,31 +39,17 @@ def effects_section(effects: FactorEffectsRecord) -> Section:
     )
 
 
-def effects_parts(effects: FactorEffectsRecord) -> Iterator[Part]:
-    """Yield the same lines and table for a terminal."""
-    section = effects_section(effects)
-    first, *others = section.paragraphs
-    yield f"{section.heading}: {first}"
-    yield from section.tables
-    yield from others
-
-
-def effects_text(effects: FactorEffectsRecord) -> str:
-    """Return what each part does as plain text."""
-    lines = [*labels_line(effects.label_sources), *effects_parts(effects)]
-    return as_text([*lines, *(f"! {warning}" for warning in effects.warnings)], width=_WIDTH, wrap=False)
-
-
-def effects_summary(effects: FactorEffectsRecord) -> Document:
-    """Return what each part does, for notebooks and Markdown."""
+def effects_view(effects: FactorEffectsRecord) -> Document:
+    """Return what each part does."""
     section = effects_section(effects)
     return Document(
-        f"{_HEADING}: {section.paragraphs[0]}",
+        _HEADING,
         " ".join(_capital(f"{effect_sentence(effects, one.factor)}.") for one in effects.factors),
         section.tables[0],
         (),
         warnings=effects.warnings,
         notes=section.paragraphs[1:],
+        about=section.paragraphs[:1],
         labels=str(effects.label_sources),
     )
 
@@ -100,66 +85,75 @@ def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
     for (factor, by), found in by_parts.items():
         first = found[0]
         more = f" ({counted(len(found) - 1, 'more contrast')} of these two)" if len(found) > 1 else ""
-        told.append(f"{factor} × {by}: {_interaction(first, decimals)}; p {p_text(first.p)}{more}")
+        told.append(
+            f"The effect of the {factor} depends on the {by}: {_interaction(first, decimals)} "
+            f"({p_equation(first.p)}){more}."
+        )
     return told
 
 
 def _intro(effects: FactorEffectsRecord) -> str:
     """Return what is compared, and how intervals and p-values are to be read."""
     return (
-        f"{mean_title(effects.primary)} of cells that differ in one part alone, over {counted(effects.n, 'query')}; "
-        f"the {level(effects.method)} intervals of a part hold together, and p is corrected over its pairs of levels"
+        f"{mean_title(effects.primary)} of cells that differ in one part alone, over {counted(effects.n, 'query')}. "
+        f"The {level(effects.method)} intervals of a part hold together; p is corrected over its pairs of levels."
     )
 
 
 def _table(effects: FactorEffectsRecord) -> Table:
     """Return each level of each part minus its reference."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[LevelDifference] = []
     sections = []
+    left: list[str] = []
     for factor in effects.factors:
         sections.append(len(rows))
-        shown = factor.shown
-        kept = sorted(shown, key=lambda one: -one.mean)[:_MOST_LEVELS]
-        rows += [
-            _row(one, is_first=number == 0, decimals=decimals_of(effects.primary))
-            for number, one in enumerate(one for one in shown if one in kept)
-        ]
-        if len(shown) > len(kept):
-            rows.append(row_of(("", f"and {counted(len(shown) - len(kept), 'level')} further behind", "", "", "", "")))
-    return Table(
-        f"{mean_title(effects.primary)} by part: each level minus the best, or minus none",
-        ("part", "levels", f"difference [{level(effects.method)}]", "p", "", "combinations"),
-        tuple(rows),
-        text_columns=(0, 1, 4),
-        sections=tuple(sections[1:]),
-    )
+        kept = sorted(factor.shown, key=lambda one: -one.mean)[:_MOST_LEVELS]
+        rows += [one for one in factor.shown if one in kept]
+        if len(factor.shown) > len(kept):
+            left.append(f"{factor.factor}: the {_MOST_LEVELS} best of {len(factor.shown)} levels")
+    caption = f"{mean_title(effects.primary)} by part: each level minus the best, or minus none"
+    table = table_from(_columns(effects), rows, "; ".join([caption, *left]))
+    lines = tuple(sections[1:]) if len(rows) > len(sections) else ()
+    return replace(table, sections=lines)
 
 
-def _row(one: LevelDifference, *, is_first: bool, decimals: int) -> tuple[Cell, ...]:
-    emphasis = verdict_emphasis(one.verdict)
-    difference = Cell(_with_interval(one, decimals), emphasis)
-    if not math.isnan(one.low):
-        difference = Cell(difference.text, emphasis, one.low, one.mean, one.high)
-    return row_of(
-        (
-            one.factor if is_first else "",
-            f"{one.level} − {one.other}",
-            difference,
-            p_text(one.p),
-            Cell(one.verdict, emphasis),
-            f"{one.contexts:,}",
-        )
-    )
+def _columns(effects: FactorEffectsRecord) -> list[Column[LevelDifference]]:
+    decimals = decimals_of(effects.primary)
+    return [
+        Column("part", lambda one: one.factor, words=True),
+        Column("levels", lambda one: f"{one.level} {MINUS} {one.other}{_averaged(one)}", words=True),
+        Column(f"difference [{level(effects.method)}]", lambda one: _difference(one, decimals)),
+        Column("p", lambda one: p_text(one.p), value=lambda one: one.p),
+        Column("verdict", lambda one: Cell(one.verdict, verdict_emphasis(one.verdict)), words=True),
+        Column(
+            "combinations",
+            lambda one: f"{one.contexts:,}",
+            value=lambda one: one.contexts,
+            definition="Of the other parts: in as many both levels were measured",
+            optional=True,
+        ),
+    ]
+
+
+def _averaged(one: LevelDifference) -> str:
+    """Return over what a difference is averaged that only one side has: ` (mean of 2 embedding models)`."""
+    named = ", ".join(f"{count} {_PLURALS.get(part, f'{part}s')}" for part, count in one.averaged)
+    return f" (mean of {named})" if named else ""
+
+
+def _difference(one: LevelDifference, decimals: int) -> Cell:
+    cell = Cell(_with_interval(one, decimals), verdict_emphasis(one.verdict), value=one.mean)
+    return cell if math.isnan(one.low) else replace(cell, low=one.low, middle=one.mean, high=one.high)
 
 
 def _open(effects: FactorEffectsRecord) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     if effects.tested and not effects.interactions:
-        yield (f"no part's effect depends on another by more than noise ({counted(effects.tested, 'contrast')} tested)")
+        yield f"No part's effect depends on another by more than noise ({counted(effects.tested, 'contrast')} tested)."
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
-        yield f"which is best remains open: {told}"
+        yield f"Which level is best remains open: {told}."
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
             f"{TOO_SKEWED}: nearly all differences are small and go one way; large ones the other way, too rare to be "

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
 from raglift.analysis.shared_queries import named
-from raglift.analysis.warnings import lengths_text
 from raglift.metrics.computing import mean_title
-from raglift.report.format import decimals_of, interval_text
+from raglift.report.format import percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,14 +32,15 @@ def budget_sentence(found: Fairness) -> str:
     if not found.decides or found.budgeted is None:
         return ""
     title = mean_title(found.budgeted)
-    why = f"{title} decides, at an equal budget of context tokens, because {lengths_text(found.lengths)}"
+    shortest, longest = (f"{length:,.0f}" for length in (min(found.lengths.values()), max(found.lengths.values())))
+    why = (
+        f"{title} decides, at an equal budget of context tokens, because the same k is not the same prompt: hits are "
+        f"{shortest} to {longest} characters long on average"
+    )
     if found.smallest is None or found.unbudgeted is None or found.budgeted.budget is None:
         return f"{why}."
     hits = "1 hit holds" if found.unbudgeted.k == 1 else f"{found.unbudgeted.k} hits hold"
-    return (
-        f"{why}. The budget is {found.budgeted.budget.most:,} tokens: what {hits} in {found.smallest}, the median over "
-        "the queries and the smallest of all systems. Only whole hits count."
-    )
+    return f"{why}. The budget is what {hits} in {found.smallest}, the median over the queries; only whole hits count."
 
 
 def matching_sentence(found: Fairness) -> str:
@@ -56,7 +56,7 @@ def matching_sentence(found: Fairness) -> str:
 
 
 def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> list[str]:
-    """Return where k hits are more than a tenth of an index, as `10 hits are 56 % of the index of a (18 chunks).`.
+    """Return where k hits are more than a tenth of an index, as `10 hits are 56% of the index of a (18 chunks).`.
 
     Args:
         systems: by name; where there is one, it is not named.
@@ -69,15 +69,15 @@ def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> l
             by_index.setdefault((inventory.chunks, share), []).append(name)
     hits = "1 hit is" if k == 1 else f"{k} hits are"
     parts = [
-        f"{share * 100:.0f} % of the index{f' of {named(names)}' if len(systems) > 1 else ''} "
+        f"{percent_text(share, 0)} of the index{f' of {named(names)}' if len(systems) > 1 else ''} "
         f"({chunks:,} chunk{'s' * (chunks != 1)})"
         for (chunks, share), names in sorted(by_index.items())
     ]
     return [f"{hits} {', '.join(parts)}."] if parts else []
 
 
-def columns_beside(comparison: ComparisonRecord) -> dict[str, Mapping[str, str]]:
-    """Return the figures beside the metric that decides, by the titles of their columns, then by system.
+def means_beside(comparison: ComparisonRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
+    """Return the means beside the metric that decides, by the titles of their columns: of which metric, and by system.
 
     These are the means of the primary metric at a number of hits where a budget decides, or at the budget where another
     metric was named, and by containment where coverage decides.
@@ -86,16 +86,9 @@ def columns_beside(comparison: ComparisonRecord) -> dict[str, Mapping[str, str]]
     if found is None:
         return {}
     other = found.unbudgeted if found.decides else found.budgeted
-    columns: dict[str, Mapping[str, str]] = {}
+    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {}
     if other is not None and other in comparison.metrics:
-        rows = comparison.of(other)
-        columns[mean_title(other)] = {row.system: _text(other, row.mean) for row in rows}
+        columns[mean_title(other)] = other, {row.system: row.mean for row in comparison.of(other)}
     if found.containment is not None and found.unbudgeted is not None:
-        columns[f"{mean_title(found.unbudgeted)} by containment"] = {
-            name: _text(found.unbudgeted, mean) for name, mean in found.containment.items()
-        }
+        columns[f"{mean_title(found.unbudgeted)} by containment"] = found.unbudgeted, found.containment
     return columns
-
-
-def _text(metric: Metric, mean: float) -> str:
-    return interval_text(mean, None, decimals_of(metric))

@@ -12,7 +12,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from raglift.stats.paired_tests import PairedDifference
 
 
-_LONGEST_LABEL = 24
-"""The longest name of a system that fits into a table next to its values."""
-_SMALLEST_P = 0.0001
+_SMALLEST_P = 0.001
+MINUS = "−"
+"""The true minus sign, as wide as a plus."""
 _EARNED = 1e-12
 _MOST_ON_A_LINE = 4
 """With more metrics than these, those of one measure share a line."""
@@ -70,8 +70,22 @@ def interval_text(mean: float, interval: Interval | None, decimals: int = 3) -> 
     """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
     if math.isnan(mean):
         return "–"
-    text = f"{mean:,.{decimals}f}"
-    return text if interval is None else f"{text} [{interval.low:,.{decimals}f}, {interval.high:,.{decimals}f}]"
+    text = number_text(mean, decimals)
+    if interval is None:
+        return text
+    return f"{text} [{number_text(interval.low, decimals)}, {number_text(interval.high, decimals)}]"
+
+
+def number_text(value: float, decimals: int = 3) -> str:
+    """Return a number with a fixed count of decimals, and a true minus: `0.682`, `−0.031`, `1,204.5`."""
+    return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
+def percent_text(share: float, decimals: int = 1) -> str:
+    """Return a share as percent: `83.5%`; all and nothing without decimals: `100%`, `0%`."""
+    if share in (0.0, 1.0):
+        decimals = 0
+    return f"{number_text(100 * share, decimals)}%"
 
 
 def difference_text(difference: PairedDifference | None, decimals: int = 3) -> str:
@@ -83,21 +97,27 @@ def difference_text(difference: PairedDifference | None, decimals: int = 3) -> s
 
 
 def signed(value: float, decimals: int = 3) -> str:
-    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `0.000`."""
+    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `−0.031`, `0.000`."""
     text = f"{value:+,.{decimals}f}"
-    return text if text.strip("+-0.,") else text[1:]
+    return text.replace("-", MINUS) if text.strip("+-0.,") else text[1:]
 
 
 def p_text(p: float | None) -> str:
-    """Return a p-value: `0.0213`."""
+    """Return a p-value for a table: `0.021`, `<0.001`."""
     if p is None or math.isnan(p):
         return "–"
-    return f"<{_SMALLEST_P}" if p < _SMALLEST_P / 2 else f"{p:.4f}"
+    return f"<{_SMALLEST_P}" if p < _SMALLEST_P else f"{p:.3f}"
+
+
+def p_equation(p: float | None) -> str:
+    """Return a p-value for a sentence: `p = 0.021`, `p < 0.001`."""
+    text = p_text(p)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def effect_text(effect_size: float) -> str:
     """Return an effect size: `+0.49`."""
-    return "–" if math.isnan(effect_size) else f"{effect_size:+.2f}"
+    return "–" if math.isnan(effect_size) else signed(effect_size, 2)
 
 
 def counts_text(metric: Metric, difference: PairedDifference) -> str:
@@ -108,21 +128,13 @@ def counts_text(metric: Metric, difference: PairedDifference) -> str:
 
 
 def level(method: Method) -> str:
-    """Return the confidence of the intervals: `95 %`."""
-    return f"{method.confidence * 100:g} %"
+    """Return the confidence of the intervals: `95%`."""
+    return confidence_text(method.confidence)
 
 
-def labels_of(names: Sequence[str], most: int = _LONGEST_LABEL) -> dict[str, str]:
-    """Return what to call systems in a table: their names, or numbers where a name is too long for one."""
-    if max(map(len, names), default=0) <= most:
-        return {name: name for name in names}
-    return {name: f"[{number}]" for number, name in enumerate(names, start=1)}
-
-
-def legend(labels: Mapping[str, str]) -> list[str]:
-    """Return a line for each name that has a number, and an empty one after them."""
-    lines = [f"{label:>5} {name}" for name, label in labels.items() if label != name]
-    return [*lines, ""] if lines else []
+def confidence_text(confidence: float) -> str:
+    """Return how often intervals hold the true value: `95%`, `99.9%`."""
+    return f"{confidence * 100:g}%"
 
 
 def verdict_emphasis(verdict: str | None) -> str:
@@ -179,23 +191,23 @@ def cost_text(one: SystemCost, cost: str) -> str:
     return f"{value:,.0f}" if value >= 100 or cost == "chunks" else f"{value:.3g}"
 
 
-def place_text(one: SystemCost, labels: Mapping[str, str]) -> str:
-    """Return whether a system is on the front, and what beats it otherwise."""
+def place_text(one: SystemCost) -> str:
+    """Return whether a system is Pareto-optimal, and what beats it otherwise."""
     if one.left_out is not None:
         return "left out"
     if one.on_front:
-        return "on the front"
+        return "Pareto-optimal"
     more = f" and {len(one.beaten_by) - 1} more" if len(one.beaten_by) > 1 else ""
-    return f"beaten by {labels[one.beaten_by[0]]}{more}"
+    return f"beaten by {one.beaten_by[0]}{more}"
 
 
 def figure_text(metric: Metric, value: float) -> str:
-    """Return the value of a metric of one query: 4 decimals, and none for a count of tokens."""
-    return f"{value:,.0f}" if MEASURES[metric.name].is_cost else f"{value:.4f}"
+    """Return the value of a metric of one query: 3 decimals, and none for a count of tokens."""
+    return number_text(value, 0 if MEASURES[metric.name].is_cost else 3)
 
 
 def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
-    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.5000; cost: ContextTokens@10 +210`."""
+    """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.500; cost: ContextTokens@10 +210`."""
     earned, cost = (
         ", ".join(f"{title(m)} {change}" for m, change in changes) for changes in _changes(each, explanation)
     )
@@ -203,8 +215,9 @@ def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
 
 
 def earned_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
-    """Return what a hit earned and cost, as `earned_text`; where many metrics were taken, a line for each measure."""
-    if len(explanation.metrics) <= _MOST_ON_A_LINE:
+    """Return what a hit earned and cost, as `earned_text`; where many depths were taken, a line for each measure."""
+    measures = {metric.name for metric in explanation.metrics}
+    if len(explanation.metrics) <= max(_MOST_ON_A_LINE, len(measures)):
         return [earned_text(each, explanation)]
     earned, cost = _changes(each, explanation)
     return [*(_by_measure(earned) or ["nothing"]), *(f"cost: {line}" for line in _by_measure(cost))]
@@ -221,7 +234,7 @@ def value_lines(explanation: ExplanationRecord) -> list[str]:
 
 
 def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:
-    """Return a line for each measure, with its figures at all depths: `Recall@1 0.5000, @3 1.0000`."""
+    """Return a line for each measure, with its figures at all depths: `Recall@1 0.500, @3 1.000`."""
     lines: dict[str, list[str]] = {}
     for metric, figure in figures:
         measure = title(replace(metric, depth=None))
@@ -236,8 +249,8 @@ def _changes(
 ) -> tuple[list[tuple[Metric, str]], list[tuple[Metric, str]]]:
     """Return by how much a hit changed measures of quality, and of cost."""
     changed = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
-    earned = [(m, f"{value:+.4f}") for m, value in changed if not MEASURES[m.name].is_cost]
-    return earned, [(m, f"{value:+,.0f}") for m, value in changed if MEASURES[m.name].is_cost]
+    earned = [(m, signed(value)) for m, value in changed if not MEASURES[m.name].is_cost]
+    return earned, [(m, signed(value, 0)) for m, value in changed if MEASURES[m.name].is_cost]
 
 
 def overlap_text(overlap: Overlap) -> str:

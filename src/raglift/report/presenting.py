@@ -1,13 +1,13 @@
-"""Presentation of each type of result: as text, and as a summary for notebooks and Markdown.
+"""The view of each type of result, and its text.
 
-A package further right registers its own results: `text_of.register(AuditRecord, audit_text)`.
+A package further right registers its own results: `view_of.register(AuditRecord, audit_view)`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
@@ -18,42 +18,57 @@ from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRec
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.document import Detail
 from raglift.report.conventions import conventions_text
-from raglift.report.factors import effects_summary, effects_text
-from raglift.report.recommendation import recommendation_summary, recommendation_text
-from raglift.report.summaries.results import (
-    comparison_summary,
-    conventions_summary,
-    explanation_summary,
-    failure_analysis_summary,
-    slices_summary,
-    tradeoff_summary,
-)
-from raglift.report.terminal.analysis import explanation_text, failure_analysis_text, headroom_text
-from raglift.report.terminal.comparison import comparison_text, slices_text, tradeoff_text
+from raglift.report.factors import effects_view
+from raglift.report.recommendation import recommendation_view
+from raglift.report.terminal.analysis import explanation_text, headroom_text
 from raglift.report.terminal.document import document_parts
 from raglift.report.terminal.rendering import as_text
+from raglift.report.views.analyses import (
+    conventions_view,
+    explanation_view,
+    failure_analysis_view,
+    slices_view,
+    tradeoff_view,
+)
+from raglift.report.views.comparison import comparison_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from raglift.rendering.document import Document, Part
 
 
 @singledispatch
+def view_of(result: object, *, detail: Detail = Detail.REFERENCE) -> Document:
+    """Return what is shown of a result; all outputs are made of it.
+
+    Args:
+        result: what to show.
+        detail: sections of more detail than this are not needed.
+    """
+    raise TypeError(f"view_of: found a {type(result).__name__} ({detail.name}); expected a result of raglift")
+
+
+@singledispatch
 def text_of(result: object) -> str:
-    """Return a result as the text that `print` shows."""
-    raise TypeError(f"text_of: found a {type(result).__name__}; expected a result of raglift")
+    """Return a result as the text that `print` shows: its view, without details."""
+    return text_in_detail(result, Detail.SUMMARY)
 
 
-@text_of.register
-def _(result: EvaluationRecord) -> str:
-    return as_text(document_parts(evaluation_view(result, detail=Detail.SUMMARY)))
+def text_in_detail(result: object, detail: Detail) -> str:
+    """Return a result as plain text, in as much detail as asked for."""
+    return as_text(document_parts(view_of(result, detail=detail), detail))
 
 
-@text_of.register
-def _(result: LiftRecord) -> str:
-    return as_text(lift_parts(result))
+def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
+    """Return a view of one size as one that can be asked for any detail."""
+
+    def shown(result: Any, *, detail: Detail = Detail.REFERENCE) -> Document:
+        del detail  # it has nothing that could be left out
+        return view(result)
+
+    return shown
 
 
 def lift_parts(lift: LiftRecord) -> Iterator[Part]:
@@ -63,29 +78,18 @@ def lift_parts(lift: LiftRecord) -> Iterator[Part]:
     return document_parts(replace(view, measured=method), Detail.DETAILS)
 
 
-@singledispatch
-def summary_of(result: object) -> Document:
-    """Return a summary of a result, from which notebooks and Markdown are made."""
-    raise TypeError(f"summary_of: found a {type(result).__name__}; expected a result of raglift")
+view_of.register(EvaluationRecord, evaluation_view)
+view_of.register(LiftRecord, lift_view)
+view_of.register(ComparisonRecord, comparison_view)
+view_of.register(TagSlicesRecord, whole(slices_view))
+view_of.register(TradeoffRecord, whole(tradeoff_view))
+view_of.register(RecommendationRecord, whole(recommendation_view))
+view_of.register(FailureAnalysisRecord, whole(failure_analysis_view))
+view_of.register(ExplanationRecord, whole(explanation_view))
+view_of.register(FactorEffectsRecord, whole(effects_view))
+view_of.register(MetricsExplanationRecord, whole(conventions_view))
 
-
-text_of.register(ComparisonRecord, comparison_text)
-text_of.register(TagSlicesRecord, slices_text)
-text_of.register(TradeoffRecord, tradeoff_text)
-text_of.register(RecommendationRecord, recommendation_text)
-text_of.register(FailureAnalysisRecord, failure_analysis_text)
+text_of.register(LiftRecord, lambda lift: as_text(lift_parts(lift)))
 text_of.register(HeadroomRecord, headroom_text)
 text_of.register(ExplanationRecord, explanation_text)
-text_of.register(FactorEffectsRecord, effects_text)
 text_of.register(MetricsExplanationRecord, conventions_text)
-
-summary_of.register(EvaluationRecord, evaluation_view)
-summary_of.register(LiftRecord, lift_view)
-summary_of.register(ComparisonRecord, comparison_summary)
-summary_of.register(TagSlicesRecord, slices_summary)
-summary_of.register(TradeoffRecord, tradeoff_summary)
-summary_of.register(RecommendationRecord, recommendation_summary)
-summary_of.register(FailureAnalysisRecord, failure_analysis_summary)
-summary_of.register(ExplanationRecord, explanation_summary)
-summary_of.register(FactorEffectsRecord, effects_summary)
-summary_of.register(MetricsExplanationRecord, conventions_summary)

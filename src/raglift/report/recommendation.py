@@ -8,26 +8,25 @@ from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENC
 from raglift.analysis.truncation import truncation_mark
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Document, Section, table_of
+from raglift.rendering.document import Cell, Column, Document, Section, table_from
 from raglift.report.format import (
     bytes_text,
+    confidence_text,
     decimals_of,
     difference_text,
-    labels_line,
     level,
+    p_equation,
     p_text,
     seconds_text,
+    signed,
 )
 from raglift.report.sentences import next_step
-from raglift.report.terminal.rendering import as_text
 from raglift.stats.best_of_many import BEST_METHOD
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from raglift.analysis.recommendation import Contender, RecommendationRecord
-    from raglift.rendering.document import Part, Table
+    from raglift.rendering.document import Table
 
 
 _MOST_WORDS = 12
@@ -58,7 +57,7 @@ def recommendation_sentence(found: RecommendationRecord) -> str:
         return f"Use {name}: {metric} {mean}, the best of {found.systems} by more than noise."
     if equals == len(found.too_low) + 1:
         return f"Use {name}: {metric} {mean}, the best of {found.systems}; no cheaper one is within {found.margin:g}."
-    return f"Use {name}: {metric} {mean}, the best of {found.systems} and the cheapest as good."
+    return f"Use {name}: {metric} {mean}, the highest of {found.systems}; none as good is cheaper."
 
 
 def _short(name: str) -> str:
@@ -74,34 +73,23 @@ def recommendation_section(found: RecommendationRecord) -> Section:
         recommendation_sentence(found),
         _why(found),
         _set_sentence(found),
-        next_sentence(found),
         confirmation_sentence(found),
+        method_sentence(found) if found.systems > 1 else "",
+        next_sentence(found),
     ]
     tables = (equals_table(found),) if len(found.equals) > 1 else ()
     return Section("Recommendation", tuple(filter(None, said)), tables)
 
 
-def recommendation_parts(found: RecommendationRecord) -> Iterator[Part]:
-    """Yield the lines and the table of a recommendation."""
-    section = recommendation_section(found)
-    yield from section.paragraphs
-    yield from section.tables
-
-
-def recommendation_text(found: RecommendationRecord) -> str:
-    """Return a recommendation as plain text."""
-    return as_text([*labels_line(found.label_sources), *recommendation_parts(found)])
-
-
-def recommendation_summary(found: RecommendationRecord) -> Document:
-    """Return a recommendation as a document."""
-    section = recommendation_section(found)
+def recommendation_view(found: RecommendationRecord) -> Document:
+    """Return a recommendation with its reasons."""
+    sentence, *reasons = recommendation_section(found).paragraphs
     return Document(
         "Recommendation",
-        section.paragraphs[0],
+        sentence,
         equals_table(found),
         (),
-        notes=section.paragraphs[1:],
+        notes=tuple(reasons),
         labels=str(found.label_sources),
     )
 
@@ -123,16 +111,20 @@ def _why(found: RecommendationRecord) -> str:
 
 
 def _set_sentence(found: RecommendationRecord) -> str:
-    """Return which systems cannot be told from the best, how that was found, and in which order they stand."""
-    level_of = f"{found.method.alpha * 100:g} %"
+    """Return which systems cannot be told from the best, and which costs decide between them."""
     if len(found.equals) == 1:
         others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
-        return f"{others} worse ({BEST_METHOD}; level {level_of})." if found.beaten else ""
+        return f"{others} worse." if found.beaten else ""
     told = f"{len(found.equals)} of {found.systems} cannot be told from the best"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
-    order = f" The cheapest comes first, by {', then '.join(costs)}; less than 10 % apart is the same." if costs else ""
-    how = f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
-    return f"{told}{_too_low(found)}.{order} {how}"
+    order = f" Cheaper means by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
+    return f"{told}{_too_low(found)}.{order}"
+
+
+def method_sentence(found: RecommendationRecord) -> str:
+    """Return how the systems that cannot be told from the best were found."""
+    level_of = confidence_text(found.method.alpha)
+    return f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
 
 
 def _too_low(found: RecommendationRecord) -> str:
@@ -164,25 +156,49 @@ def confirmation_sentence(found: RecommendationRecord) -> str:
     return (
         f"Held-out check: {len(held.selection):,} queries alone would recommend {same}. On the {len(held.held_out):,} "
         f"others that has {held.mean:.{decimals}f}, and {held.other} ({what}) {held.other_mean:.{decimals}f}: "
-        f"{difference_text(held.difference, decimals)}, p {p_text(held.difference.p)}, "
+        f"{difference_text(held.difference, decimals)}, {p_equation(held.difference.p)}, "
         f"{held.verdict if held.verdict == 'better' else f'{held.verdict}, so it is not confirmed'}."
     )
 
 
 def equals_table(found: RecommendationRecord) -> Table:
     """Return the systems that cannot be told from the best, with their costs, the cheapest first."""
-    costs = _shown_costs(found)
-    rows = [_row(one, found, costs) for one in _first(found)]
-    columns = (
-        "within reach of the best",
-        mean_title(found.primary),
-        "difference",
-        "p (corrected)",
-        *map(cost_name, costs),
-    )
+    rows = _first(found)
     more = len(found.equals) - len(rows)
     caption = "The systems that cannot be told from the best, the cheapest first"
-    return table_of(columns, rows, left=(0,), caption=f"{caption}; {more} more are not shown" if more else caption)
+    return table_from(_columns(found), rows, f"{caption}; {more} more are not shown" if more else caption)
+
+
+def _columns(found: RecommendationRecord) -> list[Column[Contender]]:
+    decimals = decimals_of(found.primary)
+    return [
+        Column("within reach of the best", lambda one: _name(one, found), words=True),
+        Column(mean_title(found.primary), lambda one: f"{one.mean:.{decimals}f}", value=lambda one: one.mean),
+        Column("difference", lambda one: _behind(one, found, decimals), value=_difference),
+        Column("p (corrected)", lambda one: "" if one.system == found.best else p_text(one.p), value=lambda one: one.p),
+        *(_cost_column(cost) for cost in _shown_costs(found)),
+    ]
+
+
+def _name(one: Contender, found: RecommendationRecord) -> str:
+    arrow = " ←" * (one.system == found.recommended)
+    mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
+    return f"{one.system}{mark}{arrow}"
+
+
+def _behind(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
+    return Cell("best", "muted") if one.system == found.best else Cell(signed(_difference(one), decimals))
+
+
+def _difference(one: Contender) -> float:
+    return 0.0 if one.difference is None else one.difference.mean
+
+
+def _cost_column(cost: str) -> Column[Contender]:
+    def cell(one: Contender) -> str:
+        return cost_figure(cost, one.costs[cost]) if cost in one.costs else "–"
+
+    return Column(cost_name(cost), cell, value=lambda one: one.costs.get(cost), optional=True)
 
 
 def _first(found: RecommendationRecord) -> list[Contender]:
@@ -190,17 +206,6 @@ def _first(found: RecommendationRecord) -> list[Contender]:
     near = [one for one in found.equals if one not in found.too_low]
     chosen = {one.system for one in near[:_SHOWN]} | {found.recommended, found.best}
     return [one for one in found.equals if one.system in chosen]
-
-
-def _row(one: Contender, found: RecommendationRecord, costs: list[str]) -> list[str | Cell]:
-    decimals = decimals_of(found.primary)
-    arrow = " ←" * (one.system == found.recommended)
-    mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
-    behind = 0.0 if one.difference is None else one.difference.mean
-    difference = Cell("best", "muted") if one.system == found.best else Cell(f"{behind:+.{decimals}f}")
-    p = "" if one.system == found.best else p_text(one.p)
-    figures = [cost_figure(cost, one.costs[cost]) if cost in one.costs else "–" for cost in costs]
-    return [f"{one.system}{mark}{arrow}", f"{one.mean:.{decimals}f}", difference, p, *figures]
 
 
 def _shown_costs(found: RecommendationRecord) -> list[str]:

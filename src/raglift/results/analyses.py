@@ -12,11 +12,12 @@ from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
+from raglift.rendering.document import Detail
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
 from raglift.report.factors import effect_sentence
 from raglift.report.frames import effects_frame, recommendation_frame, slices_frame, tradeoff_frame
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_in_detail, text_of, view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,12 +44,20 @@ class Printable:
 class Presentable(Printable):
     """A result that can also be shown in a notebook and in a pull request."""
 
+    def to_text(self, *, details: bool = True) -> str:
+        """Return it as plain text, with all details.
+
+        Args:
+            details: without them, it is the summary that `print` shows.
+        """
+        return text_in_detail(self, Detail.DETAILS) if details else str(self)
+
     def to_markdown(self) -> str:
         """Return it in short as GitHub's Markdown, for a pull request."""
-        return markdown_of(summary_of(self))
+        return markdown_of(view_of(self))
 
     def _repr_html_(self) -> str:
-        return html_of(summary_of(self))
+        return html_of(view_of(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, nam
 from raglift.adapters.clearing import without_uncleared_origins
 from raglift.adapters.stages import Policy, RerankStage, RetrieveStage, clearing_of
 from raglift.base.display import counted
+from raglift.base.progress import steps
 from raglift.base.tokens import TokenCounts
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, MetricFailed
@@ -342,7 +343,8 @@ class _Measurement:
         queries, provenance, calls = self.dataset.queries, self._provenance(), self.calls.ways[way]
         meter = self._meter(stages, k, calls)
         meter.warm_up()
-        traces = run_stages(stages, queries, k, self.config.policy, provenance, watch=meter.watch, calls=calls)
+        with steps(len(stages)):
+            traces = run_stages(stages, queries, k, self.config.policy, provenance, watch=meter.watch, calls=calls)
         with _kept_if_stopped(stages, queries, traces, k):
             cost = meter.cost(traces)
         return self.recorded(stages, traces, k, [*run_notes(stages, provenance), *notes], cost)
@@ -358,22 +360,23 @@ class _Measurement:
         calls = self.calls.ways[way]
         meter = self._meter(later, self.depths.candidates, calls)
         meter.warm_up()
-        deployed = run_stages(own, queries, self.depths.k, policy, provenance, calls=self.calls.ways[AS_DEPLOYED])
-        asked = later[: len(deep)]
-        with _kept_if_stopped(own, queries, deployed, self.depths.k):
-            deeper = run_stages(
-                asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch, calls=calls
-            )
-            traces = run_stages(
-                later[len(deep) :],
-                queries,
-                self.depths.candidates,
-                policy,
-                provenance,
-                after=deployed_and_candidates(deployed, deeper, queries),
-                watch=meter.watch,
-                calls=calls,
-            )
+        with steps(len(own) + len(later)):
+            deployed = run_stages(own, queries, self.depths.k, policy, provenance, calls=self.calls.ways[AS_DEPLOYED])
+            asked = later[: len(deep)]
+            with _kept_if_stopped(own, queries, deployed, self.depths.k):
+                deeper = run_stages(
+                    asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch, calls=calls
+                )
+                traces = run_stages(
+                    later[len(deep) :],
+                    queries,
+                    self.depths.candidates,
+                    policy,
+                    provenance,
+                    after=deployed_and_candidates(deployed, deeper, queries),
+                    watch=meter.watch,
+                    calls=calls,
+                )
         notes = [*run_notes(stages, provenance), note]
         with _kept_if_stopped(stages, queries, traces, self.depths.candidates):
             cost = meter.cost(deeper)

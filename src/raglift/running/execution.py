@@ -16,7 +16,7 @@ import tenacity
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.base.cache import is_bypassed
 from raglift.base.display import counted, describe_error
-from raglift.base.progress import track
+from raglift.base.progress import step, track
 from raglift.errors import (
     ConfigurationError,
     ModelOutputError,
@@ -112,7 +112,8 @@ def run_stages(
         waiting = [place for place in alive if place not in outcomes]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
-        with watch(stage), track(stage.name, len(alive), "queries", show=show) as advance:
+        queries_done = track(stage.name, len(alive), "queries", show=show)
+        with step(stage.name, show=policy.progress), watch(stage), queries_done as advance:
             if outcomes:
                 advance(1)
             found = ask_stage(stage, [state.input_of(stage, place) for place in waiting], policy, advance, calls)

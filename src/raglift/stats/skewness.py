@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # Two things are done about it. Where a sample is strongly skewed against its mean, the test of Hall's transformed t
 # is made as well. And where a sample holds next to none of the large losses, no test of its values can help, since
 # they are not in it: it is told to be too skewed to decide, by a bet against a mean of 0 that counts how large losses
-# could be (Waudby-Smith and Ramdas). benchmarks/type_one_error.py measures both; docs/statistics.md has the table.
+# could be (Waudby-Smith and Ramdas). benchmarks/type_one_error.py measures both; docs/concepts/statistics.md has the
+# table.
 
 
 HALL_TEST = "t test of the mean with Hall's transformation for skewness, two-sided"

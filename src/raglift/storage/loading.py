@@ -103,7 +103,7 @@ def _no_run(source: Path) -> str:
     if not is_there(source):
         return f"{source}: found nothing there; expected the folder of a saved evaluation: check the path"
     found = f"a folder without {RUN}" if is_folder(source) else "a file"
-    return f"{source}: found {found}; expected the folder of a saved evaluation, as evaluation.save or --save writes it"
+    return f"{source}: found {found}; expected the folder of a saved evaluation, as `raglift evaluate -o` writes it"
 
 
 def _damaged(path: Path, found: str) -> RunError:

@@ -12,7 +12,6 @@ from raglift.analysis.shared_queries import SharedQueries
 from raglift.analysis.upper_bound import rule_of
 from raglift.metrics.computing import mean_title
 from raglift.report.fairness import budget_sentence, index_sentences, matching_sentence
-from raglift.report.format import decimals_of, interval_text
 from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -60,22 +59,22 @@ def sweep_sentences(result: SweepResultRecord) -> list[str]:
     return [*filter(None, told), *index_sentences(of_chunkers, k)]
 
 
-def means_beside(result: SweepResultRecord) -> dict[str, Mapping[str, str]]:
-    """Return the figures beside the metric that ranks cells of different chunks, by title, then by the cell's name."""
+def means_beside(result: SweepResultRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
+    """Return the means beside the metric that ranks cells of different chunks, by title: which, and by cell's name."""
     found = result.fairness
     if found is None:
         return {}
     other = found.unbudgeted if found.decides else found.budgeted
-    columns: dict[str, Mapping[str, str]] = {}
+    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {}
     if other is not None:
-        columns[mean_title(other)] = {
-            one.cell.name: interval_text(one.value(other), None, decimals_of(other))
-            for one in result.finished
-            if one.evaluation is not None and other in one.evaluation.scores.metrics
-        }
+        columns[mean_title(other)] = (
+            other,
+            {
+                one.cell.name: one.value(other)
+                for one in result.finished
+                if one.evaluation is not None and other in one.evaluation.scores.metrics
+            },
+        )
     if found.containment is not None and found.unbudgeted is not None:
-        metric = found.unbudgeted
-        columns["by containment"] = {
-            name: interval_text(mean, None, decimals_of(metric)) for name, mean in found.containment.items()
-        }
+        columns["by containment"] = found.unbudgeted, found.containment
     return columns

@@ -12,7 +12,7 @@ from raglift.sweep.specification.validation import checked
 
 
 def load_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Read a sweep from a YAML file; docs/sweeps.md describes it.
+    """Read a sweep from a YAML file; docs/how-to/sweeps.md describes it.
 
     The fields are those of `Sweep`, each value in its text form. Relative paths are relative to the folder of the file.
     Nothing is run or imported, and no model is loaded.

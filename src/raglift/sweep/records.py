@@ -75,7 +75,7 @@ class CellResult:
 
     @property
     def marked_name(self) -> str:
-        """The name of the cell, and the share of chunks that were truncated, as `… · dense ✂ 1.4 %`."""
+        """The name of the cell, and the share of chunks that were truncated, as `… · dense ✂ 1.4%`."""
         return " ".join(filter(None, [self.cell.name, self.truncation.mark]))
 
     def looks_too_deep(self, metric: Metric) -> bool:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.report.frames import per_query_frames
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import view_of
 from raglift.results.analyses import Presentable
 from raglift.sweep.exporting import export_cell
-from raglift.sweep.page import sweep_document, sweep_summary
+from raglift.sweep.page import sweep_document
 from raglift.sweep.records import SweepResultRecord
-from raglift.sweep.terminal import result_text
+from raglift.sweep.view import sweep_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from raglift.sweep.charts import SweepPlots
 
 
-text_of.register(SweepResultRecord, result_text)
-summary_of.register(SweepResultRecord, sweep_summary)
+view_of.register(SweepResultRecord, sweep_view)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

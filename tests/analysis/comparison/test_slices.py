@@ -76,7 +76,7 @@ def test_no_tags_give_one_slice_and_no_labels_none(ranked):
     assert [(one.tag, one.n) for one in ranked([1, 2]).by_tag("rr@3").slices] == [(None, 2)]
     nothing = ranked([1], tags=[["a"]], unlabelled=[0]).by_tag("rr@3")
     assert nothing.slices == ()
-    assert "no labelled query" in str(nothing)
+    assert "No labelled query" in str(nothing)
 
 
 def test_there_is_no_difference_without_a_fair_pair(ranked):

@@ -19,15 +19,18 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     assert row.difference.p < 0.001
     assert row.verdict == "too skewed to decide"
     assert f"up against base is too skewed to decide: {WHY}; more queries would show them" in comparison.notes
-    assert comparison_sentence(comparison).startswith("up cannot be told from base in MRR@3: 0.392 against 0.333 (")
-    assert f"too skewed to decide: {WHY}." in comparison_sentence(comparison)
+    assert comparison_sentence(comparison) == (
+        "Whether up differs from base is open: MRR@3 0.392 against 0.333 is too skewed to decide."
+    )
     assert "too skewed to decide" in str(comparison)
 
 
-def test_several_systems_are_counted_with_it(ranked):
-    systems = {"base": ranked(BASE), "up": ranked(UP), "top": ranked([1] * 40), "same": ranked(BASE)}
+def test_the_best_of_several_is_told_with_it(ranked):
+    systems = {"base": ranked(BASE), "up": ranked(UP), "same": ranked(BASE)}
     told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
-    assert "1 is better, 1 is not significant and 1 is too skewed to decide in MRR@3" in told
+    assert told == (
+        "up has the highest MRR@3 of 3 systems, 0.392, but whether that is above the baseline's 0.333 is open."
+    )
 
 
 def test_of_the_held_out_half_it_is_told_too(ranked):

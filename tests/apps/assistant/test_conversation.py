@@ -86,7 +86,7 @@ def test_a_path_and_a_line_of_a_pipe_are_questions(make: Make, line: str, at_a_t
 
 
 def test_ctrl_c_at_the_prompt_says_how_to_leave_and_the_session_continues(make: Make) -> None:
-    assert talk(make(), KeyboardInterrupt(), "horn") == ["\nexit leaves", "found horn", "answered horn"]
+    assert talk(make(), KeyboardInterrupt(), "horn") == ["\n/quit leaves", "found horn", "answered horn"]
 
 
 def test_ctrl_c_without_a_terminal_ends_everything(make: Make) -> None:

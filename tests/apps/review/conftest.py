@@ -83,7 +83,7 @@ class Served:
     """A review in a process of its own."""
 
     def __init__(self, labels: Path, *arguments: object) -> None:
-        command = [sys.executable, "-c", MAIN, "review", *map(str, (labels, *arguments)), "--no-browser"]
+        command = [sys.executable, "-c", MAIN, "labels", "review", *map(str, (labels, *arguments)), "--no-browser"]
         self.labels = labels
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -105,7 +105,7 @@ class Served:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Served]]:
-    """Start `raglift review LABELS …`; what still runs is killed at the end."""
+    """Start `raglift labels review LABELS …`; what still runs is killed at the end."""
     started: list[Served] = []
 
     def start(labels: Path, *arguments: Any) -> Served:

@@ -75,7 +75,7 @@ def start(serve: Callable[..., Any], plain_run: Path, lighthouse: Dataset, tmp_p
     folder.mkdir()
     for document in lighthouse.documents:
         (folder / document.id).write_text(document.text, encoding="utf-8")
-    return lambda labels, *more: serve(labels, plain_run, "--documents", folder, "--depth", 5, *more)
+    return lambda labels, *more: serve(labels, plain_run, "--documents", folder, "-k", 5, *more)
 
 
 def saved(page: Any) -> None:
@@ -657,7 +657,7 @@ def test_a_key_answers_at_once_among_many(serve: Callable, visit: Callable, tmp_
     table = {text: [f"{text} chunk {place}: {words}" for place in range(50)] for text in questions}
     queries = Dataset(tuple(Query(f"q{number:04}", text) for number, text in enumerate(questions)), name="many")
     run = evaluate(FakeRetriever(table), queries, ks=(1,), depth="deep", candidates=50).save(tmp_path / "run")
-    page = visit(serve(tmp_path / "labels.jsonl", run, "--depth", 50).url)
+    page = visit(serve(tmp_path / "labels.jsonl", run, "-k", 50).url)
     seconds = []
     for key in "2013201320":
         before = page.evaluate("document.querySelector('.card[aria-current]').dataset.chunk")
@@ -677,7 +677,7 @@ def test_documents_are_not_needed(serve: Callable, visit: Callable, runs: list[P
     labels = write_queries(
         [Query("fog-signal-interval", "how often does the horn sound in fog")], tmp_path / "labels.jsonl"
     )
-    page = visit(serve(labels, *runs, "--depth", 5).url)
+    page = visit(serve(labels, *runs, "-k", 5).url)
     press(page, "2")
     queries = read_queries(labels)
     assert len(queries) == 6

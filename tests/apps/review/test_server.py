@@ -254,7 +254,7 @@ def test_it_stops_when_asked_and_says_what_was_saved(
 ) -> None:
     if signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("the signal is ignored here, as under nohup, and so by what is started")
-    served = serve(unlabelled, *runs, "--depth", 5)
+    served = serve(unlabelled, *runs, "-k", 5)
     base, _, token = served.url.partition("/?token=")
     with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
         client.get(f"/?token={token}")

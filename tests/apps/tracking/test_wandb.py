@@ -134,7 +134,7 @@ def test_what_was_kept_says_how_to_upload_it(kept: TrackedRun) -> None:
 
 
 def test_of_the_machine_just_what_the_page_says_is_told(found: list[Any], config: dict[str, Any]) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "tracking.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "tracking.md").read_text(encoding="utf-8")
     assert "parameters `environment`" in page
     packages = {*config["environment"]} - {"python", "machine", "system", "processor", "cores"}
     known = {"torch": "PyTorch", "faiss-cpu": "Faiss", "haystack-ai": "Haystack"}

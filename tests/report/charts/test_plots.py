@@ -103,7 +103,7 @@ def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> N
     gates = gates_of(losses)
     assert [gate.left for gate in gates] == [6, 5, 5, 3]
     assert [gate.lost for gate in gates] == [0, 1, 0, 2]
-    assert [" ".join(gate.lost_words) for gate in gates] == ["", "not retrieved", "dropped by rerank", "below rank 1"]
+    assert [" ".join(gate.lost_words) for gate in gates] == ["", "not retrieved", "dropped by rerank", "ranked too low"]
     assert gates[-1].left == losses.of("found").facts
     edges = rows(reranked.plot.failure_analysis(1), "f", "z")
     per_fact = 150 / 6
@@ -126,7 +126,7 @@ def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_th
     assert [(" ".join(gate.left_words), gate.left) for gate in gates] == [
         ("all facts", 15),
         ("asked", 13),
-        ("attainable", 9),
+        ("in the chunks", 9),
         ("retrieved", 6),
         ("after a", 5),
         ("after b", 5),

@@ -88,14 +88,14 @@ def test_a_comparison_names_the_worst_regressions(ranked):
     comparison = compare({"old": ranked([1, 1, 1, 2]), "new": ranked([1, 3, 2, 1])}, primary="rr@3")
     told = comparison.to_markdown()
     check(told)
-    found = told.split("<summary>Queries that new answers worse than old: 2 most</summary>")[1].split("</details>")[0]
+    found = told.split("<summary>Winners and losers</summary>")[1].split("</details>")[0]
     rows = re.findall(r"^\| (q\d+) \| .* \| (.*) \|$", found, re.MULTILINE)
-    assert rows == [("q0001", "1.000 → 0.333"), ("q0002", "1.000 → 0.500")]
+    assert rows == [("q0001", "1.000 → 0.333"), ("q0002", "1.000 → 0.500"), ("q0003", "0.500 → 1.000")]
 
 
-def test_where_nothing_got_worse_nothing_is_said_of_it(ranked):
-    told = compare({"old": ranked([2, 2]), "new": ranked([1, 1])}, primary="rr@3").to_markdown()
-    assert "answers worse" not in told
+def test_where_nothing_changed_nobody_won_and_nobody_lost(ranked):
+    told = compare({"old": ranked([2, 2]), "new": ranked([2, 2])}, primary="rr@3").to_markdown()
+    assert "Winners and losers" not in told
 
 
 def test_tones_are_bold_and_long_tables_are_cut():

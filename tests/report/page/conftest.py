@@ -34,10 +34,11 @@ class Opened:
 
 @pytest.fixture
 def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Open a document as the file that it becomes; every page must have stayed quiet at the end of the test."""
+    """Open a document as the file that it becomes, at its queries; at the end, every page must have stayed quiet."""
     contexts, opened = [], []
 
-    def opens(document: Page, fragment: str = "", **options: Any) -> Opened:
+    def opens(document: Page, fragment: str | None = None, **options: Any) -> Opened:
+        fragment = ("" if document.queries is None else "#queries") if fragment is None else fragment
         path = tmp_path / f"page-{len(opened)}.html"
         write_page(document, path)
         context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
@@ -51,7 +52,7 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
         opened.append(shown)
         page.goto(shown.url + fragment)
         if document.queries is not None and options.get("java_script_enabled", True):
-            page.wait_for_selector("#explorer:not([hidden])")
+            page.wait_for_selector("#explorer:not([hidden])", state="attached")
         return shown
 
     yield opens
@@ -168,7 +169,12 @@ def small_document(queries: DrillDown | None = None, **changes: Any) -> Page:
         "warnings": ("3 of 800 chunks are longer than the model reads: their ends are not searched.",),
         "notes": ("Intervals are bootstrap intervals over queries, 10,000 resamples, seed 0.",),
         "sections": (
-            Section("Where facts were lost", ("Of 620 facts, 505 were found within rank 10.",), (figures(),)),
+            Section(
+                "Where facts were lost",
+                ("Of 620 facts, 505 were found within rank 10.",),
+                (figures(),),
+                detail=Detail.DETAILS,
+            ),
             Section("Every metric", ("All of them.",), (figures(),), detail=Detail.REFERENCE),
         ),
         "queries": queries,

@@ -10,7 +10,8 @@ import pytest
 import raglift as rl
 from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
-from raglift.report.page.comparison import comparison_document, only, other_of
+from raglift.report.page.comparison import comparison_document
+from raglift.report.views.comparison import only, other_of
 
 TAGS = [["hard"], ["easy"], []] * 12
 
@@ -46,17 +47,22 @@ def comparison(systems):
 def test_the_first_screen_says_what_the_comparison_says(comparison):
     document = comparison_document(comparison)
     assert document.title == "stones: 3 systems compared"
-    assert document.lead.startswith(
-        "Of 2 systems beside base, 2 are better in MRR@3. The highest mean is that of better"
+    assert document.lead == (
+        "better has the highest MRR@3 of 3 systems, 0.889, significantly above the baseline's 0.500."
     )
-    assert "The best of the others on one half of the queries, better, was measured on the other 18" in document.lead
-    assert "With better, all 36 facts are found by rank 3." in document.lead
-    assert [row[0] for row in texts(document.headline.rows)] == ["base", "better", "reranked"]
-    assert [row[-1].text for row in document.headline.rows] == ["baseline", "better", "better"]
+    assert any("the best of the others on 18 queries, better, has" in note for note in document.notes)
+    table = document.headline
+    assert [row[0] for row in texts(table.rows)] == ["better", "reranked", "base"]
+    assert table.columns[4:] == ("verdict", "latency")
+    assert [row[4:] for row in texts(table.rows)] == [
+        ["better", "200 ms"],
+        ["better", "300 ms"],
+        ["baseline", "100 ms"],
+    ]
     row = comparison.row("better")
-    cell = document.headline.rows[1][2]
+    cell = table.rows[0][2]
     assert (cell.low, cell.middle, cell.high) == (row.difference.low, row.difference.mean, row.difference.high)
-    assert document.headline.rows[1][3].text == f"{row.p_holm:.4f}"
+    assert table.rows[0][3].text == f"{row.p_holm:.3f}"
     assert document.warnings == comparison.warnings
     names = dict(document.measured)
     assert names["Compared"] == "3 systems, each beside base"
@@ -72,12 +78,12 @@ def test_differences_rerankers_failures_tags_and_costs_have_their_sections(compa
     (before,) = section(document, "Before and after reranking").tables
     assert [row[0] for row in texts(before.rows)] == ["reranked"]
     (lost,) = section(document, "Where recall was lost").tables
-    assert [row[0] for row in texts(lost.rows)] == ["base", "better", "reranked"]
+    assert [row[0] for row in texts(lost.rows)] == ["better", "reranked", "base"]
     assert lost.columns[:2] == ("system", "found by rank 3")
-    assert texts(lost.rows)[0][1] == "36 (100.0 %)"
-    (cost,) = section(document, "Cost beside quality").tables
+    assert texts(lost.rows)[2][1] == "36 (100%)"
+    (cost,) = section(document, "Quality vs. cost").tables
     assert cost.columns == ("system", "MRR@3", "latency p50 (s)", "")
-    assert [row[-1] for row in texts(cost.rows)] == ["on the front", "beaten by better", "on the front"]
+    assert [row[-1] for row in texts(cost.rows)] == ["Pareto-optimal", "beaten by better", "Pareto-optimal"]
     (tags,) = section(document, "By tag").tables
     assert [row[:2] for row in texts(tags.rows)][:3] == [["easy", "base"], ["", "better"], ["", "reranked"]]
 
@@ -85,7 +91,7 @@ def test_differences_rerankers_failures_tags_and_costs_have_their_sections(compa
 @pytest.mark.slow
 def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
     (table,) = section(comparison_document(comparison), "All metrics").tables
-    assert table.columns == ("metric", "base", "better", "reranked")
+    assert table.columns == ("metric", "base (mean)", "better", "reranked")
     for cells, metric in zip(table.rows, comparison.metrics, strict=True):
         found = comparison.row("better", metric).difference
         assert cells[2].text.endswith("*") == (found.p <= 0.05)
@@ -105,7 +111,7 @@ def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, syst
     comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3", baseline="base")
     rows = {row[0].text: row for row in comparison_document(comparison).headline.rows}
     assert rows["cut"][1].text.endswith("†")
-    assert [cell.text for cell in rows["cut"][2:]] == ["–", "–", ""]
+    assert [cell.text for cell in rows["cut"][2:5]] == ["–", "–", ""]
 
 
 def test_only_shows_some_systems_with_the_same_figures(comparison):
@@ -118,8 +124,18 @@ def test_only_shows_some_systems_with_the_same_figures(comparison):
 @pytest.mark.slow
 def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
-    notes = comparison_document(rl.compare(systems, primary="rr@3")).notes
+    notes = section(comparison_document(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
     assert "every system: 1 query without labels and left out of every mean" in notes
+
+
+@pytest.mark.slow
+def test_the_table_can_be_sorted_by_what_its_cells_hold(comparison):
+    table = comparison_document(comparison).headline
+    assert table.sortable
+    assert [row[1].value for row in table.rows] == [comparison.row(row[0].text).mean for row in table.rows]
+    assert [row[-1].value for row in table.rows] == [0.2, 0.3, 0.1]
+    assert len(table.definitions) == len(table.columns)
+    assert table.rows[2][2].value is None
 
 
 @pytest.mark.slow

@@ -69,6 +69,7 @@ def test_it_has_the_agreed_form() -> None:
         "k": 10,
         "match": "containment",
         "notes": ["the lamp"],
+        "neutral": [],
         "documents": ["log"],
         "chunks": [[0, 0, 8, "the lamp", 0], [-1, None, None, "nothing", 5, 7]],
         "queries": [

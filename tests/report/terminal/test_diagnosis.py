@@ -46,9 +46,9 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
     )
     assert text.splitlines() == [
         "Where recall was lost, at k = 5: 2,000 facts",
-        "  found by rank 5     1,500   75.0 %",
-        "  dropped by rerank     400   20.0 %  a, b, c and 2 more",
-        "  lost in chunking      100    5.0 %  f",
+        "  found by rank 5     1,500   75.0%",
+        "  dropped by rerank     400   20.0%  a, b, c and 2 more",
+        "  lost in chunking      100    5.0%  f",
     ]
 
 
@@ -57,8 +57,8 @@ def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
         breakdown(OutcomeFacts("found", None, 0, ()), OutcomeFacts("not_retrieved", None, 1, ("q",)), facts=1)
     )
     assert "at k = 5: 1 fact\n" in text
-    assert "found by rank 5       0    0.0 %\n" in text
-    assert text.endswith("not retrieved         1  100.0 %  q")
+    assert "found by rank 5       0      0%\n" in text
+    assert text.endswith("not retrieved         1    100%  q")
 
 
 def test_what_a_later_stage_made_findable_is_said_below() -> None:
@@ -89,9 +89,9 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
         "rank 2: tower 3–105, score 0.2500  “so the keeper…”",
         "    fact 1: chunk contains passage, characters 0–99 of 99 (100%) → satisfied, grade 2",
         "    fact 1, alternative 2: same id",
-        "    earned: RR@5 +0.5000",
+        "    earned: RR@5 +0.500",
         "hits that cover nothing that is wanted: 1 of 2",
-        "  RR@5 = 0.5000",
+        "  RR@5 = 0.500",
         "  Recall@5: left out",
     ]
 
@@ -105,14 +105,14 @@ def test_the_metrics_of_one_measure_share_a_line_where_there_are_many() -> None:
     text = explanation_text(Explanation(QUERY, "rerank", "containment", None, metrics, values, (found, nothing)))
     lines = text.splitlines()
     assert lines[6:9] == [
-        "    earned: RR@5 +0.5000",
-        "            Recall@5 +1.0000, @tokens(100) +1.0000",
+        "    earned: RR@5 +0.500",
+        "            Recall@5 +1.000, @tokens(100) +1.000",
         "            cost: ContextTokens@5 +1,200",
     ]
     assert "    earned: nothing" in lines
     assert lines[-3:] == [
-        "  RR@1 0.0000, @5 0.5000",
-        "  Recall@1 left out, @5 1.0000, @tokens(100) 1.0000",
+        "  RR@1 0.000, @5 0.500",
+        "  Recall@1 left out, @5 1.000, @tokens(100) 1.000",
         "  ContextTokens@5 1,200",
     ]
 
@@ -124,7 +124,7 @@ def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
     text = explanation_text(explanation(QUERY, nothing, loss))
     assert "rank 1: unknown document  “a”" in text
     assert "characters 0–9 of 99 (9%), which is no match by itself\n    earned: nothing\n" in text
-    assert "earned: RR@5 -0.2500" in text
+    assert "earned: RR@5 −0.250" in text
 
 
 def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_terminal() -> None:

@@ -52,18 +52,18 @@ island: fake + fake
 The reranker made no clear difference: MRR@1 went from 0.500 to 1.000, which may be chance on 2
 queries.
 
-metric    before          after [95 %]              lift [95 %]       p
-────────────────────────────────────────────────────────────────────────────────────────
-MRR@1      0.500  1.000 [0.342, 1.000]  +0.500 [-1.000, +1.000]  1.0000  not significant
-Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [-1.000, +1.000]  1.0000  exploratory
+metric    before           after [95%]               lift [95%]      p
+───────────────────────────────────────────────────────────────────────────────────────
+MRR@1      0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  not significant
+Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  exploratory
 
 Where recall was lost
 Next: it finds all 2 facts by rank 1; ask harder questions, or look at a lower k.
 A perfect reranker over the same candidates: Recall@1 1.000, NDCG@1 1.000.
 What became of each fact of the labelled queries
-outcome          facts    share  queries  for example
-─────────────────────────────────────────────────────
-found by rank 1      2  100.0 %        2
+outcome          facts  share  queries  for example
+───────────────────────────────────────────────────
+found by rank 1      2   100%        2
 
 ! only 2 queries count: with fewer than 30, intervals and p-values say little
 - 1 query without labels and left out of every mean
@@ -98,7 +98,7 @@ def test_no_number_is_broken_and_no_line_is_wider_than_the_terminal(ranked, widt
     lines = shown(both, width=width, force_terminal=True, color_system=None).splitlines()
     assert max(map(len, lines)) <= width
     row = next(line for line in lines if line.startswith("NDCG@10"))
-    assert re.fullmatch(r"NDCG@10 +0\.\d{3}.* +0\.\d{3}.* +\+0\.\d{3}.* +\d\.\d{4} +\w+.*", row)
+    assert re.fullmatch(r"NDCG@10 +0\.\d{3}.* +0\.\d{3}.* +\+0\.\d{3}.* +\d\.\d{3} +\w+.*", row)
 
 
 def test_piped_it_is_the_same_plain_text(evaluation):
@@ -120,7 +120,7 @@ def test_the_text_has_no_colours_whatever_the_terminal(evaluation, monkeypatch, 
 
 def test_on_a_terminal_a_significant_gain_and_a_loss_have_different_colours_and_no_others(ranked):
     colours = []
-    for before, after, lift in ([2] * 30, [1] * 30, r"\+"), ([1] * 30, [2] * 30, "-"):
+    for before, after, lift in ([2] * 30, [1] * 30, r"\+"), ([1] * 30, [2] * 30, "−"):
         told = shown(ranked(before, reranked=after), force_terminal=True, color_system="256", width=120)
         (colour,) = set(re.findall(rf"\x1b\[1;([\d;]+)m *{lift}0\.500[^\x1b]*\x1b\[0m", told))
         colours.append(colour)
@@ -140,12 +140,12 @@ def test_a_loss_is_shown_with_its_sign():
     results = {**RESULTS, "Who kept the light?": [f"so {KEEPER}", "z"]}
     reranker = FakeReranker({"z": 2.0, "x": 2.0})
     evaluation = evaluate(FakeRetriever(results), DATA, reranker=reranker, ks=(1,), metrics=["mrr"])
-    assert "-0.500" in str(evaluation)
+    assert "−0.500" in str(evaluation)
 
 
 def test_one_stage_has_no_lift_column():
     text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]))
-    assert re.split(" {2,}", text.splitlines()[5]) == ["metric", "mean [95 %]", "queries"]
+    assert re.split(" {2,}", text.splitlines()[5]) == ["metric", "mean [95%]", "queries"]
     assert "lift" not in text
     assert "before" not in text
 
@@ -154,9 +154,9 @@ def test_three_stages_have_a_column_each():
     rerankers = [FakeReranker({}), FakeReranker({f"so {ROWLOCK}": 1.0})]
     text = evaluate(FakeRetriever(RESULTS), DATA, reranker=rerankers, ks=(1,), metrics=["mrr"]).to_text()
     all_metrics = text.partition("Every metric at every depth\n")[2].splitlines()
-    titles = ["metric", "before (retrieve)", "rerank", "after (rerank-2)", "lift", "p, uncorrected"]
-    assert re.split(" {2,}", all_metrics[0])[:6] == titles
-    assert all_metrics[2].split()[:5] == ["MRR@1", "0.500", "0.500", "1.000", "+0.500"]
+    assert all_metrics[0].split()[:3] == ["before", "after", "p,"]
+    assert all_metrics[1].split()[:4] == ["metric", "(retrieve)", "rerank", "(rerank-2)"]
+    assert all_metrics[3].split()[:5] == ["MRR@1", "0.500", "0.500", "1.000", "+0.500"]
 
 
 def test_no_labels_are_dashes_and_not_nan():
@@ -257,7 +257,7 @@ def test_the_metric_that_decides_comes_first_with_its_interval_and_p(ranked):
 
     both = ranked(before, reranked=after, metrics=["ndcg", "mrr"])
     lift = both.reranker_lift("ndcg@3").row().difference
-    assert f"{lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}]  {lift.p:.4f}  better" in first(both)
+    assert f"{lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}]  {lift.p:.3f}  better" in first(both)
     assert first(both).startswith("NDCG@3")
     cut = ranked(before, reranked=after, metrics=["ndcg"], top_n=2)  # no fair pair at 3
     assert first(cut).startswith("NDCG@1")

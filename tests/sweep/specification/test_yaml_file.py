@@ -10,7 +10,7 @@ from raglift.errors import ConfigurationError, SweepError
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.specification.record import Sweep
 
-PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweeps.md"
 GOOD = """\
 dataset: lighthouse
 chunkers:

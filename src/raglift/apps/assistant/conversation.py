@@ -153,13 +153,15 @@ class View:
     Args:
         console: where to print.
         model: who answers, if anybody does.
+        wraps: whether to keep to the width of the console; by default on a terminal.
     """
 
-    def __init__(self, console: Console, model: str | None = None) -> None:
+    def __init__(self, console: Console, model: str | None = None, *, wraps: bool | None = None) -> None:
         self._console = console
         self._model = model
-        self._width = console.width if console.is_terminal else _WIDTH
-        self._wrapping = Wrapping(console.width) if console.is_terminal else None
+        wraps = console.is_terminal if wraps is None else wraps
+        self._width = console.width if wraps else _WIDTH
+        self._wrapping = Wrapping(console.width) if wraps else None
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -279,10 +281,10 @@ def _ending(answer: Answer) -> list[str]:
 _LEAVE = ("exit", "quit")
 _LIKE_A_COMMAND = re.compile(r"/[a-z]+(?!\S)")
 _COMMANDS = ("help", "questions", *_LEAVE)
-_HELP = """help       lists the commands
-questions  lists the labelled questions, which can also be asked by their id
-exit       leaves, as quit and the end of the input do; Ctrl-C only stops an answer
-A slash may stand before a command. Anything else is a question. Each stands alone: no earlier one is remembered."""
+_HELP = """/help       lists the commands
+/questions  lists the labelled questions; ids can be asked too
+/quit       leaves, as /exit does; Ctrl-C stops an answer
+Anything else is a question, without memory of earlier ones."""
 
 
 class Display(Protocol):
@@ -340,7 +342,7 @@ def converse(
         except KeyboardInterrupt:
             if not at_a_terminal:
                 raise
-            display.say("\nexit leaves")
+            display.say("\n/quit leaves")
 
 
 def _command(line: str) -> str:

@@ -40,7 +40,7 @@ from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Fact, Passage, Query
-from raglift.report.presenting import summary_of, text_of
+from raglift.report.presenting import text_of, view_of, whole
 from raglift.results.analyses import Presentable
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _LINES = (".jsonl", ".ndjson")
 
 text_of.register(GenerationRecord, generation_text)
-summary_of.register(GenerationRecord, generation_summary)
+view_of.register(GenerationRecord, whole(generation_summary))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -206,7 +206,7 @@ def hold(path: Path) -> Iterator[None]:
     try:
         from filelock import FileLock, Timeout
     except ImportError as error:
-        raise MissingDependency(error.name or "filelock", "review", "raglift review") from None
+        raise MissingDependency(error.name or "filelock", "review", "raglift labels review") from None
     location = resolved(user_path(path))
     try:
         location.parent.mkdir(parents=True, exist_ok=True)

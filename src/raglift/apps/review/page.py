@@ -239,7 +239,7 @@ def check_installed() -> None:
     """Raise a MissingDependency unless what the page needs is installed, before anything is read or made for it."""
     for name in ("uvicorn", "starlette", "jinja2", "filelock"):
         if importlib.util.find_spec(name) is None:
-            raise MissingDependency(name, "review", "raglift review")
+            raise MissingDependency(name, "review", "raglift labels review")
 
 
 def build_page(name: str) -> Page:

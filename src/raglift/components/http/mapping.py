@@ -228,7 +228,7 @@ def mapping_of(given: Mapping[str, Any]) -> HttpMapping:
 
 
 def load_mapping(path: str | os.PathLike[str]) -> HttpMapping:
-    """Read a mapping from a YAML file, or a JSON file where its name ends in `.json`; docs/http.md describes it.
+    """Read a mapping from a YAML file, or a JSON file where its name ends in `.json`; docs/how-to/http.md describes it.
 
     Args:
         path: the file.

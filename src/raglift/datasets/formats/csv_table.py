@@ -140,7 +140,7 @@ def _rows(text: str, delimiter: str, location: Location) -> Iterator[tuple[Locat
 def _by_convert(name: str, *columns: str) -> str:
     """Return how columns are named on the command line."""
     options = (f"--column {shlex.quote(f'{name}={column}')}" for column in columns or ("…",))
-    return f", or raglift convert {' '.join(options)}"
+    return f", or raglift labels convert {' '.join(options)}"
 
 
 def _header(text: str, delimiter: str) -> list[str]:

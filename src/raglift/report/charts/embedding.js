@@ -49,12 +49,19 @@ function follow(element, view) {
   return observer;
 }
 
-window.raglift_show_chart = async (element, spec, { dark = false } = {}) => {
+// A bar that stands for a query tells which, where somebody listens.
+function opening(element, view, open) {
+  view.addEventListener("click", (_event, item) => item?.datum?.q && open(item.datum.q));
+  view.addEventListener("mouseover", (_event, item) => { element.style.cursor = item?.datum?.q ? "pointer" : ""; });
+}
+
+window.raglift_show_chart = async (element, spec, { dark = false, open = null } = {}) => {
   shown.get(element)?.();
   const { view, finalize } = await vegaEmbed(element, spec, {
     mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, hover: false,
     config: dark ? CONFIG.dark : CONFIG.light, tooltip: tooltipOf(dark),
   });
+  if (open) opening(element, view, open);
   const observer = spec.width === "container" ? follow(element, view) : null;
   shown.set(element, () => {
     observer?.disconnect();

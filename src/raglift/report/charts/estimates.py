@@ -103,7 +103,7 @@ def intervals_chart(
     marks, names, height = _laid_out([one for one in estimates if not math.isnan(one.value)], series, scale)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
     across = alt.Scale(domain=_domain(marks, scale), nice=scale.bounds is None)
-    axis = alt.Axis(tickCount=6, **numbers(scale.format))
+    axis = alt.Axis(tickCount=6, grid=False, ticks=True, domain=True, **numbers(scale.format))
     low, x = (alt.X(f"{end}:Q", title=scale.title, scale=across, axis=axis) for end in ("l", "v"))
     known = [plain(name) for name in series]
     colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=known, range=list(colours[: len(known)])))
@@ -118,14 +118,21 @@ def intervals_chart(
         points = alt.Chart(data_of(some)).mark_point(size=64, strokeWidth=2, opacity=1, filled=not is_weak)
         layers.append(points.encode(y=y, x=x, color=colour, tooltip=tooltip))
     if scale.reference is not None:
-        mark = alt.Chart(data_of([{"v": scale.reference}])).mark_rule(style="zero", strokeDash=[4, 3], aria=False)
-        layers.insert(0, mark.encode(x=x))
+        beside = data_of(_beside_intervals(marks, scale.reference))
+        mark = alt.Chart(beside).mark_rule(style="zero", strokeDash=[4, 3], aria=False)
+        layers.insert(0, mark.encode(x=x, y=y, y2="z:Q"))
     layers += _names(names, y)
     told = "; ".join(f"{mark['n']} {mark['t']}" for mark in marks[:12])
     return themed(
         alt.layer(*layers).properties(width=WIDTH, height=height, title=alt.Title(title, subtitle=subtitle or [])),
         f"Points with intervals, {scale.title}: {told}{'; …' if len(marks) > 12 else '.'}",
     )
+
+
+def _beside_intervals(marks: Sequence[dict[str, Any]], reference: float) -> list[dict[str, Any]]:
+    """Return the pieces of the line of reference: beside the intervals, so that it never runs through a name."""
+    half = _LINE / 2
+    return [{"v": reference, "y": mark["y"] - half, "z": mark["y"] + half} for mark in marks]
 
 
 def _names(names: Sequence[dict[str, Any]], y: Any) -> list[Any]:

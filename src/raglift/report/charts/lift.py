@@ -165,12 +165,12 @@ def gates_of(losses: FailureAnalysisRecord) -> list[Gate]:
     if losses.of("failed").facts:
         way += [("failed", None, ("its query", "failed"), ("asked",))]
     if losses.chunks_known:
-        way += [("not_attainable", None, ("not", "attainable"), ("attainable",))]
+        way += [("not_attainable", None, ("lost in", "chunking"), ("in the", "chunks"))]
         way += [("not_retrieved", None, ("not", "retrieved"), ("retrieved",))]
     else:
         way += [("missed", None, ("not", "retrieved"), ("retrieved",))]
     way += [("dropped", stage, ("dropped by", plain(stage)), ("after", plain(stage))) for stage in stages]
-    way += [("below_k", None, ("below", f"rank {losses.k}"), (f"in top {losses.k}",))]
+    way += [("below_k", None, ("ranked", "too low"), (f"in top {losses.k}",))]
     gates = [Gate(0, losses.facts, (), ("all facts",))]
     for outcome, stage, lost_words, left_words in way:
         lost = losses.of(outcome, stage).facts
@@ -263,7 +263,7 @@ def _labels(gates: Sequence[Gate], scale: float, facts: int) -> Iterator[dict[st
 
 
 def _share(count: int, facts: int) -> str:
-    return f"{100 * count / max(facts, 1):.0f} %"
+    return f"{100 * count / max(facts, 1):.0f}%"
 
 
 def _words(number: int, top: float, lines: Sequence[str]) -> Iterator[dict[str, object]]:

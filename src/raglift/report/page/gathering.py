@@ -15,7 +15,8 @@ from raglift.errors import ConfigurationError
 from raglift.matching.overlap import PassageMatch, covering_characters
 from raglift.matching.rule import Text
 from raglift.metrics.computing import title
-from raglift.report.format import rule_in_words
+from raglift.metrics.registry import MEASURES
+from raglift.report.format import rule_in_words, table_metrics
 from raglift.report.page.query_browser import (
     CAPABILITIES,
     DrillDown,
@@ -70,7 +71,8 @@ def drill_down(
     # What a loaded evaluation matched is found again once, not for every question asked of it
     measured = {name: replace(one, match_table=match_tables_of(one)) for name, one in systems.items()}
     rule, scored = rule_of(measured[left[0]]), measured[left[0]].scores.metrics
-    metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
+    shared_metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
+    metrics = [metric for metric in shared_metrics if metric == primary or metric in table_metrics(shared_metrics)]
     decides = metrics.index(_known(primary, metrics, "metric"))
     k = primary.k or min(depth_of(one, None) for one in measured.values())
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, k) for name, one in measured.items()]
@@ -89,8 +91,14 @@ def drill_down(
         chunks=chunks.shown(),
         queries=tuple(_detail(number, query, answers, chunks, spans) for number, query in enumerate(shared.queries)),
         notes=shared.notes,
+        neutral=tuple(number for number, metric in enumerate(metrics) if _is_neutral(metric)),
     )
     return within(whole, shown, room)
+
+
+def _is_neutral(metric: Metric) -> bool:
+    measure = MEASURES[metric.name]
+    return measure.is_cost or not measure.is_earned
 
 
 _Known = TypeVar("_Known")

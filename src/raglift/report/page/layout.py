@@ -1,13 +1,16 @@
-"""The template data of a page: cells with their bars, charts as JSON, headings with their anchors."""
+"""The template data of a page: cells with their bars, charts as JSON, anchors, and the definitions of metrics."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import printable
+from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Detail
+from raglift.report.views.parts import measure_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +43,27 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """The scale above a column of bars: its ends in figures, and where on it they stand."""
+
+    low: str
+    high: str
+    zero: float
+
+
+@dataclass(frozen=True)
+class LaidColumn:
+    """The title of a column."""
+
+    title: str
+    kind: str
+    """That of its cells."""
+    definition: str
+    """What it means, where its title does not say it."""
+    axis: Axis | None
+
+
+@dataclass(frozen=True)
 class LaidCell:
     """A cell, how it is aligned, and its bar."""
 
@@ -50,6 +74,9 @@ class LaidCell:
     kind: str
     """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
     bar: Bar | None
+    value: float | None = None
+    """What a column of numbers is sorted by."""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,11 +94,11 @@ class LaidTable:
     """A table as the template shows it."""
 
     caption: str
-    columns: tuple[tuple[str, str], ...]
-    """The title of each column, and the kind of its cells."""
+    columns: tuple[LaidColumn, ...]
     rows: tuple[LaidRow, ...]
     named: bool
     """Whether the names of its rows stand above their cells on a phone, where so many columns would not fit beside."""
+    sortable: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +122,7 @@ class LaidSection:
     tables: tuple[LaidTable, ...]
     figures: tuple[LaidFigure, ...]
     folded: bool
+    overview: LaidTable | None = None
 
 
 def laid_table(table: Table, labels: str = "") -> LaidTable:
@@ -117,7 +145,25 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
         for number, row in enumerate(table.rows)
     )
     caption = _with_labels(table.caption, labels if table.rests_on_labels else "")
-    return LaidTable(caption, tuple(zip(table.columns, kinds, strict=True)), tuple(rows), named)
+    columns = (
+        LaidColumn(title, kind, definition, _axis(table, number, scale) if kind == "barred" else None)
+        for number, (title, kind, scale, definition) in enumerate(
+            zip(table.columns, kinds, scales, table.definitions or [""] * len(kinds), strict=True)
+        )
+    )
+    return LaidTable(caption, tuple(columns), tuple(rows), named, table.sortable and len(table.rows) > 1)
+
+
+def _axis(table: Table, column: int, scale: tuple[float, float]) -> Axis:
+    """Return the scale of a column's bars, in percent where its cells are."""
+    percent = all(row[column].text.endswith("%") for row in table.rows if row[column].low is not None)
+    signs = scale[0] < 0
+
+    def end(value: float) -> str:
+        text = f"{100 * value:.0f}%" if percent else f"{value:.2f}" if value else "0"
+        return ("+" if signs and value > 0 else "") + text.replace("-", "−")
+
+    return Axis(end(scale[0]), end(scale[1]), _place(0.0, scale))
 
 
 def _with_labels(caption: str, labels: str) -> str:
@@ -142,9 +188,10 @@ def _kind(table: Table, column: int, *, barred: bool) -> str:
 
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
     figure, opening, interval = cell.text.partition(" [")
+    value = cell.middle if cell.value is None else cell.value
     if kind in _TEXTS or not interval.endswith("]"):
-        return LaidCell(cell.text, "", cell.emphasis, kind, bar)
-    return LaidCell(figure, opening.strip() + interval, cell.emphasis, kind, bar)
+        return LaidCell(cell.text, "", cell.emphasis, kind, bar, value, cell.link)
+    return LaidCell(figure, opening.strip() + interval, cell.emphasis, kind, bar, value)
 
 
 def _scale(cells: Iterable[Cell]) -> tuple[float, float]:
@@ -153,18 +200,23 @@ def _scale(cells: Iterable[Cell]) -> tuple[float, float]:
     return min(0.0, *ends) if ends else 0.0, max(0.0, *ends) if ends else 0.0
 
 
-def _bar(cell: Cell, scale: tuple[float, float]) -> Bar | None:
+def _place(value: float, scale: tuple[float, float]) -> float:
+    """Return where a value stands on a scale of 0 to 100."""
     lowest, highest = scale
-    if cell.low is None or cell.middle is None or cell.high is None or not lowest < highest:
+    return round(_MARGIN + (100 - 2 * _MARGIN) * (value - lowest) / (highest - lowest), 2)
+
+
+def _bar(cell: Cell, scale: tuple[float, float]) -> Bar | None:
+    if cell.low is None or cell.middle is None or cell.high is None or not scale[0] < scale[1]:
         return None
+    low, high = _place(cell.low, scale), _place(cell.high, scale)
+    grows = cell.low == 0.0 and cell.middle == cell.high  # from 0 to its value, as of a share: no interval
+    return Bar(low, None if grows else _place(cell.middle, scale), round(max(0.5, high - low), 2), _place(0.0, scale))
 
-    def place(value: float) -> float:
-        return round(_MARGIN + (100 - 2 * _MARGIN) * (value - lowest) / (highest - lowest), 2)
 
-    low, high = place(cell.low), place(cell.high)
-    return Bar(
-        low, None if cell.middle == cell.high else place(cell.middle), round(max(0.5, high - low), 2), place(0.0)
-    )
+def in_summary(section: Section, document: Document) -> bool:
+    """Whether a section stands on the first screen: where tiles do not, all that other outputs show in short."""
+    return not document.tiles and section.detail is Detail.SUMMARY
 
 
 def laid_sections(document: Document) -> tuple[LaidSection, ...]:
@@ -190,6 +242,7 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
         tuple(laid_table(table, labels) for table in section.tables),
         tuple(figures),
         section.detail is Detail.REFERENCE,
+        None if section.overview is None else laid_table(section.overview, labels),
     )
 
 
@@ -214,3 +267,87 @@ def _for_script(value: Any) -> str:
     """Return JSON that no HTML parser takes for the end of a script."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return written.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+# The definitions of metrics: every name of one in a page leads to what it measures.
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a text: plain, or a name with a definition."""
+
+    text: str
+    definition: str
+    """The id of the definition; empty for plain text."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a name means; shown when the name is pointed at or pressed."""
+
+    id: str
+    name: str
+    text: str
+
+
+class Definitions:
+    """The definitions that one page needs, collected while its texts are laid out."""
+
+    def __init__(self) -> None:
+        names = {name: each for each in MEASURES.values() for name in (each.title, each.mean_title) if name}
+        self._measures = names
+        known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<![\w@])({known})(@\w+(?:\([^()\s]*\))?)?(?![\w@(])")
+        self._used: dict[str, Definition] = {}
+
+    def heading(self, text: str, definition: str = "") -> list[Segment]:
+        """Return a title or the name of a row; a metric that it begins with has its definition.
+
+        Args:
+            text: the title.
+            definition: what it means, if it does not begin with a metric.
+        """
+        found = self._pattern.match(text)
+        if found is not None:
+            named = Segment(found[0], self._measure(found[1]))
+            return [named, Segment(text[found.end() :], "")] if found.end() < len(text) else [named]
+        return [Segment(text, self._define(text, definition) if definition else "")]
+
+    def sentence(self, text: str) -> list[Segment]:
+        """Return a text in which the first metric of each kind has its definition; a name without a depth is a word."""
+        segments, end, seen = [], 0, set()
+        for found in self._pattern.finditer(text):
+            if found[1] in seen or not (found[2] or sum(letter.isupper() for letter in found[1]) > 1):
+                continue
+            seen.add(found[1])
+            segments += [Segment(text[end : found.start()], ""), Segment(found[0], self._measure(found[1]))]
+            end = found.end()
+        return [segment for segment in (*segments, Segment(text[end:], "")) if segment.text]
+
+    def define(self, name: str, text: str) -> str:
+        """Return the id of a definition."""
+        return self._define(name, text)
+
+    def use(self, names: Iterable[str]) -> None:
+        """Make sure that metrics which the page's scripts name are defined."""
+        for name in names:
+            self.heading(name)
+
+    @property
+    def used(self) -> list[Definition]:
+        """All of them."""
+        return list(self._used.values())
+
+    def _measure(self, name: str) -> str:
+        measure = self._measures[name]
+        return self._define(
+            measure.mean_title or measure.title, measure_in_words(measure.name), f"measure-{measure.name}"
+        )
+
+    def _define(self, name: str, text: str, place: str = "") -> str:
+        known = next((one.id for one in self._used.values() if (one.name, one.text) == (name, text)), None)
+        if known is not None:
+            return known
+        place = place or f"definition-{len(self._used) + 1}"
+        self._used[place] = Definition(place, name, text)
+        return place

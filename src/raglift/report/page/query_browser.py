@@ -130,6 +130,8 @@ class DrillDown:
     queries: tuple[QueryDetail, ...]
     notes: tuple[str, ...] = ()
     """What was left out to keep the page small."""
+    neutral: tuple[int, ...] = ()
+    """The metrics of which neither more nor less is better, as tokens."""
 
 
 # The size budget of the query browser: what is left out first if the page would be too large.

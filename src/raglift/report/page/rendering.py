@@ -20,7 +20,7 @@ from raglift.base.replacing import beside
 from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document
-from raglift.report.page.layout import laid_sections, laid_table
+from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 
 if TYPE_CHECKING:
     import os
@@ -86,6 +86,7 @@ def packed(drill_down: DrillDown) -> bytes:
         "left": drill_down.left,
         "right": drill_down.right,
         "metrics": drill_down.metrics,
+        "neutral": drill_down.neutral,
         "primary": drill_down.primary,
         "k": drill_down.k,
         "match": drill_down.match,
@@ -160,19 +161,27 @@ def _number(value: float | None) -> float | None:
 
 
 GENERATOR = "raglift report"
-STYLES = ("page.css", "explorer.css", "print.css")
-SCRIPTS = (
-    "elements.js",
+STYLES = ("page.css", "shell.css", "explorer.css", "print.css")
+SHELL = ("elements.js", "definitions.js", "sorting.js", "shell.js", "scheme.js")
+"""What every page needs."""
+BROWSER = (
     "texts.js",
+    "markdown.js",
     "reading.js",
     "choosing.js",
+    "exporting.js",
+    "address.js",
     "listing.js",
     "hits.js",
     "details.js",
     "explorer.js",
-    "scheme.js",
 )
+"""What a page with queries needs besides."""
+INDEX = ("index.js",)
+"""What an index of runs needs besides."""
 DRAWING = ("drawing.js",)
+_FOLDED = ("Versions", "Machine")
+"""What was measured, but few want to know: folded."""
 HEAD = 2048
 """How far into a file its generator is looked for, in bytes."""
 
@@ -183,6 +192,10 @@ class Page(Document):
 
     queries: DrillDown | None = None
     """None where there is nothing to show of them."""
+    is_index: bool = False
+    """Whether its headline lists runs, of which two can be ticked."""
+    folder: str = ""
+    """The folder of the runs of an index, as it is written in commands."""
 
 
 def render(document: Page) -> str:
@@ -198,7 +211,11 @@ def render(document: Page) -> str:
 
     environment = _environment()
     sections = laid_sections(document)
-    scripts = [one_script(*map(asset, SCRIPTS))]
+    definitions = Definitions()
+    if document.queries is not None:
+        definitions.use(document.queries.metrics)
+    parts = (*SHELL, *(BROWSER if document.queries is not None else ()), *(INDEX if document.is_index else ()))
+    scripts = [one_script(*map(asset, parts))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
     style = "\n".join(map(asset, STYLES))
@@ -206,7 +223,18 @@ def render(document: Page) -> str:
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
         "headline": laid_table(document.headline, document.labels),
-        "sections": sections,
+        "first": [laid for laid, one in zip(sections, document.sections, strict=True) if in_summary(one, document)],
+        "sections": [
+            laid for laid, one in zip(sections, document.sections, strict=True) if not in_summary(one, document)
+        ],
+        "facts": sum(share.count for share in document.shares),
+        "definitions": definitions,
+        "folded": _FOLDED,
+        "has_details": bool(
+            document.measured
+            or document.tiles
+            or any(not in_summary(section, document) for section in document.sections)
+        ),
         "queries": "" if document.queries is None else base64.b64encode(packed(document.queries)).decode(),
         "icon": ICON,
         "style": style,
@@ -237,7 +265,7 @@ def write_page(document: Page, path: str | os.PathLike[str], *, overwrite: bool 
     target = Path(path)
     if is_stream(target):
         return _send_page(document, target)
-    _check_free(target, overwrite=overwrite)
+    check_page_free(target, overwrite=overwrite)
     content = render(document).encode()
     place = resolved(target)
     try:
@@ -264,7 +292,7 @@ def _send_page(document: Page, target: Path) -> Path:
     return target
 
 
-def _check_free(target: Path, *, overwrite: bool) -> None:
+def check_page_free(target: Path, *, overwrite: bool) -> None:
     """Raise unless a page can be written there without destroying anything else."""
     if is_folder(target):
         raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")

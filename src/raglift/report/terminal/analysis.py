@@ -20,6 +20,7 @@ from raglift.report.format import (
     labels_line,
     outcome_text,
     overlap_text,
+    percent_text,
     seconds_text,
     value_lines,
 )
@@ -48,14 +49,14 @@ def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
 
 def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
     """Return where each fact got to, one line an outcome that some fact came to."""
-    share = 100 / max(losses.facts, 1)
+    share = 1 / max(losses.facts, 1)
     lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
     shown = [loss for loss in losses.losses if loss.facts or loss.outcome == "found"]
     words = [outcome_text(loss, losses.k) for loss in shown]
     width = max(map(len, words), default=0)
     for loss, word in zip(shown, words, strict=True):
         queries = f"  {_named(loss)}" if loss.outcome != "found" and loss.facts else ""
-        lines.append(f"  {word:<{width}}  {loss.facts:>6,}  {loss.facts * share:5.1f} %{queries}")
+        lines.append(f"  {word:<{width}}  {loss.facts:>6,}  {percent_text(loss.facts * share):>6}{queries}")
     lines += [
         f"  {counted(loss.facts, 'fact')} of these only since {loss.stage} (no candidate held them): {_named(loss)}"
         for loss in losses.made_findable
@@ -94,7 +95,7 @@ def explanation_text(explanation: ExplanationRecord) -> str:
         if hit.overlaps:
             lines += _hit_lines(hit, explanation)
     silent = sum(not hit.overlaps for hit in explanation.hits)
-    lines.append(f"hits that cover nothing that is wanted: {silent} of {len(explanation.hits)}")
+    lines.append(f"irrelevant hits: {silent} of {len(explanation.hits)}")
     lines += [f"  {line}" for line in value_lines(explanation)]
     return lines_text(lines)
 

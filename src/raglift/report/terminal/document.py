@@ -47,11 +47,15 @@ def document_parts(document: Document, detail: Detail = Detail.SUMMARY) -> Itera
 
 
 def _section(section: Section) -> Iterator[Part]:
+    """Yield a section; one that has charts alone is left out."""
+    if not section.paragraphs and not section.shown_tables:
+        return
     yield from ["", section.heading]
     yield from section.paragraphs
     for figure in section.figures:
         if figure.table is not None:
             yield figure.table
-    for table in section.tables:
+    for number, table in enumerate(section.tables):
+        yield from [""] if number else []
         yield from [table.caption] if table.caption not in ("", section.heading) else []
         yield table

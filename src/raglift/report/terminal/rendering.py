@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
+import textwrap
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
     from rich.table import Table as RichTable
+    from rich.text import Text
 
-    from raglift.rendering.document import Part, Table
+    from raglift.rendering.document import Cell, Part, Table
 
 
 WIDTH = 100
 """The most columns of a table that is not printed on a terminal."""
 _WORD = 16
+"""Columns of words are taken to need so many characters; a name that has more may stand above its figures."""
 _GAP = 2
+_INDENT = 2
+"""How far the figures below a name stand to the right."""
 _INTERVAL = re.compile(r" \[[^\[\]]*\]")
+_BEGINNING = re.compile(r" *(?:[!·•✂†§‡-] )?")
 _STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
 """Blue and orange, which can be distinguished with red-green colour blindness, on a dark ground and on a light one."""
 
@@ -33,39 +39,133 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: 
     Args:
         console: where.
         parts: what.
-        wrap: break long lines at words.
+        wrap: break long lines at words; what is broken goes on below its first word.
         roomy: leave more space between columns.
     """
-    from rich.text import Text
-
     for part in parts:
         if isinstance(part, str):
-            console.print(Text(one_line(part)), soft_wrap=not wrap)
+            _write_line(console, one_line(part), wrap=wrap)
         else:
-            console.print(_rich(_fitting(part, console.width), roomy=roomy))
+            _write_table(console, part, roomy=roomy)
 
 
-def _fitting(table: Table, width: int) -> Table:
-    """Return a table without the intervals of as many columns, from the left, as make its numbers fit beside words.
+def _write_line(console: Console, line: str, *, wrap: bool) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    found = _BEGINNING.match(line)
+    start = found.end() if found else 0
+    if not wrap or not 0 < start < console.width // 2:
+        console.print(Text(line), soft_wrap=not wrap)
+        return
+    lines = Text(line[start:]).wrap(console, console.width - start)
+    for number, text in enumerate(lines):
+        text.rstrip()
+        if number:
+            console.print(Padding(text, (0, 0, 0, start)))
+        else:
+            console.print(Text(line[:start]) + text)
+
+
+def _write_table(console: Console, table: Table, *, roomy: bool) -> None:
+    shown = _fitting(table, console.width)
+    if shown.is_stacked:
+        for line in _stacked(shown.table, console.width):
+            console.print(line)
+    else:
+        console.print(_rich(shown.table, roomy=roomy))
+    if shown.left_out:
+        _write_line(console, f"(a wider terminal also shows: {', '.join(shown.left_out)})", wrap=True)
+
+
+# What a table looks like where it is too wide.
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """A table as it fits into a width."""
+
+    table: Table
+    is_stacked: bool = False
+    """Whether the first cell of each row stands on a line of its own, above the others."""
+    left_out: tuple[str, ...] = ()
+    """The titles of columns for which there is no room."""
+
+
+def _fitting(table: Table, width: int) -> _Fitting:
+    """Return a table as it fits: titles in several lines, names above figures, fewer intervals, fewer columns.
 
     Numbers are never broken; columns of words are taken to need so many characters as a word has.
     """
-    needed = [_width(table, column) for column in range(len(table.columns))]
-    for column in table.text_columns:
-        needed[column] = min(needed[column], _WORD)
-    for column in range(len(table.columns)):
-        if sum(needed) + _GAP * (len(needed) - 1) <= width:
+    if _needed(table, stacked=False) <= width:
+        return _Fitting(table)
+    table = _titles_broken(table)
+    if _needed(table, stacked=False) <= width:
+        return _Fitting(table)
+    stacked = _has_long_names(table)
+    barred = [
+        column
+        for column in range(len(table.columns))
+        if column not in table.text_columns and any(" [" in row[column].text for row in table.rows)
+    ]
+    left_out: list[str] = []
+    while _needed(table, stacked=stacked) > width:
+        if len(barred) > 1 or (barred and not table.optional):  # the last, of the difference, is worth most
+            table = _titles_broken(_without_intervals(table, barred.pop(0)))
+        elif table.optional:
+            column = table.optional[-1]
+            left_out.insert(0, " ".join(table.columns[column].split()))
+            table = _without_column(table, column)
+            barred = [one - (one > column) for one in barred if one != column]
+        else:
             break
-        if column not in table.text_columns and any(" [" in row[column].text for row in table.rows):
-            table = _without_intervals(table, column)
-            needed[column] = _width(table, column)
-    return table
+    return _Fitting(table, stacked, tuple(left_out))
+
+
+def _has_long_names(table: Table) -> bool:
+    """Whether the rows are named by texts too long for a column, and all else is short."""
+    return (
+        0 in table.text_columns
+        and len(table.columns) > _GAP
+        and _width(table, 0) > _WORD
+        and all(_width(table, column) <= _WORD for column in table.text_columns if column)
+    )
+
+
+def _needed(table: Table, *, stacked: bool) -> int:
+    """Return how wide a table is at least."""
+    widths = [_width(table, column) for column in range(len(table.columns))]
+    whole = {0} if _has_long_names(table) else set()
+    widths = [
+        min(width, _WORD) if column in table.text_columns and column not in whole else width
+        for column, width in enumerate(widths)
+    ]
+    if stacked:
+        return _INDENT + sum(widths[1:]) + _GAP * (len(widths) - 2)
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _width(table: Table, column: int) -> int:
     from rich.cells import cell_len
 
-    return max(cell_len(text) for text in (table.columns[column], *(row[column].text for row in table.rows)))
+    titles = table.columns[column].split("\n")
+    return max(map(cell_len, (*titles, *(one_line(row[column].text) for row in table.rows))))
+
+
+def _titles_broken(table: Table) -> Table:
+    """Return a table with the titles of its numbers in several lines, as wide as these or one word."""
+    from rich.cells import cell_len
+
+    titles = []
+    for column, title in enumerate(table.columns):
+        words = one_line(" ".join(title.split())).replace("p (", "p\u00a0(")
+        widest = max((cell_len(row[column].text) for row in table.rows), default=0)
+        room = max(widest, *(cell_len(word) for word in words.split(" ")))
+        is_words = column in table.text_columns
+        titles.append(
+            title if is_words else "\n".join(textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False))
+        )
+    return replace(table, columns=tuple(titles))
 
 
 def _without_intervals(table: Table, column: int) -> Table:
@@ -76,8 +176,29 @@ def _without_intervals(table: Table, column: int) -> Table:
         tuple(replace(cell, text=short(cell.text)) if place == column else cell for place, cell in enumerate(row))
         for row in table.rows
     )
-    titles = tuple(short(title) if place == column else title for place, title in enumerate(table.columns))
+    titles = tuple(
+        short(" ".join(title.split())) if place == column else title for place, title in enumerate(table.columns)
+    )
     return replace(table, columns=titles, rows=rows)
+
+
+def _without_column(table: Table, column: int) -> Table:
+    """Return a table without one column."""
+
+    def moved(places: Iterable[int]) -> tuple[int, ...]:
+        return tuple(place - (place > column) for place in places if place != column)
+
+    return replace(
+        table,
+        columns=table.columns[:column] + table.columns[column + 1 :],
+        rows=tuple(row[:column] + row[column + 1 :] for row in table.rows),
+        text_columns=moved(table.text_columns),
+        optional=moved(table.optional),
+        definitions=table.definitions[:column] + table.definitions[column + 1 :],
+    )
+
+
+# A table as rich prints it, and one whose names stand above their figures.
 
 
 def _rich(table: Table, *, roomy: bool) -> RichTable:
@@ -87,16 +208,62 @@ def _rich(table: Table, *, roomy: bool) -> RichTable:
     from rich.text import Text
 
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
+    lines = max((title.count("\n") for title in table.columns), default=0)
     for number, title in enumerate(table.columns):
         is_words = number in table.text_columns
         shown.add_column(
-            Text(one_line(title)), justify="left" if is_words else "right", no_wrap=not is_words, overflow="fold"
+            Text("\n" * (lines - title.count("\n")) + "\n".join(map(one_line, title.split("\n")))),
+            justify="left" if is_words else "right",
+            no_wrap=not is_words,
+            overflow="fold",
         )
     for number, row in enumerate(table.rows):
         if number in table.sections:
             shown.add_section()
-        shown.add_row(*(Text(one_line(cell.text), style=_STYLES.get(cell.emphasis, "")) for cell in row))
+        shown.add_row(*map(_styled, row))
     return shown
+
+
+def _stacked(table: Table, width: int) -> Iterator[Text]:
+    """Yield the lines of a table whose rows have their names on lines of their own."""
+    from rich.text import Text
+
+    widths = [_width(table, column) for column in range(1, len(table.columns))]
+    titles = [title.split("\n") for title in table.columns[1:]]
+    lines = max(map(len, titles))
+    yield Text(table.columns[0])
+    for number in range(lines):
+        cells = [Text(([""] * (lines - len(title)) + title)[number]) for title in titles]
+        yield _aligned(cells, widths, table)
+    yield Text("─" * min(width, _INDENT + sum(widths) + _GAP * (len(widths) - 1)))
+    for number, row in enumerate(table.rows):
+        if number in table.sections:
+            yield Text("")
+        yield _styled(row[0])
+        yield _aligned([_styled(cell) for cell in row[1:]], widths, table)
+
+
+def _aligned(cells: Iterable[Text], widths: Iterable[int], table: Table) -> Text:
+    """Return the cells after the first of a row, in a line."""
+    from rich.text import Text
+
+    line = Text(" " * (_INDENT - _GAP))
+    for column, (cell, width) in enumerate(zip(cells, widths, strict=True), start=1):
+        space = " " * max(width - cell.cell_len, 0)
+        line.append(" " * _GAP)
+        if column not in table.text_columns:
+            line.append(space)
+        line.append_text(cell)
+        if column in table.text_columns:
+            line.append(space)
+    line.rstrip()
+    return line
+
+
+def _styled(cell: Cell) -> Text:
+    from rich.text import Text
+
+    return Text(one_line(cell.text), style=_STYLES.get(cell.emphasis, ""))
 
 
 def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True, roomy: bool = False) -> str:

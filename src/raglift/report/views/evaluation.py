@@ -16,7 +16,16 @@ from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
-from raglift.report.format import decimals_of, effect_text, interval_text, level, marks, rule_in_words, table_metrics
+from raglift.report.format import (
+    confidence_text,
+    decimals_of,
+    effect_text,
+    interval_text,
+    level,
+    marks,
+    rule_in_words,
+    table_metrics,
+)
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
     EXPLORATORY,
@@ -50,11 +59,13 @@ from raglift.report.views.parts import (
     truncation,
     verdict_cell,
 )
+from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
     from raglift.records.metric import Metric
 
@@ -122,17 +133,34 @@ def _document(
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     rule = rule_of(evaluation)
     marked = "".join(cell.text for row in first.rows for cell in row)
+    tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence)
+    losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
     return Document(
         title=_title(evaluation),
         lead=lead,
         headline=first,
         about=_about(evaluation, str(rule)),
-        measured=(*measured(evaluation, primary, match=rule_in_words(rule)), *_method_row(lift)),
+        measured=(
+            *measured(evaluation, primary, match=rule_in_words(rule)),
+            *_index_row(evaluation),
+            *_method_row(lift),
+        ),
         warnings=warnings,
         notes=(*marks_explained(marked), *(note for note in evaluation.notes if note not in warnings)),
         sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
         labels=str(evaluation.label_sources),
+        tiles=tiles,
+        shares=shares_of(losses) if tiles else (),
+        next_step=_next_step(evaluation, losses) if tiles else "",
     )
+
+
+def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
+    """Return what is known of the index, where that is all that is known of costs."""
+    section = cost_section(evaluation)
+    if section is None or section.tables or _cost(evaluation) is not None:
+        return []
+    return [("Index", " ".join(section.paragraphs).removeprefix("Index: "))]
 
 
 def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
@@ -210,6 +238,8 @@ def _cost(evaluation: EvaluationRecord) -> Section | None:
     if section is None or cost is None:
         return None
     asked = cost.latencies or cost.models or cost.tokens_billed is not None
+    if not asked and not section.tables:
+        return None  # a sentence on the index, which is said with what was measured
     return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)
 
 
@@ -251,7 +281,7 @@ def evaluation_headline(
 ) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = few_metrics(primary, evaluation.scores.metrics)
-    percent = f"{confidence * 100:g} %"
+    percent = confidence_text(confidence)
     if lift is None:
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
         return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
@@ -290,7 +320,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     metrics = table_metrics(evaluation.scores.metrics)
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
-    percent = f"{confidence * 100:g} %"
+    percent = confidence_text(confidence)
     if lift is None:
         columns: tuple[str, ...] = ("metric", f"mean [{percent}]", "queries")
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
@@ -308,7 +338,52 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     beyond = (
         (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
     )
-    return Section("All metrics", (*said, *truncation(marked=marked), *beyond), (table,), detail=Detail.DETAILS)
+    overview = _by_depth(evaluation, lift, metrics)
+    paragraphs = (*said, *truncation(marked=marked), *beyond)
+    return Section("All metrics", paragraphs, (table,), detail=Detail.DETAILS, overview=overview)
+
+
+def _by_depth(evaluation: EvaluationRecord, lift: LiftRecord | None, metrics: Sequence[Metric]) -> Table | None:
+    """Return a row for each measure and a column for each depth; None where that saves no rows."""
+    measures = list(dict.fromkeys(_measure(metric) for metric in metrics))
+    depths = list(dict.fromkeys(_depth(metric) for metric in metrics))
+    if len(depths) == 1 or len(measures) == len(metrics):
+        return None
+    known = {(_measure(metric), _depth(metric)): metric for metric in metrics}
+    rows = tuple(
+        row_of(
+            (
+                measure,
+                *(
+                    _mean_at(evaluation, lift, metric) if (metric := known.get((measure, depth))) is not None else ""
+                    for depth in depths
+                ),
+            )
+        )
+        for measure in measures
+    )
+    columns = tuple(f"k = {depth}" if depth.isdecimal() else depth or "all hits" for depth in depths)
+    told = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
+    return Table(f"Every measure at every depth: {told}", ("metric", *columns), rows)
+
+
+def _measure(metric: Metric) -> str:
+    return mean_title(replace(metric, depth=None))
+
+
+def _depth(metric: Metric) -> str:
+    return mean_title(metric).removeprefix(_measure(metric)).removeprefix("@")
+
+
+def _mean_at(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Cell:
+    """Return the mean of a metric, before and after; in colour where it changed significantly."""
+    decimals, after = decimals_of(metric), marks(evaluation, evaluation.after, metric)
+    if lift is None:
+        return Cell(interval_text(evaluation.scores.mean(evaluation.after, metric), None, decimals) + after)
+    row = lift.row(metric)
+    before = interval_text(row.before, None, decimals) + marks(evaluation, evaluation.before, metric)
+    tested = difference_cell(metric, row.difference, alpha=lift.method.alpha)
+    return Cell(f"{before} → {interval_text(row.after, None, decimals)}{after}", tested.emphasis)
 
 
 def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
@@ -398,9 +473,7 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | 
     losses = failure_analysis(evaluation, k)
     if not losses.facts:
         return None
-    lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
-    has_reranker = len(evaluation.scores.stages) > 1
-    said = [next_step(losses.facts, lost, losses.k, has_reranker=has_reranker)]
+    said = [_next_step(evaluation, losses)]
     said.append(f"{headroom_line(headroom(evaluation, k))}.")
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
@@ -412,6 +485,11 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | 
         (failure_table({"": losses}),),
         (figures.failure_chart(evaluation, losses),),
     )
+
+
+def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> str:
+    lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
+    return next_step(losses.facts, lost, losses.k, has_reranker=len(evaluation.scores.stages) > 1)
 
 
 def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Section | None:

@@ -1,4 +1,4 @@
-"""Parts of pages: cells, tables and sections that several pages have, the measurement's settings, and all metrics."""
+"""Parts of views: cells, tables and sections that several have, and the measurement's settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import BEYOND, TRUNCATED, counted
@@ -21,7 +20,7 @@ from raglift.report.format import (
     level,
     outcome_text,
     p_text,
-    table_metrics,
+    percent_text,
     verdict_emphasis,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
@@ -54,16 +53,44 @@ def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncat
     """Return a mean with its interval, and a bar from its low to its high end."""
     text = interval_text(mean, interval, decimals_of(metric)) + TRUNCATED * truncated
     if interval is None or math.isnan(mean) or MEASURES[metric.name].is_cost:  # tokens are on no scale with the rest
-        return Cell(text)
-    return Cell(text, low=interval.low, middle=mean, high=interval.high)
+        return Cell(text, value=_finite(mean))
+    return Cell(text, low=interval.low, middle=mean, high=interval.high, value=mean)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def definition_of(metric: Metric) -> str:
+    """Return what a metric measures: in plain words where it is a usual one, and in its formula."""
+    return measure_in_words(metric.name)
+
+
+_IN_WORDS = {
+    "hit_rate": "The share of questions with at least one right hit among the first k",
+    "precision": "The share of the first k hits that are relevant",
+    "recall": "The share of the facts that the first k hits hold",
+    "rr": "How early the first right hit comes: 1 at rank 1, 1/2 at rank 2, 1/3 at rank 3",
+    "ap": "How early and how completely the facts come, from 0 to 1",
+    "ndcg": "How good the order of the first k hits is, from 0 to 1: a fact counts less the lower it ranks",
+    "context_tokens": "The length of the prompt that the first k hits make; neither more nor fewer is better by itself",
+}
+
+
+def measure_in_words(name: str) -> str:
+    """Return what a measure is, by its name: in plain words where it is a usual one, and in its formula."""
+    formula = MEASURES[name].formula
+    return f"{_IN_WORDS[name]}. Formula: {formula}." if name in _IN_WORDS else formula
 
 
 def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: float) -> Cell:
     """Return a difference with its interval and bar, toned where its p-value is at most alpha; `–` for no fair pair."""
     cell = differing(found, metric, alpha)
-    if found is None or math.isnan(found.low) or MEASURES[metric.name].is_cost:
+    if found is None or not found.n:
         return cell
-    return replace(cell, low=found.low, middle=found.mean, high=found.high)
+    if math.isnan(found.low) or MEASURES[metric.name].is_cost:
+        return replace(cell, value=found.mean)
+    return replace(cell, low=found.low, middle=found.mean, high=found.high, value=found.mean)
 
 
 def decided_cell(row: LiftRow | ComparisonRow) -> Cell:
@@ -73,7 +100,7 @@ def decided_cell(row: LiftRow | ComparisonRow) -> Cell:
 
 def p_cell(p: float | None) -> Cell:
     """Return a p-value."""
-    return Cell(p_text(p))
+    return Cell(p_text(p), value=None if p is None else _finite(p))
 
 
 def verdict_cell(verdict: str | None) -> Cell:
@@ -139,7 +166,7 @@ def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
 
 def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cell, ...]:
     share = loss.facts / losses.facts if losses.facts else 0.0
-    bar = Cell(_percent(share), low=0.0, middle=share, high=share)
+    bar = Cell(percent_text(share), low=0.0, middle=share, high=share)
     examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
     return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples])
 
@@ -163,11 +190,7 @@ def _briefly(loss: OutcomeFacts, k: int) -> str:
 
 def _counted(words: str, losses: FailureAnalysisRecord) -> Cell:
     facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
-    return Cell(f"{facts:,} ({_percent(facts / max(losses.facts, 1))})")
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %"
+    return Cell(f"{facts:,} ({percent_text(facts / max(losses.facts, 1))})")
 
 
 def has_tags(slices: TagSlicesRecord) -> bool:
@@ -374,56 +397,3 @@ def _machine(environment: Mapping[str, str]) -> str:
     cores = environment.get("cores")
     parts = [environment.get("processor"), f"{cores} cores" if cores else None, environment.get("machine")]
     return ", ".join(part for part in (*parts, environment.get("system")) if part)
-
-
-# The differences between systems in every metric besides the primary one.
-
-
-_ROOM = 80
-"""As many characters the titles of columns have in the table of all metrics."""
-
-
-def metrics_section(comparison: ComparisonRecord, others: Sequence[str]) -> Section:
-    """Return the differences in every metric.
-
-    Args:
-        comparison: the systems.
-        others: those that are compared with the baseline, the best first; only as many are shown as fit.
-    """
-    shown = _fitting(others, len(comparison.baseline))
-    metrics = table_metrics(comparison.metrics)
-    alpha = f"{comparison.method.alpha:g}"
-    said = (
-        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
-        f"≤ {alpha}, uncorrected: one such mark in {1 / comparison.method.alpha:.0f} comes by chance where nothing "
-        "differs."
-    )
-    best = "The best" if len(shown) == 1 else f"The {len(shown)} best"
-    fewer = [f"{best} of {len(others)} systems."] if len(shown) < len(others) else []
-    rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
-    marked = any(row.truncated for row in comparison.rows)
-    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
-    table = Table("Every metric at every depth", ("metric", comparison.baseline, *shown), rows, sections=sections)
-    return Section("All metrics", (said, *fewer, *truncation(marked=marked)), (table,))
-
-
-def _fitting(names: Sequence[str], taken: int) -> Sequence[str]:
-    """Return as many of the first names as fit next to each other, at least one."""
-    widths = accumulate((max(len(name), 8) for name in names), initial=taken)
-    return names[: max(sum(width <= _ROOM for width in widths) - 1, 1)]
-
-
-def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
-    baseline = comparison.row(comparison.baseline, metric)
-    mark = TRUNCATED * baseline.truncated
-    cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]
-    for name in shown:
-        row = comparison.row(name, metric)
-        found = row.difference
-        if found is None or not found.n:
-            cells.append(Cell(TRUNCATED if row.truncated else "–", "muted"))
-            continue
-        cell, _, _ = test_cells(metric, found, alpha=comparison.method.alpha)
-        star = "*" if found.p <= comparison.method.alpha else ""
-        cells.append(Cell(cell.text.partition(" ")[0] + star, cell.emphasis))
-    return cells

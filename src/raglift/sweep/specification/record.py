@@ -39,8 +39,8 @@ _ADDED = ("include_files", "encoding")
 class Sweep:
     """Systems to be measured on one dataset: a grid, what is left out of it, what is added, and the user's own.
 
-    What is accepted is what a YAML file may hold (see `load_sweep` and docs/sweeps.md), and objects where a field says
-    so; what is kept is checked and in its shortest text form, so two sweeps that mean the same are equal.
+    What is accepted is what a YAML file may hold (see `load_sweep` and docs/how-to/sweeps.md), and objects where a
+    field says so; what is kept is checked and in its shortest text form, so two sweeps that mean the same are equal.
 
     Raises:
         SweepError: something that raglift cannot use; every fault is listed.

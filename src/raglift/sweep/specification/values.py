@@ -245,7 +245,7 @@ def mapping(value: Any, folder: Path | None) -> str | None:
         first, *more = error.faults if isinstance(error, MappingError) else [str(error)]
         others = f" (and {len(more)} more)" if more else ""
         raise wrong(
-            f"{quoted(str(value))}, of which {first}{others}", "a mapping, as docs/http.md describes it"
+            f"{quoted(str(value))}, of which {first}{others}", "a mapping, as docs/how-to/http.md describes it"
         ) from None
     return path
 

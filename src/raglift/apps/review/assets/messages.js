@@ -31,7 +31,7 @@ const MESSAGES = {
       place.replaceChildren(`${this.gone} `, button("Load it again", () => location.reload()));
     } else if (this.gone) {
       const kept = unsaved ? "Some changes are not saved: see its terminal." : at ? `What was saved at ${at} is in the file.` : "Nothing was changed.";
-      place.replaceChildren(`${this.gone} ${kept} Start raglift review again, and open its new address.`);
+      place.replaceChildren(`${this.gone} ${kept} Start raglift labels review again, and open its new address.`);
     } else if (unsaved) {
       place.replaceChildren(`Not saved (${plural(unsaved, "query", "queries")}): found ${visible(problem)}. `, changed
         ? button("Take in its changes, and save", () => this.store("/api/take-in"))

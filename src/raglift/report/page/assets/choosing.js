@@ -17,17 +17,39 @@ function ordersOf(data) {
 }
 
 function folded(text) {
-  return text.normalize("NFKC").toLowerCase();
+  return (/[^\u0000-\u007f]/.test(text) ? text.normalize("NFKC") : text).toLowerCase();
 }
 
-// All that searching looks at, once for each query.
+// All that searching looks at beside hits, once for each query.
 function searchable(query) {
   return folded([query.id, query.text, ...query.tags].map((text) => text.slice(0, MOST_AT_ONCE)).join("\n"));
 }
 
+// The queries of which the question, the id, the tags and one hit together have every term. Each chunk is read once a
+// search, however many queries it was returned for.
+function searched(data, search) {
+  const terms = [...new Set(folded(search).split(/\s+/).filter(Boolean))].slice(0, 30);
+  if (!terms.length) return data.queries;
+  data.chunkTexts ??= data.chunks.map(([document, , , text]) => folded(`${document < 0 ? "" : data.documents[document]}\n${text}`));
+  const held = Uint32Array.from(data.chunkTexts, (text) => maskOf(terms, text));
+  const every = 2 ** terms.length - 1;
+  return data.queries.filter((query) => {
+    const own = maskOf(terms, query.searched);
+    return own === every || query.views.some(({ hits }) => hits.some(([, chunk]) => (own | held[chunk]) === every));
+  });
+}
+
+// Which of the terms a text has, as bits.
+function maskOf(terms, text) {
+  let mask = 0;
+  terms.forEach((term, n) => {
+    if (text.includes(term)) mask |= 1 << n;
+  });
+  return mask;
+}
+
 function chosenQueries(data, state) {
-  const terms = folded(state.search).split(/\s+/).filter(Boolean);
-  const found = data.queries.filter((query) => terms.every((term) => query.searched.includes(term)));
+  const found = searched(data, state.search);
   const tagged = (query) => state.tag === "" || query.tags.includes(data.tags[state.tag]);
   const ended = (query) => state.outcome === "" || query.outcomes.has(state.outcome);
   return {

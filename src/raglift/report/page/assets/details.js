@@ -8,6 +8,7 @@ function queryDetail(data, query, state) {
       heading,
       element("p", { class: "about" },
         element("bdi", { class: "id" }, short(query.id, 120)),
+        copyLink(data, state, query),
         query.tags.slice(0, 40).map((tag) => element("span", { class: "tag", dir: "auto" }, short(tag, 60))),
         query.answerable ? null : element("span", { class: "tag" }, "not answerable"),
       ),
@@ -19,6 +20,15 @@ function queryDetail(data, query, state) {
       hitColumn(data, query, state.right, state.left, "right"),
     ),
   ];
+}
+
+function copyLink(data, state, query) {
+  const copy = button("Copy link", async () => {
+    const address = new URL(addressOf(data, state, query, { filtered: false }), location.href).href;
+    copy.textContent = (await copied(address)) ? "Link copied" : "Not copied: take it from the address bar";
+    setTimeout(() => (copy.textContent = "Copy link"), 2500);
+  }, { class: "quiet copy" });
+  return copy;
 }
 
 // The metrics at the depth of the one that decides, which comes first; the others when asked for, and then on every query.
@@ -33,7 +43,7 @@ function metricTable(data, query, state, one) {
     const toggle = button(label, () => {
       state.everyMetric = !state.everyMetric;
       fill();
-      place.querySelector("button").focus();
+      place.querySelector("button.more").focus();
     }, { class: "quiet more", "aria-expanded": String(state.everyMetric) });
     place.replaceChildren(
       element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this query", tabindex: 0 },
@@ -62,17 +72,18 @@ function metricColumns(data, query, state, one) {
   }));
   if (one) return columns;
   const change = (metric) => liftOf(query, metric, state.left, state.right);
-  const cell = (metric) => element("td", { class: `number lift ${toneOf(change(metric))}` }, signed(change(metric)));
-  return [...columns, { title: betweenSystems(data, state) ? "Difference" : "Change", cell }];
+  const cell = (metric) => element("td", { class: `number lift ${toneOf(change(metric), data, metric)}` }, signed(change(metric)));
+  return [...columns, { title: betweenSystems(data, state) ? "difference" : "change", cell }];
 }
 
 // Few metrics go from left to right; many, or on a phone, from top to bottom, so that nothing is out of sight.
 function metricsAndViews(data, metrics, columns, down) {
+  const named = (metric) => term(data.metrics[metric]);
   const corner = element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, down ? "Metric" : "Hits"));
-  const titles = down ? columns.map(({ title }) => title) : metrics.map((metric) => data.metrics[metric]);
+  const titles = down ? columns.map(({ title }) => title) : metrics.map(named);
   const row = (title, cells) => element("tr", null, element("th", { scope: "row", dir: "auto" }, title), cells);
   const rows = down
-    ? metrics.map((metric) => row(data.metrics[metric], columns.map(({ cell }) => cell(metric))))
+    ? metrics.map((metric) => row(named(metric), columns.map(({ cell }) => cell(metric))))
     : columns.map(({ title, cell }) => row(title, metrics.map(cell)));
   const head = element("tr", null, corner, titles.map((title) => element("th", { scope: "col", dir: "auto" }, title)));
   return element("table", { class: down ? "down" : "across" }, element("thead", null, head), element("tbody", null, rows));
@@ -96,7 +107,7 @@ function factList(data, query, state, one) {
   });
   const beyond = query.facts.length - most;
   return element("section", { class: "facts", "aria-labelledby": "facts-heading" },
-    element("h4", { id: "facts-heading" }, "What it needs"),
+    element("h4", { id: "facts-heading" }, "Expected evidence"),
     element("ol", null, facts),
     beyond > 0 ? element("p", { class: "muted" }, `… and ${plural(beyond, "more fact")}`) : null,
   );

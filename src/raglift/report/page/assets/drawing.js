@@ -3,13 +3,17 @@
 const charts = [...document.querySelectorAll("[data-chart]")];
 let round = 0;
 
+function openQuery(name) {
+  document.dispatchEvent(new CustomEvent("open-query", { detail: name }));
+}
+
 async function drawAll(dark) {
   round += 1;
   const mine = round;
   for (const chart of charts) {
     if (mine !== round) return;
     const spec = JSON.parse(document.getElementById(chart.dataset.chart).textContent);
-    await window.raglift_show_chart(chart, spec, { dark });
+    await window.raglift_show_chart(chart, spec, { dark, open: document.getElementById("query-data") ? openQuery : null });
     chart.dataset.drawn = dark ? "dark" : "light";
   }
 }

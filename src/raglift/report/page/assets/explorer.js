@@ -1,4 +1,4 @@
-// The explorer: what is chosen, the list beside the open query, and the address that names it.
+// The query browser: what is chosen, the list beside the open query, and the address that says both.
 
 const NARROW = window.matchMedia("(max-width: 860px)");
 const PHONE = window.matchMedia("(max-width: 40rem)");
@@ -7,114 +7,131 @@ function explorer(data) {
   data.tags = [...new Set(data.queries.flatMap((query) => query.tags))].sort();
   data.tops = data.metrics.map((_, metric) =>
     data.queries.reduce((top, query) => Math.max(top, ...query.views.map((view) => view.values[metric] ?? 0)), 1));
+  const usualSort = data.left === data.right ? "right-low" : "change";
   const state = {
-    search: "", tag: "", outcome: "", metric: data.primary, left: data.left, right: data.right, query: null,
-    sort: data.left === data.right ? "right-low" : "change", everyMetric: false,
+    search: "", tag: "", outcome: "", metric: data.primary, left: data.left, right: data.right,
+    sort: usualSort, usualSort, query: null, everyMetric: false,
+    named: false, // whether the address names the open query
   };
   const detail = element("article", { class: "detail", "aria-labelledby": "query-heading" });
   const list = queryList((query) => query && visit(query));
   const count = element("p", { role: "status", class: "count" });
   const chips = element("div", { class: "chips", role: "group", "aria-label": "Outcome" });
-  const controls = controlsOf(data, state, refresh, changeViews);
-  let gone = null; // the address that going through the list led to
-
-  function address(query) {
-    const named = query.id.length <= 200 && query.id === query.id.toWellFormed();
-    const views = state.left === data.left && state.right === data.right ? "" : `&left=${state.left}&right=${state.right}`;
-    return `#${named ? `q=${encodeURIComponent(query.id)}` : `n=${query.number + 1}`}${views}`;
-  }
+  const controls = controlsOf(data, state, choose, changeViews);
+  const address = (query) => addressOf(data, state, query);
+  let listed = [];
 
   function judge() {
     for (const query of data.queries) query.outcomes = outcomesOf(data, query, state.left, state.right);
   }
 
+  // The list as it is chosen; the open query stays if it is in it, else the first is opened.
   function refresh() {
     const chosen = chosenQueries(data, state);
-    list.fill(chosen.queries, (query) => queryRow(query, data, state, address));
+    listed = chosen.queries;
+    list.fill(listed, (query) => queryRow(query, data, state, address));
+    if (!listed.length) list.none(button("Clear filters", clear));
     const meaning = outcomeNames(data, state).find(([name]) => name === state.outcome)?.[2];
-    count.textContent = `${whole(chosen.queries.length)} of ${plural(data.queries.length, "query", "queries")}${meaning ? `. ${meaning}.` : ""}`;
+    count.textContent = `${whole(listed.length)} of ${plural(data.queries.length, "query", "queries")}${meaning ? `. ${meaning}.` : ""}`;
     chips.replaceChildren(...chipsOf(data, state, chosen.outcomes, (outcome) => {
       state.outcome = outcome;
-      refresh();
+      choose({ back: true });
       chips.querySelector("[aria-pressed='true']").focus();
     }));
     controls.tags(chosen.tags);
-    list.mark(state.query);
-    return chosen.queries;
+    if (!listed.includes(state.query)) {
+      state.named = false;
+      show(listed[0] ?? null);
+    } else list.mark(state.query);
   }
 
   function show(query) {
     state.query = query;
-    detail.replaceChildren(...queryDetail(data, query, state));
+    const nothing = () => [element("h3", { id: "query-heading", class: "muted" }, "No matching queries")];
+    detail.replaceChildren(...(query ? queryDetail(data, query, state) : nothing()));
     return list.mark(query);
   }
 
-  // Without a new entry in the browser's history: going through the list is not a way to go back
+  // After a choice: choices that were pressed can be gone back to, letters typed one by one cannot.
+  function choose({ back = false } = {}) {
+    refresh();
+    setAddress(address(state.named ? state.query : null), { back });
+  }
+
+  function clear() {
+    Object.assign(state, { search: "", tag: "", outcome: "" });
+    controls.place();
+    choose({ back: true });
+  }
+
+  // Without a new entry in the browser's history: going through the list is not a way to go back.
   function visit(query) {
-    gone = address(query);
-    location.replace(gone);
+    state.named = true;
+    setAddress(address(query));
     show(query)?.focus({ preventScroll: true });
   }
 
   function changeViews() {
     judge();
     refresh();
-    if (location.hash.startsWith("#q=") || location.hash.startsWith("#n=")) location.replace(address(state.query));
     show(state.query);
+    setAddress(address(state.named ? state.query : null), { back: true });
   }
 
-  // Opens what the address names; says whether it names anything
-  function route() {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    const query = asked.has("n") ? data.queries[Number(asked.get("n")) - 1] : data.byId.get(asked.get("q"));
-    if (!query) return false;
-    const [left, right] = ["left", "right"].map((side) => viewOf(asked.get(side), data, side));
-    if (left !== state.left || right !== state.right) {
-      [state.left, state.right] = [left, right];
-      controls.views();
-      judge();
-      refresh();
-    }
-    if (query !== state.query) show(query);
-    return true;
-  }
-
-  // A link to a query that is not here says so; says whether it is one
-  function tellUnknown() {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    const name = asked.get("q") ?? asked.get("n");
-    const unknown = name !== null && !(asked.has("n") ? data.queries[Number(name) - 1] : data.byId.get(name));
-    trouble(unknown ? `The link names a query that is not in this report: ${short(name, 200)}` : "");
-    return unknown;
+  // Does what the address asks for.
+  function route(asked, changed) {
+    const wanted = askedOf(data, asked, usualSort);
+    const query = queryAsked(data, asked);
+    trouble(query === undefined ? `The link names a query that is not in this report: ${short(asked.get("query") ?? asked.get("n"), 200)}` : "");
+    const others = wanted.left !== state.left || wanted.right !== state.right;
+    Object.assign(state, wanted);
+    if (others || !data.queries[0]?.outcomes) judge();
+    controls.place();
+    state.named = Boolean(query);
+    const before = state.query;
+    if (query) state.query = query;
+    refresh();
+    if (others || (query && state.query === query && before !== query)) show(state.query);
+    setAddress(address(state.named ? state.query : null));
+    if (query && changed !== "first") reveal(detail);
   }
 
   const root = document.getElementById("explorer");
   root.append(
     controls.element,
     chips,
-    count,
+    element("div", { class: "list-tools" }, count,
+      button("CSV", () => download("queries.csv", "text/csv;charset=utf-8", `\ufeff${asCsv(exported(data, state, listed))}`), { class: "quiet", "aria-label": "Download the listed queries as CSV" }),
+      button("JSON", () => download("queries.json", "application/json", JSON.stringify(exported(data, state, listed), null, 1)), { class: "quiet", "aria-label": "Download the listed queries as JSON" })),
     element("div", { class: "panes" },
       element("nav", { class: "list-pane", "aria-label": "Queries" }, list.scroller, hint()),
       detail),
     data.notes.length ? element("ul", { class: "muted left-out" }, data.notes.map((note) => element("li", { dir: "auto" }, short(note, 600)))) : "",
   );
   root.hidden = false;
-  linkNames(data, address);
-  judge();
-  const first = refresh()[0];
-  const named = route();
-  if (!named && first) show(first);
-  if (named && NARROW.matches) detail.scrollIntoView(); // beside the list only where there is room
-  else if (named || tellUnknown()) root.parentElement.scrollIntoView();
+  linkNames(data, (query) => addressOf(data, state, query, { filtered: false }));
+  const first = addressed(location.hash);
+  const isAsked = first.name === "queries";
+  if (isAsked) route(first.asked, "first");
+  else {
+    judge();
+    refresh();
+  }
+  if (isAsked && state.named && NARROW.matches) detail.scrollIntoView(); // beside the list only where there is room
+  listeners.queries = route;
 
-  addEventListener("hashchange", () => {
-    if (location.hash !== gone && route()) reveal(detail);
-    tellUnknown();
-    gone = null;
+  document.addEventListener("open-query", ({ detail: name }) => {
+    const query = data.byId.get(name) ?? data.queries.find(({ id }) => short(id, name.length - 1) === name || visible(id) === name);
+    if (query) location.hash = addressOf(data, state, query, { filtered: false });
   });
-  root.addEventListener("keydown", (event) => {
-    if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
-    const inList = Boolean(event.target.closest(".list"));
+  document.addEventListener("keydown", (event) => {
+    if (shownView() !== "queries" || event.target.matches?.("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      document.getElementById("search").focus();
+      return;
+    }
+    const inList = Boolean(event.target.closest?.(".list"));
     const step = { j: 1, k: -1, ArrowDown: inList ? 1 : 0, ArrowUp: inList ? -1 : 0 }[event.key] ?? 0;
     const next = step ? list.beside(state.query, step) : null;
     if (!next) return;
@@ -134,13 +151,8 @@ function linkNames(data, address) {
   }
 }
 
-function viewOf(asked, data, side) {
-  const view = asked === null ? NaN : Number(asked);
-  return Number.isInteger(view) && view >= 0 && view < data.views.length ? view : data[side];
-}
-
 function hint() {
-  return element("p", { class: "hint" }, element("kbd", null, "j"), " ", element("kbd", null, "k"), " or arrow keys: next and previous query");
+  return element("p", { class: "hint" }, element("kbd", null, "j"), " ", element("kbd", null, "k"), " next and previous query, ", element("kbd", null, "/"), " search");
 }
 
 // The open query comes into sight where it is not; on a narrow page also for those who read by ear
@@ -150,13 +162,13 @@ function reveal(detail) {
   if (NARROW.matches || top < 0 || top > innerHeight * 0.7) detail.scrollIntoView();
 }
 
-function controlsOf(data, state, refresh, changeViews) {
-  const set = (name, read) => (value) => {
+function controlsOf(data, state, choose, changeViews) {
+  const set = (name, read, back = true) => (value) => {
     state[name] = read(value);
-    refresh();
+    choose({ back });
   };
   const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false",
-    oninput: (event) => set("search", String)(event.target.value) });
+    placeholder: "Questions, ids, tags and the texts of hits", oninput: (event) => set("search", String, false)(event.target.value) });
   const views = data.views.map((view, number) => [number, short(view.title, 60)]);
   const sides = ["left", "right"].map((side) => choice(data.systems.length > 1 ? (side === "left" ? "Left" : "Right") : side === "left" ? "Before (left)" : "After (right)", side, views, (value) => {
     state[side] = Number(value);
@@ -171,20 +183,23 @@ function controlsOf(data, state, refresh, changeViews) {
     data.views.length > 2 ? sides : null,
   );
   const place = (id, value) => {
-    const select = row.querySelector(`#${id}`);
-    if (select) select.value = String(value);
+    const control = row.querySelector(`#${id}`);
+    if (control && control.value !== String(value)) control.value = String(value);
   };
-  place("metric", state.metric);
-  place("sort", state.sort);
-  const placeViews = () => ["left", "right"].forEach((side) => place(side, state[side]));
-  placeViews();
+  const placeAll = () => {
+    for (const name of ["search", "metric", "sort", "left", "right", "tag"]) place(name, state[name]);
+  };
+  placeAll();
   return {
     element: row,
-    views: placeViews,
-    tags: (counts) => setOptions(tags.querySelector("select"), [
-      ["", `All (${whole(counts.get("") ?? 0)})`],
-      ...data.tags.map((tag, number) => [number, `${short(tag, 60)} (${whole(counts.get(tag) ?? 0)})`]),
-    ]),
+    place: placeAll,
+    tags: (counts) => {
+      setOptions(tags.querySelector("select"), [
+        ["", `All (${whole(counts.get("") ?? 0)})`],
+        ...data.tags.map((tag, number) => [number, `${short(tag, 60)} (${whole(counts.get(tag) ?? 0)})`]),
+      ]);
+      place("tag", state.tag);
+    },
   };
 }
 
@@ -197,7 +212,7 @@ function chipsOf(data, state, counts, choose) {
 }
 
 async function startExplorer() {
-  if (!document.getElementById("queries")) return;
+  if (!document.getElementById("query-data")) return;
   const data = await readQueries();
   data.byId = new Map();
   data.queries.forEach((query, number) => {

@@ -57,7 +57,7 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
     element("span", { class: "source", title: placeName(document < 0 ? "" : data.documents[document], start, end) }, place(document < 0 ? null : data.documents[document], start, end)),
     edge,
   );
-  const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more");
+  const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more", readable);
   if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
     head, element("div", { class: "hit-body" }, body), reasons(query, matches));
@@ -93,7 +93,7 @@ function moved(rank, other, role, elsewhere) {
 }
 
 function unseen(role, elsewhere) {
-  if (elsewhere) return ["only here", role === "left" ? "worse" : "better", `not among the hits of ${elsewhere}`];
+  if (elsewhere) return ["only here", role === "left" ? "worse" : "better", `not returned by ${elsewhere}`];
   return role === "left" ? ["→ gone", "worse", "not among the hits after"] : ["new", "better", "not among the hits before"];
 }
 
@@ -111,7 +111,7 @@ function reasons(query, matches) {
 // Why a hit matched, or why what it covers is not enough.
 function reason(query, [fact, passage, direction, counts, satisfies, covered]) {
   const which = query.facts[fact].length > 1 ? `alternative ${passage + 1} of fact ${fact + 1}` : `fact ${fact + 1}`;
-  const share = covered === null ? "a part" : `${percent(covered)}\u202f%`;
+  const share = covered === null ? "a part" : `${percent(covered)}%`;
   const named = query.facts[fact].length > 1 ? which : `the passage of ${which}`;
   const end = satisfies ? ": found here" : "";
   if (!counts) return `covers ${share} of ${which}, ${satisfies ? "which completes it together with the hits above" : "not a match by itself"}`;

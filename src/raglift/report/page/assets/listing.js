@@ -46,7 +46,11 @@ function queryList(open) {
     [queries, rowOf] = [chosen, makeRow];
     startAt(0);
     scroller.scrollTop = 0;
-    if (!queries.length) list.append(element("li", { class: "none" }, "No query fits. Search for less, or choose another outcome or tag."));
+  }
+
+  // What the list says where it is empty.
+  function none(control) {
+    list.append(element("li", { class: "none" }, "No matching queries. ", control));
   }
 
   function rowAt(place) {
@@ -84,7 +88,7 @@ function queryList(open) {
     event.preventDefault();
     open(ends[event.key]);
   });
-  return { scroller, fill, mark, beside };
+  return { scroller, fill, none, mark, beside };
 }
 
 function keepInSight(scroller, link) {
@@ -101,8 +105,8 @@ function queryRow(query, data, state, address) {
     ? [element("span", { class: "number" }, figure(after))]
     : [
         element("span", { class: "number" }, `${figure(before)} → ${figure(after)}`),
-        dumbbell(before, after, data.tops[state.metric]),
-        element("span", { class: `number change ${toneOf(lift)}` }, signed(lift)),
+        dumbbell(before, after, data.tops[state.metric], toneOf(lift, data, state.metric)),
+        element("span", { class: `number change ${toneOf(lift, data, state.metric)}` }, signed(lift)),
       ];
   const tags = query.tags.slice(0, 3).map((tag) => element("span", { class: "tag", dir: "auto" }, short(tag, 24)));
   return element("li", null, element("a", { href: address(query), tabindex: -1 },
@@ -112,16 +116,17 @@ function queryRow(query, data, state, address) {
   ));
 }
 
-function toneOf(change) {
-  if (change === null || Math.abs(change) < 0.0005) return "muted";
+// Of a metric of which more is neither better nor worse, as tokens, no change is either.
+function toneOf(change, data, metric) {
+  if (data.neutral.includes(metric) || change === null || Math.abs(change) < 0.0005) return "muted";
   return change > 0 ? "better" : "worse";
 }
 
 // Two dots on a line from 0 to the highest value: hollow before, full after.
-function dumbbell(before, after, top) {
+function dumbbell(before, after, top, tone) {
   if (before === null || after === null) return element("span");
   const place = (value) => 5 + (62 * Math.max(0, value)) / top;
-  return element("svg:svg", { class: `dumbbell ${toneOf(after - before)}`, viewBox: "0 0 72 12", "aria-hidden": "true" },
+  return element("svg:svg", { class: `dumbbell ${tone}`, viewBox: "0 0 72 12", "aria-hidden": "true" },
     element("svg:line", { class: "rail", x1: 3, x2: 69, y1: 6, y2: 6 }),
     element("svg:line", { class: "way", x1: place(before), x2: place(after), y1: 6, y2: 6 }),
     element("svg:circle", { class: "before", cx: place(before), cy: 6, r: 3 }),

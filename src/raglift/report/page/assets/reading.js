@@ -1,7 +1,7 @@
 // The queries as they are packed in the page, and what follows from them for two chosen views.
 
 async function readQueries() {
-  const packed = document.getElementById("queries").textContent;
+  const packed = document.getElementById("query-data").textContent;
   const bytes = Uint8Array.from(atob(packed.trim()), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
@@ -18,31 +18,25 @@ function outcomeNames(data, { left, right }) {
   return [
     ["fixed", same ? "Fixed" : `Found only by ${title(right)}`, only(right, left)],
     ["broken", same ? "Broken" : `Found only by ${title(left)}`, only(left, right)],
-    ["complete", "All found", `Every fact is in ${top}${of}`],
-    ["below", "Ranked too low", `A fact is among the hits${of}, but below rank ${data.k}`],
-    ["dropped", "Dropped", "A fact was among the hits of an earlier stage, and a later one dropped it"],
-    ["never", "Never retrieved", "A fact is not among the hits of any stage, though no chunking is known to have cut it"],
-    ["chunking", "Lost at chunking", "A fact is cut by the chunking, so that no chunk can match it"],
+    ["found", "Found", `Every fact is in ${top}${of}`],
+    ["below_k", "Ranked too low", `A fact is among the hits${of}, but below rank ${data.k}`],
+    ["dropped", "Dropped by the reranker", "A fact was among the hits of an earlier stage, and a later one dropped it"],
+    ["not_retrieved", "Not retrieved", "A fact is not among the hits of any stage, though no chunking is known to have cut it"],
+    ["not_attainable", "Lost in chunking", "A fact is cut by the chunking, so that no chunk can match it"],
     ["failed", "Failed", "The query failed"],
     ["unlabelled", "No labels", "It is not known what the query needs, so it is left out of every mean"],
     ["unanswerable", "Unanswerable", "Nothing in the corpus answers the query, so it is left out of every mean"],
   ].filter(([name]) => left !== right || (name !== "fixed" && name !== "broken"));
 }
-const OF_FATE = {
-  below_k: "below",
-  dropped: "dropped",
-  not_retrieved: "never",
-  missed: "never",
-  not_attainable: "chunking",
-  failed: "failed",
-};
+// The outcome of a query for that of a fact, where they are called otherwise.
+const OUTCOME_OF_FATE = { missed: "not_retrieved" };
 const FATES = {
   found: "found",
-  below_k: "retrieved, but ranked too low",
-  dropped: "dropped by a later stage",
-  not_retrieved: "in the index, never retrieved",
-  missed: "never retrieved",
-  not_attainable: "lost at chunking: no chunk can match it",
+  below_k: "ranked too low",
+  dropped: "dropped by the reranker",
+  not_retrieved: "not retrieved",
+  missed: "not retrieved, or lost in chunking",
+  not_attainable: "lost in chunking: no chunk can match it",
   failed: "the query failed",
 };
 
@@ -65,10 +59,10 @@ function outcomesOf(data, query, left, right) {
     if (is && !was) outcomes.add("fixed");
     if (was && !is) outcomes.add("broken");
   });
-  if (query.facts.every((_, fact) => within(after.facts[fact], data.k))) outcomes.add("complete");
+  if (query.facts.every((_, fact) => within(after.facts[fact], data.k))) outcomes.add("found");
   query.facts.forEach((_, fact) => {
-    const outcome = OF_FATE[fateOf(data, query, fact, right)];
-    if (outcome) outcomes.add(outcome);
+    const fate = fateOf(data, query, fact, right);
+    if (fate && fate !== "found") outcomes.add(OUTCOME_OF_FATE[fate] ?? fate);
   });
   return outcomes;
 }

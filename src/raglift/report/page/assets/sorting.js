@@ -1,0 +1,35 @@
+// Tables whose rows can be sorted: by the numbers of a column, largest first, or by its words.
+
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+function sortable(table) {
+  const body = table.tBodies[0];
+  const heads = [...table.tHead.rows[0].cells];
+  const original = [...body.rows];
+  heads.forEach((head, column) => {
+    if (head.tagName !== "TH") return;
+    const isNumber = original.some((row) => row.cells[column].dataset.value !== undefined);
+    const title = head.querySelector(".title").textContent.trim();
+    const sort = () => {
+      const was = head.getAttribute("aria-sort");
+      const first = isNumber ? "descending" : "ascending";
+      const second = isNumber ? "ascending" : "descending";
+      const order = was === first ? second : first;
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", order);
+      const key = (row) => (isNumber ? numberOf(row.cells[column]) : row.cells[column].textContent.trim());
+      const sign = order === "ascending" ? 1 : -1;
+      const sorted = original.map((row) => [key(row), row]);
+      sorted.sort(([one], [other]) => (one === null ? (other === null ? 0 : 1) : other === null ? -1 : sign * (isNumber ? one - other : collator.compare(one, other))));
+      body.append(...sorted.map(([, row]) => row));
+    };
+    const control = element("button", { type: "button", class: "sort", "aria-label": `Sort by ${title}`, onclick: sort });
+    head.querySelector(".title").append(control);
+  });
+}
+
+function numberOf(cell) {
+  return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+}
+
+for (const table of document.querySelectorAll("table.sortable")) sortable(table);

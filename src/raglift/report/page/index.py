@@ -1,0 +1,239 @@
+"""The index of a folder of runs: every run with its main figures, newest first, and how these went over time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from raglift.analysis.lift import reranker_lift
+from raglift.analysis.outcomes import failure_analysis
+from raglift.analysis.paired_statistics import interval_of, primary_of
+from raglift.base.display import counted
+from raglift.errors import ConfigurationError
+from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
+from raglift.rendering.document import Cell, Column, Detail, Figure, Section, table_from
+from raglift.report.format import number_text, seconds_text
+from raglift.report.page.rendering import Page
+from raglift.report.sentences import failure_analysis_depth
+from raglift.report.views.parts import decided_cell, definition_of, mean_cell
+from raglift.stats.intervals import CONFIDENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import altair as alt
+
+    from raglift.analysis.records import EvaluationRecord
+
+
+_CONTEXT = "context_tokens"
+_POINTS = 3
+"""Of fewer runs of one dataset no course over time is drawn."""
+
+
+@dataclass(frozen=True)
+class IndexedRun:
+    """A run in a folder of runs."""
+
+    name: str
+    """The name of its folder."""
+    evaluation: EvaluationRecord
+    link: str
+    """The address of its own page, relative to the index."""
+
+    @property
+    def started(self) -> str:
+        """When it began, as it is written; empty if that is not known."""
+        return str(self.evaluation.run.spec.get("started") or "")
+
+    @property
+    def moment(self) -> float | None:
+        """When it began, in seconds; None if that is not known."""
+        try:
+            return datetime.fromisoformat(self.started).timestamp()
+        except ValueError:
+            return None
+
+
+def index_page(
+    folder: str, runs: Sequence[IndexedRun], *, primary: Metric | str | None = None, warnings: Sequence[str] = ()
+) -> Page:
+    """Return the index page of a folder of runs.
+
+    Args:
+        folder: where they are, as it is written in commands.
+        runs: the runs in it.
+        primary: the metric that is shown of all; by default one that all of them scored, as in `reranker_lift`.
+        warnings: what could not be shown.
+
+    Raises:
+        ConfigurationError: no run scored the metric, or it is not a measure of quality.
+    """
+    decides = _shared_primary(runs, primary)
+    newest = sorted(runs, key=lambda run: (run.moment is None, -(run.moment or 0.0), run.name))
+    datasets = dict.fromkeys(run.evaluation.dataset.name for run in newest)
+    of = f" of {counted(len(datasets), 'dataset')}" if len(datasets) > 1 else f" of {next(iter(datasets))}"
+    lead = f"{counted(len(runs), 'run')}{of}, the newest first; {mean_title(decides)} is the metric shown."
+    caption = f"{mean_title(decides)} of each run, what its reranker changed, and what it costs"
+    return Page(
+        title=f"Runs in {folder}",
+        lead=lead,
+        headline=table_from(_columns(newest, decides), newest, caption, sortable=True),
+        measured=(),
+        warnings=tuple(warnings),
+        notes=("Only runs on the same dataset can be compared.",) if len(datasets) > 1 else (),
+        sections=_over_time(newest, decides),
+        is_index=True,
+        folder=folder,
+    )
+
+
+def _shared_primary(runs: Sequence[IndexedRun], primary: Metric | str | None) -> Metric:
+    """Return the metric that is shown; where no metric was scored in all runs, that of the first run."""
+    scores = [run.evaluation.scores.metrics for run in runs]
+    if primary is not None:
+        known = list(dict.fromkeys(metric for metrics in scores for metric in metrics))
+        return primary_of(primary, known)
+    shared = [metric for metric in scores[0] if all(metric in metrics for metrics in scores)]
+    try:
+        return primary_of(None, shared)
+    except ConfigurationError:
+        return primary_of(None, scores[0])
+
+
+def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[IndexedRun]]:
+    columns = [
+        Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
+        Column[IndexedRun]("date", lambda run: Cell(_date(run), value=run.moment)),
+        Column[IndexedRun](
+            f"{mean_title(primary)} [{CONFIDENCE * 100:g}%]",
+            lambda run: _mean(run.evaluation, primary),
+            definition=definition_of(primary),
+        ),
+    ]
+    if len({run.evaluation.dataset.name for run in runs}) > 1:
+        columns.insert(1, Column("dataset", lambda run: run.evaluation.dataset.name, words=True))
+    if any(len(run.evaluation.scores.stages) > 1 for run in runs):
+        columns.append(
+            Column(
+                "change by reranker",
+                lambda run: _lift(run.evaluation, primary),
+                definition=f"{mean_title(primary)} after reranking minus before, with its interval",
+            )
+        )
+    columns.append(
+        Column("facts found", lambda run: _facts(run.evaluation, primary), definition="By the depth of the metric")
+    )
+    columns.append(Column("failed", lambda run: _failed(run.evaluation), definition="Queries that failed"))
+    context = Metric(_CONTEXT, primary.depth)
+    if any(context in run.evaluation.scores.metrics for run in runs):
+        columns.append(
+            Column("tokens", lambda run: _tokens(run.evaluation, context), definition=definition_of(context))
+        )
+    if any(_p50(run.evaluation) is not None for run in runs):
+        columns.append(
+            Column(
+                "latency",
+                lambda run: _latency(run.evaluation),
+                definition="The median time of one query through all stages",
+            )
+        )
+    return columns
+
+
+def _date(run: IndexedRun) -> str:
+    return "–" if run.moment is None else f"{datetime.fromisoformat(run.started):%Y-%m-%d %H:%M}"
+
+
+def _mean(evaluation: EvaluationRecord, metric: Metric) -> Cell:
+    if metric not in evaluation.scores.metrics:
+        return Cell("–", "muted")
+    values = evaluation.scores.of(evaluation.after, metric)
+    truncated = evaluation.is_truncated(evaluation.after, metric)
+    mean = evaluation.scores.mean(evaluation.after, metric)
+    return mean_cell(metric, mean, interval_of(metric, values, CONFIDENCE), truncated=truncated)
+
+
+def _lift(evaluation: EvaluationRecord, metric: Metric) -> Cell:
+    if len(evaluation.scores.stages) == 1 or metric not in evaluation.scores.metrics:
+        return Cell("–", "muted")
+    return decided_cell(reranker_lift(evaluation, primary=metric, moved=0).row())
+
+
+def _facts(evaluation: EvaluationRecord, metric: Metric) -> Cell:
+    losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, metric))
+    if not losses.facts:
+        return Cell("–", "muted")
+    found = losses.of("found").facts
+    return Cell(f"{found:,} of {losses.facts:,}", value=found / losses.facts)
+
+
+def _failed(evaluation: EvaluationRecord) -> Cell:
+    failed = sum(trace.error is not None for trace in evaluation.run.traces)
+    return Cell(f"{failed:,}", "worse" if failed else "", value=float(failed))
+
+
+def _tokens(evaluation: EvaluationRecord, metric: Metric) -> Cell:
+    if metric not in evaluation.scores.metrics:
+        return Cell("–", "muted")
+    mean = evaluation.scores.mean(evaluation.after, metric)
+    return Cell("–", "muted") if math.isnan(mean) else Cell(number_text(mean, 0), value=mean)
+
+
+def _p50(evaluation: EvaluationRecord) -> float | None:
+    cost = evaluation.run.cost
+    return None if cost is None or cost.whole is None else cost.whole.p50
+
+
+def _latency(evaluation: EvaluationRecord) -> Cell:
+    seconds = _p50(evaluation)
+    return Cell("–", "muted") if seconds is None else Cell(seconds_text(seconds), value=seconds)
+
+
+def _over_time(runs: Sequence[IndexedRun], primary: Metric) -> tuple[Section, ...]:
+    """Return the course of the metric over time, a line for each dataset; nothing where no dataset has enough runs."""
+    points = [
+        (run, run.evaluation.scores.mean(run.evaluation.after, primary))
+        for run in runs
+        if run.moment is not None and primary in run.evaluation.scores.metrics
+    ]
+    known = [(run, mean) for run, mean in points if not math.isnan(mean)]
+    counts: dict[str, int] = {}
+    for run, _ in known:
+        counts[run.evaluation.dataset.name] = counts.get(run.evaluation.dataset.name, 0) + 1
+    if max(counts.values(), default=0) < _POINTS:
+        return ()
+    said = "; ".join(f"{run.name} {mean:.3f}" for run, mean in reversed(known))
+    name = mean_title(primary)
+    figure = Figure(f"{name} over time", f"{said}.", partial(_chart, known, primary), "Each point is a run.")
+    return (Section("Over time", figures=(figure,), detail=Detail.SUMMARY),)
+
+
+def _chart(points: Sequence[tuple[IndexedRun, float]], primary: Metric) -> alt.LayerChart:
+    from raglift.report.charts.parts import PALETTE, WIDTH, altair, data_of, legend_of, plain, themed
+
+    alt, name = altair(), mean_title(primary)
+    rows = [
+        {
+            "t": run.started,
+            "v": round(mean, 4),
+            "s": plain(run.evaluation.dataset.name),
+            "n": plain(run.name),
+        }
+        for run, mean in points
+    ]
+    series = list(dict.fromkeys(str(row["s"]) for row in rows))
+    colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=series, range=list(PALETTE)))
+    colour.legend = legend_of(series)
+    x = alt.X("t:T", title=None, axis=alt.Axis(tickCount=6, grid=False))
+    y = alt.Y("v:Q", title=name, scale=alt.Scale(zero=False, nice=True))
+    tooltip = [alt.Tooltip("n:N", title="run"), alt.Tooltip("v:Q", title=name), alt.Tooltip("t:T", title="date")]
+    base = alt.Chart(data_of(rows)).encode(x=x, y=y, color=colour)
+    layers = alt.layer(
+        base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=50).encode(tooltip=tooltip)
+    )
+    return themed(layers.properties(width=WIDTH, height=220), f"{name} of each run over time.")

@@ -1,1 +1,0 @@
-"""Summaries of results, for Markdown and notebooks."""

@@ -1,0 +1,524 @@
+"""What is shown of a comparison: which system is best and by how much, its costs, and the figures behind both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.explanation import has_curve
+from raglift.analysis.lift import comparison_by_tag, reranker_lift
+from raglift.analysis.outcomes import failure_analysis
+from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
+from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import CUT, marked, truncation_of
+from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.base.display import TRUNCATED, counted, excerpt
+from raglift.metrics.computing import mean_title, title
+from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
+from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.report.fairness import fairness_sentences, means_beside
+from raglift.report.format import (
+    cost_text,
+    cost_title,
+    decimals_of,
+    effect_text,
+    interval_text,
+    level,
+    number_text,
+    place_text,
+    seconds_text,
+    signed,
+    table_metrics,
+)
+from raglift.report.sentences import (
+    EXPLORATORY,
+    PARETO,
+    baseline_sentence,
+    best_of,
+    comparison_sentence,
+    detectable_effect_sentence,
+    failure_analysis_depth,
+    failure_analysis_sentence,
+    failure_sentence,
+    held_out_sentence,
+)
+from raglift.report.views import figures
+from raglift.report.views.parts import (
+    decided_cell,
+    definition_of,
+    difference_cell,
+    failure_table,
+    few_text,
+    has_tags,
+    mean_cell,
+    measured_together,
+    method_section,
+    p_cell,
+    queries_text,
+    slices_table,
+    test_cells,
+    truncation,
+    verdict_cell,
+)
+from raglift.stats.intervals import TIED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
+
+
+_BY_TAG = 3
+"""As many systems are shown by tag: the best and the baseline."""
+_SHOWN = 3
+"""Of as many systems besides the baseline the failures and the queries that moved are shown, where not all fit."""
+_NAMED = 3
+"""As many systems are named one by one where a note is theirs."""
+_MOVED = 5
+"""As many queries are shown that a system answers better, and as many that it answers worse."""
+_MOST_COLUMNS = 6
+"""As many systems stand side by side in the table of all metrics."""
+_LONGEST_QUESTION = 120
+_CONTEXT = "context_tokens"
+
+
+def comparison_view(
+    comparison: ComparisonRecord, *, shown: Sequence[str] | None = None, detail: Detail = Detail.REFERENCE
+) -> Document:
+    """Return what is shown of a comparison.
+
+    Args:
+        comparison: the systems.
+        shown: those whose curves and failures are shown, the baseline among them; by default all.
+        detail: sections of more detail than this are not made.
+    """
+    names = comparison.names if shown is None else shown
+    matched = {name: _matched(comparison.evaluation(name)) for name in names}  # once, for all that asks
+    comparison = replace(
+        comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
+    )
+    baseline = comparison.evaluation(comparison.baseline)
+    method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
+    return Document(
+        title=f"{baseline.dataset.name}: {counted(len(comparison.names), 'system')} compared",
+        lead=comparison_sentence(comparison),
+        headline=comparison_headline(comparison),
+        measured=(*measured_together(comparison, match=str(rule_of(baseline))), ("Method", method)),
+        warnings=(*_failures(comparison), *comparison.warnings),
+        notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
+        sections=tuple(comparison_sections(comparison, names)) if detail >= Detail.DETAILS else (),
+        about=(
+            f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}",
+            baseline_sentence(comparison),
+        ),
+        labels=str(comparison.label_sources),
+    )
+
+
+def _matched(evaluation: EvaluationRecord) -> EvaluationRecord:
+    return replace(evaluation, match_table=match_tables_of(evaluation))
+
+
+def _counts(comparison: ComparisonRecord) -> str:
+    """Return how many queries were compared; of all systems, those that every one of them answered."""
+    baseline, shared = comparison.evaluation(comparison.baseline), len(comparison.query_ids)
+    if shared == len(baseline.dataset):
+        return queries_text(baseline.dataset)
+    scored = max((row.n for row in comparison.of(comparison.primary)), default=0)
+    return f"{counted(shared, 'query')} that all answered" + (f", {scored:,} of them scored" if scored < shared else "")
+
+
+def _profile(evaluation: EvaluationRecord) -> str:
+    return "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
+
+
+def _failures(comparison: ComparisonRecord) -> list[str]:
+    """Return how many queries failed in every system; where it is not the same in all, a warning names them."""
+    told = [failure_sentence(one) for one in comparison.evaluations]
+    return [f"every system: {told[0]}"] if told[0] and len(set(told)) == 1 else []
+
+
+def _findings(comparison: ComparisonRecord) -> Iterator[str]:
+    """Yield what else was found: on queries held out, what decides and why, and which effects may go unseen."""
+    yield from filter(None, [held_out_sentence(comparison), *fairness_sentences(comparison)])
+    rows = comparison.of(comparison.primary)
+    sizes = [row.minimum_detectable_effect for row in rows if row.minimum_detectable_effect is not None]
+    if sizes and any(row.verdict == NOT_SIGNIFICANT for row in rows):
+        least, most = f"{min(sizes):.3f}", f"{max(sizes):.3f}"
+        about = least if least == most else f"{least} to {most}"
+        yield detectable_effect_sentence(about, mean_title(comparison.primary))
+
+
+def _marks(comparison: ComparisonRecord) -> Iterator[str]:
+    """Yield an explanation of each mark in the table."""
+    if any(truncation_of(one) for one in comparison.evaluations):
+        yield f"{CUT} the share of chunks of which a model reads the beginning only"
+    if any(row.truncated for row in comparison.of(comparison.primary)):
+        yield f"{TRUNCATED} deeper than what the system returned: there is no fair pair"
+
+
+def notes_of(comparison: ComparisonRecord) -> list[str]:
+    """Return what the evaluations say of themselves; what several say, once."""
+    by_note: dict[str, list[str]] = {}
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        for note in evaluation.notes:
+            by_note.setdefault(note, []).append(name)
+    told = " ".join(comparison.warnings)
+    return [f"{_whose(names, len(comparison.names))}: {note}" for note, names in by_note.items() if note not in told]
+
+
+def _whose(names: Sequence[str], of: int) -> str:
+    if len(names) == of:
+        return "every system"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+# The systems side by side, best first.
+
+
+def by_mean(comparison: ComparisonRecord) -> list[ComparisonRow]:
+    """Return the primary metric's rows, the best first; those that have no mean, or no comparable one, last."""
+    rows = comparison.of(comparison.primary)
+    return sorted(rows, key=lambda row: (not row.n, row.truncated, -row.mean if row.n else 0.0))
+
+
+def other_of(comparison: ComparisonRecord) -> str:
+    """Return the system that is shown with the baseline at first: the best of the others."""
+    return next(row.system for row in by_mean(comparison) if row.system != comparison.baseline)
+
+
+def comparison_headline(comparison: ComparisonRecord) -> Table:
+    """Return the primary metric of each system, its difference to the baseline, and what it costs."""
+    name = mean_title(comparison.primary)
+    return table_from(
+        _columns(comparison), by_mean(comparison), f"{name} of each system, the best first", sortable=True
+    )
+
+
+def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
+    metric, percent = comparison.primary, level(comparison.method)
+    corrected = "p (Holm)" if len(comparison.others) > 1 else "p"
+
+    def unless_baseline(row: ComparisonRow, cell: Cell) -> Cell:
+        return Cell("") if row.system == comparison.baseline else cell
+
+    def verdict(row: ComparisonRow) -> Cell:
+        return verdict_cell("baseline" if row.system == comparison.baseline else row.verdict)
+
+    return [
+        Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
+        Column(
+            f"{mean_title(metric)} [{percent}]",
+            lambda row: mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
+            definition=definition_of(metric),
+        ),
+        Column(
+            f"difference [{percent}]",
+            lambda row: unless_baseline(row, decided_cell(row)),
+            definition=f"The mean over the queries of this system minus {comparison.baseline}",
+        ),
+        Column(
+            corrected,
+            lambda row: unless_baseline(row, p_cell(row.p_holm)),
+            definition="How often a difference as large comes by chance where there is none",
+        ),
+        Column("verdict", verdict, words=True),
+        *_beside(comparison),
+        *_costs(comparison),
+    ]
+
+
+def _beside(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
+    """Yield the columns of the means that do not decide, where chunks differ."""
+    for heading, (metric, means) in means_beside(comparison).items():
+        yield Column(
+            heading,
+            lambda row, metric=metric, means=means: replace(  # type: ignore[misc]
+                mean_cell(metric, means.get(row.system, math.nan), None), emphasis="muted"
+            ),
+            definition=definition_of(metric),
+        )
+
+
+def _costs(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
+    """Yield the columns of the prompt's size and the latency, where they are known of some system."""
+    fair = comparison.fairness
+    decides = comparison.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
+    context = Metric(_CONTEXT, decides.depth)
+    if context in comparison.metrics:
+        tokens = {row.system: row.mean for row in comparison.of(context)}
+        yield Column(
+            "tokens",
+            lambda row: _tokens_cell(tokens[row.system]),
+            definition=definition_of(context),
+            optional=True,
+        )
+    seconds = {name: _p50(comparison.evaluation(name)) for name in comparison.names}
+    if any(value is not None for value in seconds.values()):
+        yield Column(
+            "latency",
+            lambda row: _seconds_cell(seconds[row.system]),
+            definition="The median time of one query through all stages",
+            optional=True,
+        )
+
+
+def _tokens_cell(mean: float) -> Cell:
+    return Cell("–") if math.isnan(mean) else Cell(number_text(mean, 0), value=mean)
+
+
+def _seconds_cell(seconds: float | None) -> Cell:
+    return Cell("–") if seconds is None else Cell(seconds_text(seconds), value=seconds)
+
+
+def _p50(evaluation: EvaluationRecord) -> float | None:
+    """Return the median seconds of one query through all stages; None if it was not measured."""
+    cost = evaluation.run.cost
+    return None if cost is None or cost.whole is None else cost.whole.p50
+
+
+# What stands behind it, section by section.
+
+
+def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> list[Section]:
+    """Return the sections that compare.
+
+    Args:
+        comparison: the systems.
+        shown: those with their own lines and rows, if not all fit; the baseline is among them.
+    """
+    few = only(comparison, shown)
+    said = (
+        f"{mean_title(comparison.primary)} decides; every other metric is exploratory, and its p-values not corrected."
+    )
+    found = [
+        _pairs_section(comparison),
+        *_cost_sections(comparison),
+        *_reranked_sections(comparison),
+        *_curve_sections(few),
+        _failure_section(few),
+        *_tags_sections(comparison),
+        *_moved_sections(comparison),
+        _metrics_section(comparison),
+    ]
+    notes = notes_of(comparison)
+    found += [Section("Notes of the evaluations", tuple(notes))] if notes else []
+    method = method_section(comparison.method, comparison.metrics, corrected=said)
+    return [*(replace(one, detail=Detail.DETAILS) for one in found), method]
+
+
+def only(comparison: ComparisonRecord, names: Sequence[str]) -> ComparisonRecord:
+    """Return a comparison of which only some systems show, the baseline among them; no figure of theirs changes."""
+    return replace(
+        comparison,
+        names=tuple(names),
+        evaluations=tuple(map(comparison.evaluation, names)),
+        rows=tuple(comparison.row(name, metric) for metric in comparison.metrics for name in names),
+    )
+
+
+def _pairs_section(comparison: ComparisonRecord) -> Section:
+    """Return the differences query by query, on the metric that decides."""
+    rows = []
+    for row in by_mean(comparison):
+        found = row.difference
+        if found is not None and found.n:
+            counts = (f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}")
+            shows = "–" if row.minimum_detectable_effect is None else f"{row.minimum_detectable_effect:.3f}"
+            rows.append(row_of((row.system, *counts, effect_text(found.effect_size), p_cell(found.p), shows)))
+    columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "minimum detectable effect")
+    pictures = [figures.intervals(comparison)]
+    if not rows:
+        return Section("Differences", (baseline_sentence(comparison),), (), tuple(pictures))
+    said = (
+        f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
+        "difference that so many queries show with a power of 80%; a smaller one often goes unseen."
+    )
+    pictures.append(figures.differences(comparison))
+    other = other_of(comparison)
+    found = comparison.row(other).difference
+    if found is not None and found.n:
+        pictures.append(figures.pair_lift(comparison, other))
+    table = Table(f"Wins and losses against {comparison.baseline}", columns, tuple(rows))
+    return Section("Differences", (said,), (table,), tuple(pictures))
+
+
+def _cost_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return quality against cost, where any is known."""
+    if not has_costs(comparison):
+        return []
+    found = tradeoff(comparison)
+    known = [cost for cost in found.costs if sum(cost in one.costs for one in found.systems) > 1]
+    pictures = tuple(figures.tradeoff(comparison, cost) for cost in known)
+    return [Section("Quality vs. cost", tradeoff_sentences(found), (tradeoff_table(found),), pictures)]
+
+
+def tradeoff_sentences(found: TradeoffRecord) -> tuple[str, ...]:
+    """Return what Pareto-optimal means, where not every system is, and notes."""
+    return (*(() if all(one.on_front for one in found.systems) else (PARETO,)), *found.notes)
+
+
+def tradeoff_table(found: TradeoffRecord) -> Table:
+    """Return quality and costs of each system, the best quality first."""
+    return table_from(
+        [
+            Column("system", lambda one: one.system, words=True),
+            Column(
+                mean_title(found.quality),
+                lambda one: mean_cell(found.quality, one.quality, None),
+                definition=definition_of(found.quality),
+            ),
+            *(_cost_column(cost) for cost in found.costs),
+            Column("", lambda one: Cell(place_text(one), "" if one.on_front else "muted"), words=True),
+        ],
+        sorted(found.systems, key=lambda one: (one.left_out is not None, -one.quality)),
+        "Quality and cost of each system",
+        sortable=True,
+    )
+
+
+def _cost_column(cost: str) -> Column[SystemCost]:
+    return Column(cost_title(cost), lambda one: cost_text(one, cost), value=lambda one: one.costs.get(cost))
+
+
+def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return what reranking changed within each system, where one has a reranker."""
+    rows = []
+    method = comparison.method
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        if len(evaluation.scores.stages) == 1:
+            continue
+        found = reranker_lift(
+            evaluation, primary=comparison.primary, seed=method.seed, confidence=method.confidence, moved=0
+        ).row()
+        decimals = decimals_of(found.metric)
+        before = interval_text(found.before, found.before_interval, decimals)
+        after = interval_text(found.after, found.after_interval, decimals) + TRUNCATED * found.truncated
+        cells = test_cells(found.metric, found.difference, alpha=method.alpha)
+        rows.append(row_of((name, before, after, *cells, f"{found.n:,}")))
+    if not rows:
+        return []
+    percent = level(method)
+    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p, uncorrected")
+    table = Table("Each system before and after reranking", (*columns, "win/tie/loss", "queries"), tuple(rows))
+    said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
+    return [Section("Before and after reranking", (said,), (table,))]
+
+
+def _curve_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return the primary metric over k; nothing if it is the same at every k."""
+    if not has_curve(comparison.primary):
+        return []
+    return [Section("Quality by depth (k)", figures=(figures.over_k_together(comparison),))]
+
+
+def _failure_section(comparison: ComparisonRecord) -> Section:
+    """Return where each system lost recall."""
+    losses = {}
+    for row in by_mean(comparison):
+        evaluation = comparison.evaluation(row.system)
+        losses[row.system] = failure_analysis(evaluation, failure_analysis_depth(evaluation, comparison.primary))
+    ends = dict.fromkeys((best_of(comparison), comparison.baseline))
+    said = tuple(filter(None, (failure_analysis_sentence(losses[name], name) for name in ends)))
+    return Section("Where recall was lost", said, (failure_table(losses),))
+
+
+def _tags_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return the baseline and the best systems on the queries of each tag, where there are tags."""
+    best = [row.system for row in by_mean(comparison) if row.system != comparison.baseline][: _BY_TAG - 1]
+    few = only(comparison, [comparison.baseline, *best])
+    slices = comparison_by_tag(few)
+    if not has_tags(slices):
+        return []
+    said = [EXPLORATORY, few_text(slices)]
+    said += [f"The baseline and the {_BY_TAG - 1} best."] if len(few.names) < len(comparison.names) else []
+    return [Section("By tag", tuple(filter(None, said)), (slices_table(slices),))]
+
+
+def _moved_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return, for the best systems other than the baseline, the queries that they answer better and worse than it."""
+    others = [row for row in by_mean(comparison) if row.system != comparison.baseline]
+    tables = [
+        table
+        for row in others[:_SHOWN]
+        if row.difference is not None and row.difference.n
+        for table in _moved(comparison, row.system)
+    ]
+    return [Section("Winners and losers", tables=tuple(tables))] if tables else []
+
+
+def _moved(comparison: ComparisonRecord, system: str) -> tuple[Table, ...]:
+    """Return the queries that gained and lost most of the primary metric against the baseline."""
+    baseline, other = comparison.evaluation(comparison.baseline), comparison.evaluation(system)
+    metric = comparison.primary
+    before = dict(zip(baseline.scores.query_ids, baseline.scores.of(baseline.after, metric).tolist(), strict=True))
+    after = dict(zip(other.scores.query_ids, other.scores.of(other.after, metric).tolist(), strict=True))
+    change = np.nan_to_num([after[query] - before[query] for query in comparison.query_ids])
+
+    def table(sign: int, caption: str) -> Table:
+        order = np.argsort(-sign * change, kind="stable")[:_MOVED].tolist()
+        queries = [comparison.query_ids[place] for place in order if sign * change[place] > TIED]
+        rows = [
+            (
+                query,
+                excerpt(baseline.dataset.query(query).text, _LONGEST_QUESTION),
+                f"{before[query]:.3f} → {after[query]:.3f}",
+            )
+            for query in queries
+        ]
+        columns = ("query", "question", title(metric))
+        return Table(caption, columns, tuple(map(row_of, rows)), text_columns=(0, 1))
+
+    tables = (
+        table(-1, f"{system} is worse than {comparison.baseline}"),
+        table(1, f"{system} is better than {comparison.baseline}"),
+    )
+    return tuple(one for one in tables if one.rows)
+
+
+def _metrics_section(comparison: ComparisonRecord) -> Section:
+    """Return the baseline's mean in every metric, and the differences of the best systems to it."""
+    others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
+    shown = others[:_MOST_COLUMNS]
+    metrics = table_metrics(comparison.metrics)
+    alpha = comparison.method.alpha
+    said = (
+        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
+        f"≤ {alpha:g}, uncorrected: one such mark in {1 / alpha:.0f} comes by chance where nothing differs."
+    )
+    fewer = (
+        [f"The {len(shown)} best of {len(others)} systems; all are in to_frame()."] if len(shown) < len(others) else []
+    )
+    rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
+    marked_rows = any(row.truncated for row in comparison.rows)
+    lines = tuple(place for place, (one, two) in enumerate(pairwise(metrics), start=1) if one.name != two.name)
+    table = Table(
+        "Every metric at every depth",
+        ("metric", f"{comparison.baseline} (mean)", *shown),
+        rows,
+        sections=lines,
+        optional=tuple(range(3, 2 + len(shown))),
+    )
+    return Section("All metrics", (said, *fewer, *truncation(marked=marked_rows)), (table,))
+
+
+def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
+    baseline = comparison.row(comparison.baseline, metric)
+    mark = TRUNCATED * baseline.truncated
+    cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]
+    for name in shown:
+        row = comparison.row(name, metric)
+        found, alpha = row.difference, comparison.method.alpha
+        if found is None or not found.n:
+            cells.append(Cell(TRUNCATED if row.truncated else "–", "muted"))
+            continue
+        seen = "*" if found.p <= alpha and not MEASURES[metric.name].is_neutral else ""
+        cell = difference_cell(metric, found, alpha=alpha)
+        cells.append(replace(cell, text=signed(found.mean, decimals_of(metric)) + seen))
+    return cells

@@ -1,0 +1,188 @@
+"""The first screen of an evaluation: a few large figures, and what became of the facts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.analysis.outcomes import fact_outcomes
+from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.upper_bound import headroom
+from raglift.base.display import counted
+from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
+from raglift.rendering.document import Share, Tile
+from raglift.report.format import (
+    confidence_text,
+    decimals_of,
+    level,
+    number_text,
+    p_equation,
+    percent_text,
+    signed,
+    verdict_emphasis,
+)
+from raglift.report.sentences import failure_analysis_depth
+from raglift.report.views.parts import definition_of
+from raglift.stats.intervals import TIED
+
+if TYPE_CHECKING:
+    from raglift.analysis.outcomes import FailureAnalysisRecord
+    from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow
+
+
+def evaluation_tiles(
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+) -> tuple[Tile, ...]:
+    """Return the figures of the first screen: right first, in the top k, the primary metric, and the facts found.
+
+    A share of questions is shown where the hit rate at its depth was scored.
+
+    Args:
+        evaluation: the evaluation.
+        lift: what its reranker changed; None for a system of one stage.
+        primary: the metric that decides.
+        confidence: of the interval where there is no lift.
+    """
+    k = primary.k
+    depths = dict.fromkeys(depth for depth in (1, k) if depth is not None)
+    wanted = [metric for depth in depths if (metric := Metric("hit_rate", depth)) != primary]
+    rates = [_rate_tile(evaluation, lift, metric) for metric in wanted if metric in evaluation.scores.metrics]
+    facts = _facts_tile(evaluation, failure_analysis_depth(evaluation, primary))
+    return tuple(
+        tile for tile in (*rates, _primary_tile(evaluation, lift, primary, confidence), facts) if tile is not None
+    )
+
+
+def _rate_tile(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Tile | None:
+    """Return the share of questions with a right passage among the first hits; None if no query counts."""
+    share = evaluation.scores.mean(evaluation.after, metric)
+    if math.isnan(share):
+        return None
+    first = metric.k == 1
+    name = mean_title(metric)
+    label = "Right passage first" if first else f"Right passage in the top {metric.k}"
+    where = "the first hit matches" if first else f"one of the first {metric.k} hits matches"
+    definition = f"{name}: the share of questions for which {where} a passage that answers the question."
+    row = None if lift is None else lift.row(metric)
+    change = emphasis = ""
+    if row is not None and _is_pair(row):
+        points = round(100 * row.after) - round(100 * row.before)
+        change = _moved(points, "" if points in (1, -1) else "s", f"{percent_text(row.before, 0)}")
+        emphasis = _tested(row, lift.method.alpha) if lift is not None else ""
+    return Tile(label, percent_text(share, 0), change, emphasis, f"of {_questions(evaluation, metric)}", definition)
+
+
+def _questions(evaluation: EvaluationRecord, metric: Metric) -> str:
+    return counted(evaluation.scores.n(evaluation.after, metric), "question")
+
+
+def _moved(points: int, plural: str, before: str) -> str:
+    if not points:
+        return f"unchanged from {before}"
+    return f"{'▲' if points > 0 else '▼'} {abs(points)} point{plural}, from {before}"
+
+
+def _is_pair(row: LiftRow) -> bool:
+    return row.difference is not None and bool(row.difference.n)
+
+
+def _tested(row: LiftRow, alpha: float) -> str:
+    """Return whether a metric that does not decide changed, as tables mark it."""
+    found = row.difference
+    if found is None or not found.n or found.p > alpha or abs(found.mean) <= TIED:
+        return ""
+    return "better" if found.mean > 0 else "worse"
+
+
+def _primary_tile(
+    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+) -> Tile | None:
+    """Return the metric that decides, its interval or that of its change, and its ceiling; None without queries."""
+    decimals, name = decimals_of(primary), mean_title(primary)
+    row = None if lift is None else lift.row()
+    ceiling = _ceiling(evaluation, primary)
+    if row is not None and lift is not None and row.difference is not None and row.difference.n:
+        found = row.difference
+        sign = "▲ " if found.mean > TIED else "▼ " if found.mean < -TIED else ""
+        change = f"{sign}{number_text(abs(found.mean), decimals)}, from {number_text(row.before, decimals)}"
+        between = (
+            ""
+            if math.isnan(found.low)
+            else f"{level(lift.method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}"
+        )
+        note = "; ".join(filter(None, [between, p_equation(found.p), ceiling]))
+        value = number_text(row.after, decimals)
+        return Tile(name, value, change, verdict_emphasis(row.verdict), note, definition_of(primary))
+    mean = evaluation.scores.mean(evaluation.after, primary)
+    if math.isnan(mean):
+        return None
+    interval = interval_of(primary, evaluation.scores.of(evaluation.after, primary), confidence)
+    between = (
+        "" if interval is None else f"{confidence_text(confidence)} interval {interval.low:.3f} to {interval.high:.3f}"
+    )
+    note = "; ".join(filter(None, [between, ceiling]))
+    return Tile(name, number_text(mean, decimals), "", "", note, definition_of(primary))
+
+
+def _ceiling(evaluation: EvaluationRecord, primary: Metric) -> str:
+    """Return what a perfect reranker of the same candidates would reach; empty where that is not known."""
+    if primary.name not in ("ndcg", "recall") or primary.parameters or primary.k is None:
+        return ""
+    if failure_analysis_depth(evaluation, primary) is None:
+        return ""
+    bound = headroom(evaluation, primary.k)
+    most = bound.mean_ndcg if primary.name == "ndcg" else bound.mean_recall
+    if math.isnan(most):
+        return ""
+    return f"a perfect reranker: {'' if bound.is_exact else '≤ '}{most:.3f}"
+
+
+def _facts_tile(evaluation: EvaluationRecord, k: int | None) -> Tile | None:
+    """Return how many facts are found by rank k, before and after; None if no query is labelled."""
+    outcomes = fact_outcomes(evaluation, k)
+    facts = len(outcomes.query)
+    if not facts:
+        return None
+    stages = evaluation.scores.stages
+    before, after = (
+        int(((ranks > 0) & (ranks <= outcomes.k)).sum())
+        for ranks in (outcomes.ranks[stages.index(evaluation.before)], outcomes.ranks[-1])
+    )
+    change = ""
+    if len(stages) > 1:
+        sign = "▲" if after > before else "▼"
+        change = f"{sign} {abs(after - before):,}, from {before:,}" if after != before else f"unchanged from {before:,}"
+    note = f"{percent_text(after / facts, 0)} of all facts, by rank {outcomes.k}"
+    definition = (
+        f"A fact is one thing that an answer needs; a question may need several. It is found if the first {outcomes.k} "
+        "hits hold a passage that states it."
+    )
+    return Tile("Facts found", f"{after:,} of {facts:,}", change, "", note, definition)
+
+
+def shares_of(losses: FailureAnalysisRecord) -> tuple[Share, ...]:
+    """Return what became of the facts, those that are found first; nothing if there are none."""
+    if not losses.facts:
+        return ()
+    drops = sum(one.outcome == "dropped" and one.facts > 0 for one in losses.losses)
+    words = {
+        "failed": "query failed",
+        "found": "found",
+        "below_k": f"ranked too low (below {losses.k})",
+        "not_retrieved": "not retrieved",
+        "not_attainable": "lost in chunking",
+        "missed": "not retrieved, or lost in chunking",
+    }
+    order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
+    found = [
+        Share(
+            words.get(one.outcome)
+            or ("dropped by the reranker" if drops == 1 and one.stage == "rerank" else f"dropped by {one.stage}"),
+            one.facts,
+            one.outcome,
+        )
+        for one in losses.losses
+        if one.facts
+    ]
+    return tuple(sorted(found, key=lambda share: order.index(share.outcome)))

@@ -1,0 +1,451 @@
+"""What is shown of a sweep: which cell to use, every cell, what each part does, and the figures behind it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from raglift.analysis.paired_statistics import interval_of
+from raglift.analysis.tradeoffs import has_costs, tradeoff
+from raglift.analysis.truncation import CUT
+from raglift.analysis.unjudged import unjudged_in_short
+from raglift.analysis.upper_bound import rule_of
+from raglift.analysis.warnings import few_queries, new_evidence
+from raglift.base.display import BEYOND, TRUNCATED, counted
+from raglift.errors import ConfigurationError
+from raglift.llm.providers import dollars_of
+from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
+from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
+from raglift.report.format import (
+    confidence_text,
+    difference_text,
+    number_text,
+    p_text,
+    seconds_text,
+    signed,
+)
+from raglift.report.format import marks as marks_of
+from raglift.report.recommendation import equals_table, recommendation_section, recommendation_sentence
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, failures_lines, held_out_sentence
+from raglift.report.views.comparison import comparison_sections, other_of
+from raglift.report.views.parts import definition_of, mean_cell, measured_together
+from raglift.stats.intervals import CONFIDENCE
+from raglift.sweep.charts import SweepPlots, short_names
+from raglift.sweep.effects import effects_of, effects_section_of
+from raglift.sweep.fairness import means_beside, sweep_sentences
+from raglift.sweep.records import compare_cells
+from raglift.sweep.specification.cells import NO_RERANKER, PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from raglift.analysis.recommendation import Contender
+    from raglift.results.analyses import Recommendation
+    from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
+    from raglift.sweep.records import CellResult, SweepResultRecord
+
+
+_MOST_ROWS = 24
+"""As many cells are in the first table; where there are more, another one has all."""
+_MOST_SHOWN = 6
+"""As many cells have their curves, their failures and, on a page, their queries shown."""
+_FEW = 2
+"""The better of two is what a comparison says; the best of more is partly the luckiest."""
+_NAMED = 5
+_CONTEXT = "context_tokens"
+
+
+def sweep_view(
+    result: SweepResultRecord, *, baseline: str | None = None, detail: Detail = Detail.REFERENCE
+) -> Document:
+    """Return what is shown of a sweep.
+
+    Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
+
+    Args:
+        result: what a sweep found.
+        baseline: the name or key of the cell that the others are compared with in detail; by default as in
+            `raglift.compare`.
+        detail: sections of more detail than this are not made.
+
+    Raises:
+        ConfigurationError: the baseline is none of the cells that are measured.
+    """
+    compared = result.compared
+    advised = None if compared is None else result.recommend()
+    table = cells_table(result, advised)
+    found = compared_in_detail(result, baseline) if detail >= Detail.DETAILS and compared is not None else None
+    return Document(
+        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
+        lead="" if advised is None else recommendation_sentence(advised),
+        headline=replace(table, rows=table.rows[:_MOST_ROWS]),
+        measured=_measured(result, found),
+        warnings=(*_unmeasured(result), *_warnings(result, compared)),
+        notes=tuple(_notes(result, table)),
+        sections=tuple(_sections(result, advised, table, found, detail)),
+        about=_about(result),
+        labels=str(result.label_sources),
+    )
+
+
+def compared_in_detail(result: SweepResultRecord, baseline: str | None) -> Comparison:
+    """Return the comparison of the cells by short names, with held-out queries for the best where that can be done."""
+    called = short_names(result)
+    if len(result.finished) > _FEW:
+        try:
+            return compare_cells(result, called, baseline=baseline, hold_out=True)
+        except ConfigurationError:  # too few queries for two halves, or what the next line says again
+            pass
+    return compare_cells(result, called, baseline=baseline, hold_out=False)
+
+
+def shown_cells(comparison: Comparison) -> list[str]:
+    """Return the cells that are shown in detail: the baseline, the best, and the Pareto-optimal, best first."""
+    chosen = [comparison.baseline, best_of(comparison), other_of(comparison)]
+    if has_costs(comparison):
+        front = [one for one in tradeoff(comparison).systems if one.on_front]
+        chosen += [one.system for one in sorted(front, key=lambda one: -one.quality)]
+    return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
+
+
+def _about(result: SweepResultRecord) -> tuple[str, ...]:
+    measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    if not measured:
+        return ()
+    alike = alike_text(result)
+    return (f"by {mean_title(result.primary)}; match by {rule_of(measured[0])}{f'; {alike}' if alike else ''}",)
+
+
+def varying_parts(result: SweepResultRecord) -> list[str]:
+    """Return the parts in which the measured cells differ; where there is one cell, all that it has."""
+    told = [entry.cell.to_dict() for entry in result.finished]
+    named = [part for part in PARTS if any(part in parts for parts in told)]
+    return [part for part in named if len({parts.get(part) for parts in told}) > 1] or named
+
+
+def alike_text(result: SweepResultRecord) -> str:
+    """Return what all measured cells have in common."""
+    varying, told = varying_parts(result), result.finished[0].cell.to_dict()
+    alike = {part: value for part, value in told.items() if part not in varying}
+    without = alike.get("reranker") == NO_RERANKER and bool(alike.pop("reranker"))
+    named = f"all with {', '.join(alike.values())}" if alike else ""
+    return ", ".join(filter(None, [named, "all without a reranker" if without else ""]))
+
+
+def _measured(result: SweepResultRecord, found: Comparison | None) -> tuple[tuple[str, str], ...]:
+    if found is None:
+        return ()
+    match = str(rule_of(found.evaluation(found.baseline)))
+    return (("Swept over", _swept(result)), *measured_together(found, match=match))
+
+
+def _swept(result: SweepResultRecord) -> str:
+    """Return the parts in which cells differ, with their values, and what they have in common."""
+    told = [entry.cell.to_dict() for entry in result.results]
+    parts = []
+    for part in varying_parts(result):
+        values = list(dict.fromkeys(cell[part] for cell in told if part in cell))
+        more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
+        parts.append(f"{part}: {', '.join(values[:_NAMED])}{more}")
+    return "; ".join(filter(None, [*parts, alike_text(result)]))
+
+
+# Every cell, best first.
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A measured cell, and what the recommendation says of it."""
+
+    entry: CellResult
+    evaluation: Evaluation
+    name: str
+    contender: Contender | None
+    """None where it cannot be compared."""
+    verdict: str
+    """`recommended`, `may be best`, `worse`, or empty."""
+
+
+def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Table:
+    """Return a row for each measured cell, best first: its mean, the difference to the best, and what it costs."""
+    called = short_names(result)
+    rows = [
+        _row(entry, entry.evaluation, called[entry.cell.name], advised)
+        for entry in result.ranked
+        if entry.evaluation is not None
+    ]
+    columns = [*_means(result, rows, advised), *_costs(result, rows), *_beside(result)]
+    return table_from(columns, rows, "Every measured cell, the best first", sortable=True)
+
+
+def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommendation | None) -> _Row:
+    if advised is None:
+        return _Row(entry, evaluation, name, None, "")
+    known = {one.system: one for one in (*advised.equals, *advised.beaten)}
+    one = known.get(entry.cell.name)
+    verdict = "" if one is None else "may be best" if one.may_be_best else "worse"
+    if one is not None and one.system == advised.recommended and advised.is_decided:
+        verdict = "recommended"
+    return _Row(entry, evaluation, name, one, verdict)
+
+
+def _means(result: SweepResultRecord, rows: Sequence[_Row], advised: Recommendation | None) -> Iterator[Column[_Row]]:
+    """Yield the name, the mean, the difference to the best and what it is worth, and what the reranker adds."""
+    metric = result.primary
+    percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
+    yield Column("cell", _name, words=True)
+    yield Column(f"{mean_title(metric)} [{percent}]", partial(_mean, metric), definition=definition_of(metric))
+    if advised is not None:
+        yield Column(
+            f"to the best [{percent}]",
+            partial(_to_the_best, best=advised.best),
+            definition="Query by query, this cell minus the one with the highest mean; intervals are not corrected",
+        )
+        yield Column(
+            "p (corrected)",
+            lambda row: (
+                "" if row.contender is None or row.contender.system == advised.best else p_text(row.contender.p)
+            ),
+            value=lambda row: None if row.contender is None else row.contender.p,
+            definition="Of being the best of all cells",
+        )
+        yield Column("verdict", _verdict, words=True)
+    if any(len(row.evaluation.scores.stages) > 1 for row in rows):
+        yield Column(
+            "reranker",
+            partial(_lift, metric),
+            definition="What the reranker adds to the mean of the candidates in their own order",
+            optional=True,
+        )
+    if len({row.evaluation.scores.n(row.evaluation.after, metric) for row in rows}) > 1:
+        yield Column("queries", lambda row: f"{row.evaluation.scores.n(row.evaluation.after, metric):,}")
+
+
+def _name(row: _Row) -> str:
+    return " ".join(filter(None, [row.name, row.entry.truncation.mark]))
+
+
+def _mean(metric: Metric, row: _Row) -> Cell:
+    evaluation = row.evaluation
+    interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
+    cell = mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval)
+    return replace(cell, text=cell.text + marks_of(evaluation, evaluation.after, metric))
+
+
+def _to_the_best(row: _Row, best: str | None) -> Cell:
+    one = row.contender
+    if one is None:
+        return Cell("–", "muted")
+    if one.system == best or one.difference is None:
+        return Cell("best", "muted", value=0.0)
+    found = one.difference
+    cell = Cell(difference_text(found), "" if one.may_be_best else "worse", value=found.mean)
+    return cell if math.isnan(found.low) else replace(cell, low=found.low, middle=found.mean, high=found.high)
+
+
+def _verdict(row: _Row) -> Cell:
+    emphasis = {"recommended": "better", "worse": "worse"}.get(row.verdict, "muted")
+    return Cell(row.verdict, emphasis if row.verdict else "")
+
+
+def _lift(metric: Metric, row: _Row) -> Cell:
+    """Return what the reranker adds; it is not tested, so it has no colour."""
+    if len(row.evaluation.scores.stages) == 1:
+        return Cell("")
+    lift = row.evaluation.mean_lift(metric)
+    return Cell("–") if lift is None else Cell(signed(lift), value=lift)
+
+
+def _beside(result: SweepResultRecord) -> Iterator[Column[_Row]]:
+    """Yield the columns of the means that do not decide, where chunks differ."""
+    for heading, (metric, means) in means_beside(result).items():
+        yield Column(
+            heading,
+            lambda row, metric=metric, means=means: replace(  # type: ignore[misc]
+                mean_cell(metric, means.get(row.entry.cell.name, math.nan), None), emphasis="muted"
+            ),
+            definition=definition_of(metric),
+            optional=True,
+        )
+
+
+def _costs(result: SweepResultRecord, rows: Sequence[_Row]) -> Iterator[Column[_Row]]:
+    """Yield the columns of costs that are known of some cell."""
+    metric, fair = result.primary, result.fairness
+    context = Metric(_CONTEXT, metric.depth if fair is None or fair.unbudgeted is None else fair.unbudgeted.depth)
+    if any(context in row.evaluation.scores.metrics for row in rows):
+        yield Column("tokens", partial(_tokens, context), definition=definition_of(context), optional=True)
+    if any(_p50(row.evaluation) is not None for row in rows):
+        yield Column("latency", _latency, definition="The median time of one query through all stages", optional=True)
+
+
+def _tokens(context: Metric, row: _Row) -> Cell:
+    scores = row.evaluation.scores
+    mean = scores.mean(row.evaluation.after, context) if context in scores.metrics else math.nan
+    return Cell("–") if math.isnan(mean) else Cell(number_text(mean, 0), value=mean)
+
+
+def _latency(row: _Row) -> Cell:
+    p50 = _p50(row.evaluation)
+    return Cell("–") if p50 is None else Cell(seconds_text(p50), value=p50)
+
+
+def _p50(evaluation: Evaluation) -> float | None:
+    """Return the median seconds of one query through all stages; None if it was not measured."""
+    cost = evaluation.run.cost
+    return None if cost is None or cost.whole is None else cost.whole.p50
+
+
+# Warnings and notes.
+
+
+def _unmeasured(result: SweepResultRecord) -> Iterator[str]:
+    """Yield which models changed meanwhile, what failed and why, and what is not measured yet."""
+    for name, identities in result.mixed_models.items():
+        yield (
+            f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
+            "sweep again into another folder"
+        )
+    for reason, names in failed_by_reason(result).items():
+        yield f"{counted(len(names), 'cell')} failed: {reason} ({_several(names)})"
+    waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
+    if waiting:
+        yield f"{counted(waiting, 'cell')} not measured yet: continue with --resume"
+
+
+def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterator[str]:
+    for entry in result.finished:
+        if entry.evaluation is None:
+            continue
+        errors = [trace.error for trace in entry.evaluation.run.traces if trace.error]
+        if errors:
+            counts = "counts" if len(errors) == 1 else "count"
+            yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; the first: {errors[0]}"
+            yield from failures_lines(entry.evaluation)[1:]
+    best = result.best()
+    if best is not None and best.evaluation is not None:
+        yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))
+    if compared is not None and compared.unjudged is not None:
+        yield unjudged_in_short(compared.unjudged)
+    for note, names in _new_hits(result).items():
+        yield f"{_several(names)}: {note}"
+
+
+def _new_hits(result: SweepResultRecord) -> dict[str, list[str]]:
+    """Return which cells have hits that were not candidates of their rerankers, by what is said of them."""
+    cells: dict[str, list[str]] = {}
+    for entry in result.finished:
+        for note in [] if entry.evaluation is None else new_evidence(entry.evaluation):
+            cells.setdefault(note, []).append(entry.cell.name)
+    return cells
+
+
+def _notes(result: SweepResultRecord, table: Table) -> Iterator[str]:
+    """Yield why cells are compared as they are, what marks mean, and what was billed."""
+    if len(table.rows) > _MOST_ROWS:
+        yield f"the {_MOST_ROWS} best of {len(table.rows):,} cells; the details have all"
+    yield from sweep_sentences(result)
+    measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    cut = [entry for entry in result.finished if entry.is_truncated]
+    if cut:
+        yield f"{CUT} {_cutters(cut)} only the beginning of this share of the chunks; scores include what that costs"
+    if any(one.is_truncated(one.after, result.primary) for one in measured):
+        yield f"{TRUNCATED} deeper than what the cell returned: it cannot be compared"
+    if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
+        yield f"{BEYOND} {BEYOND_CANDIDATES}"
+    for model, tokens in result.billed.items():
+        dollars = dollars_of(model.partition(":")[2], tokens)
+        price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
+        yield f"billed for {model}: {tokens:,} tokens{price}"
+
+
+def _cutters(cut: Sequence[CellResult]) -> str:
+    """Return who reads chunks only in part in these cells, with its verb."""
+    models = "the embedding model" if any(entry.read_in_part for entry in cut) else ""
+    rerankers = "the reranker" if any(entry.candidates_read_in_part for entry in cut) else ""
+    return " or ".join(filter(None, [models, rerankers])) + " reads"
+
+
+def _several(names: Sequence[str]) -> str:
+    return "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+
+
+def failed_by_reason(result: SweepResultRecord) -> dict[str, list[str]]:
+    """Return the names of the cells that failed, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for entry in result.failed:
+        reasons.setdefault(str(entry.error), []).append(entry.cell.name)
+    return reasons
+
+
+# What stands behind it, section by section.
+
+
+def _sections(
+    result: SweepResultRecord,
+    advised: Recommendation | None,
+    table: Table,
+    comparison: Comparison | None,
+    detail: Detail,
+) -> Iterator[Section]:
+    if advised is not None:
+        _, *reasons = recommendation_section(advised).paragraphs  # the first is above everything
+        if reasons:
+            yield Section("Why", tuple(reasons))
+        effects = effects_of(result)
+        if effects is not None:
+            yield effects_section_of(result, effects, advised.recommended)
+    if detail < Detail.DETAILS:
+        return
+    if len(table.rows) > _MOST_ROWS:
+        yield Section("All configurations", tables=(table,), detail=Detail.DETAILS)
+    if advised is not None and len(advised.equals) > 1:
+        yield Section("The cells that may be the best", tables=(equals_table(advised),), detail=Detail.DETAILS)
+    yield from _map_sections(result)
+    if comparison is not None:
+        pairs, *others = comparison_sections(comparison, shown_cells(comparison))
+        cautions = (f"Caution: {warning}." for warning in comparison.warnings)
+        said = (baseline_sentence(comparison), held_out_sentence(comparison), *pairs.paragraphs, *cautions)
+        yield replace(pairs, paragraphs=tuple(filter(None, said)))
+        yield from others
+    yield from failed_sections(result)
+
+
+def _map_sections(result: SweepResultRecord) -> list[Section]:
+    """Return the heat map over the chunkers and models, else the first two parts in which cells differ, if two do."""
+    told = [entry.cell.to_dict() for entry in result.finished]
+    varying = [part for part in varying_parts(result) if len({cell.get(part) for cell in told}) > 1]
+    if len(varying) < _FEW:
+        return []
+    x, y = ("chunker", "embedding") if {"chunker", "embedding"} <= set(varying) else varying[:2]
+    name, called = mean_title(result.primary), short_names(result)
+    said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
+    cut = "one whose embedding model or reranker reads some chunks only in part"
+    best, whole = result.best(), result.best(without_truncation=True)
+    second = ", ☆ that of the cells without truncation" if whole is not None and whole is not best else ""
+    caption = f"★ the highest mean{second}, {CUT} {cut}, – one that failed."
+    chart = partial(SweepPlots(result).heatmap, result.primary, x=x, y=y)
+    figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
+    return [Section("Heat map", figures=(figure,), detail=Detail.DETAILS)]
+
+
+def failed_sections(result: SweepResultRecord) -> list[Section]:
+    """Return the cells that failed, by reason; nothing if none did."""
+    rows = []
+    for reason, names in failed_by_reason(result).items():
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        rows.append(row_of((reason, f"{len(names):,}", "; ".join(names[:_NAMED]) + more)))
+    if not rows:
+        return []
+    table = Table(
+        "Cells that failed, by reason",
+        ("reason", "cells", "which"),
+        tuple(rows),
+        text_columns=(0, 2),
+        rests_on_labels=False,
+    )
+    return [Section("What failed", (), (table,), detail=Detail.DETAILS)]
