@@ -10,11 +10,13 @@ import pytest
 import raglift as rl
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.base.display import counted
+from raglift.errors import QueryFailed
 from raglift.metrics.parsing import parse
 from raglift.records.rankings import Cost, IndexCost
 from raglift.report.format import confidence_text, interval_text, p_equation, p_text, percent_text, signed
 from raglift.report.sentences import (
     best_of,
+    causes_sentence,
     comparison_sentence,
     failure_analysis_depth,
     failure_analysis_sentence,
@@ -245,3 +247,26 @@ def test_two_systems_that_agree_on_every_query_are_not_called_noise(ranked):
 def test_of_equal_means_the_baseline_is_the_best(ranked):
     systems = {"new": ranked([2, 1, 2]), "old": ranked([1, 2, 2]), "worse": ranked([3, 3, 3])}
     assert best_of(compare(systems, baseline="old", primary="rr@3")) == "old"
+
+
+def test_systems_that_failed_whole_are_named_in_the_verdict(ranked):
+    def failed(count):
+        with pytest.raises(QueryFailed) as error:
+            ranked([RuntimeError("down")] * count)
+        return error.value.evaluation
+
+    both = comparison_sentence(rl.compare({"old": failed(3), "new": failed(3)}, primary="rr@3"))
+    assert both == "Every query of every system failed, so nothing was measured."
+    one = comparison_sentence(rl.compare({"old": failed(3), "new": ranked([1, 1, 1])}, primary="rr@3"))
+    assert one.endswith("which may be chance on 3 queries; every query of old failed.")
+
+
+def test_causes_of_failures_are_one_sentence(ranked):
+    evaluation = ranked([1, RuntimeError("down"), RuntimeError("down"), ValueError("no"), 1])
+    assert causes_sentence(evaluation) == (
+        "Why queries failed: 2 queries: retrieve: RuntimeError: down (q0001, q0002); "
+        "1 query: retrieve: ValueError: no (q0003)"
+    )
+    assert causes_sentence(ranked([1, RuntimeError("down")])) == ""
+    lines = str(evaluation).splitlines()
+    assert sum("failed and count 0" in line for line in lines) == 1

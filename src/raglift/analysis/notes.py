@@ -209,15 +209,18 @@ def _occurring(texts: set[str], dataset: Dataset) -> set[str]:
     return texts - {wanted[place] for place in np.flatnonzero(is_missing).tolist()}
 
 
+def failed_note(run: Run) -> str:
+    """Say how many queries failed, and why the first did; empty if none did."""
+    failed = [trace for trace in run.traces if trace.error is not None]
+    if not failed:
+        return ""
+    first, many = failed[0], len(failed)
+    return f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
+
+
 def _left_out(run: Run, dataset: Dataset) -> list[str]:
     """Say which queries count 0 because they failed, and which count not at all."""
-    notes = []
-    failed = [trace for trace in run.traces if trace.error is not None]
-    if failed:
-        first, many = failed[0], len(failed)
-        notes.append(
-            f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
-        )
+    notes = [failed_note(run)] if failed_note(run) else []
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'query')} marked unanswerable and left out of every mean")

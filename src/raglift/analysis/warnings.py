@@ -82,7 +82,7 @@ def warnings_of(
 
 def few_queries(n: int) -> list[str]:
     """Warn of a comparison of so few queries that it says little."""
-    if n >= FEW_QUERIES:
+    if n >= FEW_QUERIES or not n:  # of none there is nothing to read
         return []
     queries = "1 query counts" if n == 1 else f"{n} queries count"
     return [f"only {queries}: with fewer than {FEW_QUERIES}, intervals and p-values say little"]

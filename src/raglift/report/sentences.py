@@ -221,6 +221,8 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     """
     name = mean_title(comparison.primary)
     told = [row for row in comparison.of(comparison.primary) if row.verdict is not None]
+    if len(_failed_whole(comparison)) == len(comparison.names):
+        return "Every query of every system failed, so nothing was measured."
     if not told:
         if not comparison.row(comparison.baseline).n:
             return _nothing_counts(name)
@@ -254,7 +256,8 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     if row.difference is not None and not row.difference.wins and not row.difference.losses:
         return f"{new} and {old} have the same {name}, {_mean(row)}, {on}: none differs."
     if row.verdict == NOT_SIGNIFICANT:
-        return f"No clear difference between {new} and {old}: {means}, which may be chance {on}."
+        caution = _caution(comparison, better) if _failed_whole(comparison) else ""
+        return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     caution = _caution(comparison, better)
     if row.verdict == TOO_SKEWED:
         return f"Whether {new} differs from {old} is open: {means} is {TOO_SKEWED}{caution}."
@@ -265,6 +268,8 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
 
 def _caution(comparison: ComparisonRecord, best: str) -> str:
     """Return what would make another system the best, beginning with `; `; empty if nothing is known to."""
+    if failed := _failed_whole(comparison):
+        return f"; every query of {short_name(failed[0])} failed"
     fair, whole = comparison.fairness, comparison.best_without_truncation
     if fair is not None and not fair.decides and fair.budgeted is not None and fair.budgeted in comparison.metrics:
         rows = [row for row in comparison.of(fair.budgeted) if row.n and not row.truncated]
@@ -276,6 +281,12 @@ def _caution(comparison: ComparisonRecord, best: str) -> str:
     if whole is not None and whole != best and truncation_of(comparison.evaluation(best)):
         return f"; without truncated chunks {short_name(whole)} leads"
     return ""
+
+
+def _failed_whole(comparison: ComparisonRecord) -> list[str]:
+    """Return the systems of which every query failed."""
+    systems = zip(comparison.names, comparison.evaluations, strict=True)
+    return [name for name, one in systems if all(trace.error is not None for trace in one.run.traces)]
 
 
 def short_name(name: str, most: int = _WORDS_OF_NAME) -> str:
@@ -386,7 +397,7 @@ def _listed(parts: list[str]) -> str:
 # Failures grouped by cause, as tables and lines.
 
 
-_CAUSES_SHOWN = 8
+_CAUSES_SHOWN = 4
 _QUERIES_NAMED = 3
 
 
@@ -415,19 +426,18 @@ def failures_table(evaluation: EvaluationRecord, *, most: int | None = None) -> 
     )
 
 
-def failures_lines(evaluation: EvaluationRecord) -> list[str]:
-    """Return a line a cause, the commonest first; none if all queries failed of one cause, or none failed."""
+def causes_sentence(evaluation: EvaluationRecord) -> str:
+    """Return why queries failed, the commonest cause first; empty if all did for one cause, or none failed."""
     found = failures_of(evaluation.run)
     if len(found) < 2:
-        return []
-    width = len(f"{len(found[0].query_ids):,}")
-    lines = [
-        f"  {len(failure.query_ids):>{width},}  {failure.cause}: {_named(failure.query_ids, _QUERIES_NAMED)}"
+        return ""
+    causes = [
+        f"{counted(len(failure.query_ids), 'query')}: {failure.cause} ({_named(failure.query_ids, _QUERIES_NAMED)})"
         for failure in found[:_CAUSES_SHOWN]
     ]
-    rest = sum(len(failure.query_ids) for failure in found[_CAUSES_SHOWN:])
-    more = [f"  {rest:>{width},}  of {len(found) - _CAUSES_SHOWN:,} other causes"] if rest else []
-    return ["Why queries failed:", *lines, *more]
+    left = len(found) - _CAUSES_SHOWN
+    more = f"; and {counted(left, 'other cause')}" if left > 0 else ""
+    return f"Why queries failed: {'; '.join(causes)}{more}"
 
 
 def _named(ids: tuple[str, ...], most: int | None) -> str:

@@ -29,7 +29,7 @@ from raglift.report.format import (
 )
 from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import equals_table, recommendation_section, recommendation_sentence
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, failures_lines, held_out_sentence
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence, held_out_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
 from raglift.report.views.parts import definition_of, mean_cell, measured_together
 from raglift.stats.intervals import CONFIDENCE
@@ -324,8 +324,8 @@ def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterato
         errors = [trace.error for trace in entry.evaluation.run.traces if trace.error]
         if errors:
             counts = "counts" if len(errors) == 1 else "count"
-            yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; the first: {errors[0]}"
-            yield from failures_lines(entry.evaluation)[1:]
+            why = causes_sentence(entry.evaluation) or f"the first: {errors[0]}"
+            yield f"{entry.cell.name}: {counted(len(errors), 'query')} failed and {counts} 0; {why}"
     best = result.best()
     if best is not None and best.evaluation is not None:
         yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.report.terminal.analysis import over_k_lines, sparkline
+from raglift.report.terminal.analysis import over_k_table, sparkline
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -30,8 +30,14 @@ def test_more_never_has_a_lower_block(values):
         assert height <= higher
 
 
+def lines_of(evaluation):
+    """The curve's title, then the texts of a row for each stage."""
+    table = over_k_table(evaluation)
+    return [] if table is None else [table.caption, *(" ".join(cell.text for cell in row) for row in table.rows)]
+
+
 def test_both_stages_are_on_one_scale(ranked):
-    lines = over_k_lines(ranked([1, 3, None, 6], reranked=[1, 1, None, 1], metrics=["recall", "ndcg"]))
+    lines = lines_of(ranked([1, 3, None, 6], reranked=[1, 1, None, 1], metrics=["recall", "ndcg"]))
     assert lines[0] == "NDCG over k, 1 to 6"
     before, after = lines[1].split(), lines[2].split()
     assert before[:2] == ["retrieve", "0.250"]
@@ -40,21 +46,21 @@ def test_both_stages_are_on_one_scale(ranked):
 
 
 def test_what_the_stage_could_not_return_is_left_out(ranked):
-    lines = over_k_lines(ranked([1, 2], reranked=[1, 1], top_n=2))
+    lines = lines_of(ranked([1, 2], reranked=[1, 1], top_n=2))
     assert lines[2].endswith("at 2")
     assert len(lines[2].split()[2]) == 2
 
 
 def test_of_many_candidates_fifty_depths_are_taken(ranked):
-    lines = over_k_lines(ranked([1, 2], candidates=120))
+    lines = lines_of(ranked([1, 2], candidates=120))
     assert lines[0] == "MRR over k, 1 to 118"
     assert len(lines[1].split()[2]) == 40
 
 
 def test_another_measure_is_taken_where_there_is_no_ndcg(ranked):
-    assert over_k_lines(ranked([1], metrics=["context_tokens", "recall"]))[0] == "Recall over k, 1 to 6"
+    assert lines_of(ranked([1], metrics=["context_tokens", "recall"]))[0] == "Recall over k, 1 to 6"
 
 
 @pytest.mark.parametrize("options", [{"unlabelled": [0]}, {"candidates": 2}, {"metrics": ["recall@tokens(20)"]}])
 def test_there_is_nothing_to_say_without_labels_or_depths(ranked, options):
-    assert over_k_lines(ranked([1], **{"ks": (1,), **options})) == []
+    assert lines_of(ranked([1], **{"ks": (1,), **options})) == []

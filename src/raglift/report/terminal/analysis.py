@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve, over_k
-from raglift.base.display import counted, excerpt, lines_text
+from raglift.base.display import excerpt, lines_text
 from raglift.llm.providers import dollars_in_short
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
@@ -18,9 +18,7 @@ from raglift.report.format import (
     bytes_text,
     earned_lines,
     labels_line,
-    outcome_text,
     overlap_text,
-    percent_text,
     seconds_text,
     value_lines,
 )
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord
-    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import EvaluationRecord
     from raglift.analysis.upper_bound import HeadroomRecord
     from raglift.records.rankings import Cost, IndexCost, ModelUse, Run, StageLatency
@@ -40,28 +37,6 @@ if TYPE_CHECKING:
 
 
 _EXCERPT = 60
-
-
-def failure_analysis_text(losses: FailureAnalysisRecord) -> str:
-    """Return where each fact got to, and the label provenance."""
-    return lines_text([*failure_analysis_lines(losses), *labels_line(losses.label_sources)])
-
-
-def failure_analysis_lines(losses: FailureAnalysisRecord) -> list[str]:
-    """Return where each fact got to, one line an outcome that some fact came to."""
-    share = 1 / max(losses.facts, 1)
-    lines = [f"Where recall was lost, at k = {losses.k}: {counted(losses.facts, 'fact')}"]
-    shown = [loss for loss in losses.losses if loss.facts or loss.outcome == "found"]
-    words = [outcome_text(loss, losses.k) for loss in shown]
-    width = max(map(len, words), default=0)
-    for loss, word in zip(shown, words, strict=True):
-        queries = f"  {_named(loss)}" if loss.outcome != "found" and loss.facts else ""
-        lines.append(f"  {word:<{width}}  {loss.facts:>6,}  {percent_text(loss.facts * share):>6}{queries}")
-    lines += [
-        f"  {counted(loss.facts, 'fact')} of these only since {loss.stage} (no candidate held them): {_named(loss)}"
-        for loss in losses.made_findable
-    ]
-    return lines
 
 
 def headroom_text(headroom: HeadroomRecord) -> str:
@@ -113,12 +88,6 @@ def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
     return lines
 
 
-def _named(loss: OutcomeFacts) -> str:
-    shown = 3
-    more = f" and {len(loss.query_ids) - shown} more" if len(loss.query_ids) > shown else ""
-    return ", ".join(loss.query_ids[:shown]) + more
-
-
 # A metric over k as a sparkline of block characters.
 
 
@@ -133,16 +102,6 @@ def sparkline(values: Sequence[float], low: float, high: float) -> str:
     return "".join(
         " " if math.isnan(value) else _BLOCKS[round((value - low) / step) if step > 0 else 0] for value in values
     )
-
-
-def over_k_lines(evaluation: EvaluationRecord) -> list[str]:
-    """Return the curve over k as lines: a title, then a stage each; nothing if there is none."""
-    table = over_k_table(evaluation)
-    if table is None:
-        return []
-    rows = [[cell.text for cell in row] for row in table.rows]
-    width = max(len(stage) for stage, *_ in rows)
-    return [table.caption, *(f"  {stage:<{width}}  {first} {blocks} {last}" for stage, first, blocks, last in rows)]
 
 
 def over_k_table(evaluation: EvaluationRecord) -> Table | None:

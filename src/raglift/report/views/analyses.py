@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 
     from raglift.analysis.conventions.records import MetricsExplanationRecord
     from raglift.analysis.explanation import ExplanationRecord
-    from raglift.analysis.outcomes import FailureAnalysisRecord
+    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
+
+
+_QUERIES = 3
+"""As many queries are named."""
 
 
 # One metric by tag, and quality against cost.
@@ -61,18 +66,23 @@ def tradeoff_view(tradeoff: TradeoffRecord) -> Document:
 def failure_analysis_view(losses: FailureAnalysisRecord) -> Document:
     """Return the outcome of each fact."""
     notes = tuple(
-        f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
+        f"{counted(loss.facts, 'fact')} of these only since {loss.stage}, no candidate held them: {_named(loss)}."
         for loss in losses.made_findable
     )
     table = failure_table({"": losses})
     return Document(
         f"Where recall was lost, at k = {losses.k}",
-        failure_analysis_sentence(losses),
-        table,
+        failure_analysis_sentence(losses) or "No query has a fact.",
+        table if losses.facts else replace(table, rows=()),
         (),
         notes=notes,
         labels=str(losses.label_sources),
     )
+
+
+def _named(loss: OutcomeFacts) -> str:
+    more = f" and {len(loss.query_ids) - _QUERIES:,} more" if len(loss.query_ids) > _QUERIES else ""
+    return ", ".join(loss.query_ids[:_QUERIES]) + more
 
 
 def explanation_view(explanation: ExplanationRecord) -> Document:

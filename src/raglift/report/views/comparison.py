@@ -302,7 +302,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
         *_cost_sections(comparison),
         *_reranked_sections(comparison),
         *_curve_sections(few),
-        _failure_section(few),
+        *_failure_sections(few),
         *_tags_sections(comparison),
         *_moved_sections(comparison),
         _metrics_section(comparison),
@@ -335,7 +335,7 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
     columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "minimum detectable effect")
     pictures = [figures.intervals(comparison)]
     if not rows:
-        return Section("Differences", (baseline_sentence(comparison),), (), tuple(pictures))
+        return Section("Differences", figures=tuple(pictures))
     said = (
         f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
         "difference that so many queries show with a power of 80%; a smaller one often goes unseen."
@@ -418,15 +418,17 @@ def _curve_sections(comparison: ComparisonRecord) -> list[Section]:
     return [Section("Quality by depth (k)", figures=(figures.over_k_together(comparison),))]
 
 
-def _failure_section(comparison: ComparisonRecord) -> Section:
-    """Return where each system lost recall."""
+def _failure_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return where each system lost recall; nothing if there are no facts."""
     losses = {}
     for row in by_mean(comparison):
         evaluation = comparison.evaluation(row.system)
         losses[row.system] = failure_analysis(evaluation, failure_analysis_depth(evaluation, comparison.primary))
+    if not any(one.facts for one in losses.values()):
+        return []
     ends = dict.fromkeys((best_of(comparison), comparison.baseline))
     said = tuple(filter(None, (failure_analysis_sentence(losses[name], name) for name in ends)))
-    return Section("Where recall was lost", said, (failure_table(losses),))
+    return [Section("Where recall was lost", said, (failure_table(losses),))]
 
 
 def _tags_sections(comparison: ComparisonRecord) -> list[Section]:

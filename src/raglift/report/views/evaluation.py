@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
+from raglift.analysis.notes import failed_note
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
 from raglift.analysis.shared_queries import system_name
@@ -29,10 +30,10 @@ from raglift.report.format import (
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
     EXPLORATORY,
+    causes_sentence,
     detectable_effect_sentence,
     failure_analysis_depth,
     failure_sentence,
-    failures_lines,
     failures_table,
     next_step,
     over_candidates_sentence,
@@ -132,7 +133,6 @@ def _document(
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     rule = rule_of(evaluation)
-    marked = "".join(cell.text for row in first.rows for cell in row)
     tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence)
     losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
     return Document(
@@ -146,7 +146,10 @@ def _document(
             *_method_row(lift),
         ),
         warnings=warnings,
-        notes=(*marks_explained(marked), *(note for note in evaluation.notes if note not in warnings)),
+        notes=(
+            *(_marks(evaluation, primary) if first.rows else ()),
+            *(note for note in evaluation.notes if note not in (*warnings, failed_note(evaluation.run))),
+        ),
         sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
         labels=str(evaluation.label_sources),
         tiles=tiles,
@@ -161,6 +164,15 @@ def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
     if section is None or section.tables or _cost(evaluation) is not None:
         return []
     return [("Index", " ".join(section.paragraphs).removeprefix("Index: "))]
+
+
+def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
+    """Return an explanation of each mark of the figures on the first screen."""
+    chosen, stages = few_metrics(primary, evaluation.scores.metrics), (evaluation.before, evaluation.after)
+    return marks_explained(
+        truncated=any(evaluation.is_truncated(stage, metric) for stage in stages for metric in chosen),
+        beyond=any(evaluation.is_beyond_candidates(evaluation.after, metric) for metric in chosen),
+    )
 
 
 def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
@@ -273,7 +285,8 @@ def _failures(evaluation: EvaluationRecord) -> list[str]:
     first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
     if first is None:
         return []
-    return [f"{failure_sentence(evaluation)} The first: {first}", *failures_lines(evaluation)]
+    causes = causes_sentence(evaluation)
+    return [f"{failure_sentence(evaluation)} {causes or f'The first: {first}'}"]
 
 
 def evaluation_headline(

@@ -137,12 +137,10 @@ def truncation(*, marked: bool) -> tuple[str, ...]:
     return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
 
 
-def marks_explained(text: str) -> Iterator[str]:
-    """Yield an explanation of each of the marks † and § that a text has."""
-    if TRUNCATED in text:
-        yield f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens: there is no fair pair"
-    if BEYOND in text:
-        yield f"{BEYOND} {BEYOND_CANDIDATES}"
+def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
+    """Return an explanation of each of the marks † and § that is used."""
+    told = [f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens: there is no fair pair"] * truncated
+    return (*told, *([f"{BEYOND} {BEYOND_CANDIDATES}"] * beyond))
 
 
 def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
