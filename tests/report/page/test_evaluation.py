@@ -209,6 +209,10 @@ def test_the_page_is_whole_in_a_browser(reranked, open_page):
     page.wait_for_selector("figure svg, figure canvas")
     assert page.locator("figure").count() == 3
     assert "36 of 36 queries" in page.locator("#explorer").text_content()
+    page.locator("#details .mark-rect path").last.click()  # the largest loss, in the chart of winners and losers
+    page.wait_for_selector(".query-head .id")
+    assert page.evaluate("location.hash").startswith("#queries?query=q")
+    assert page.locator(".standing").first.inner_text().startswith("rank 1 → ")
 
 
 def test_a_phone_needs_no_scrolling_sideways(reranked, open_page):

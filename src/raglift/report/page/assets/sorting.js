@@ -6,9 +6,10 @@ function sortable(table) {
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];
   const original = [...body.rows];
-  heads.forEach((head, column) => {
-    if (head.tagName !== "TH") return;
-    const isNumber = original.some((row) => row.cells[column].dataset.value !== undefined);
+  for (const head of heads) {
+    if (head.tagName !== "TH") continue;
+    const cellOf = (row) => row.cells[head.cellIndex]; // asked when needed: a column may be put before it
+    const isNumber = original.some((row) => cellOf(row).dataset.value !== undefined);
     const title = head.querySelector(".title").textContent.trim();
     const sort = () => {
       const was = head.getAttribute("aria-sort");
@@ -17,7 +18,7 @@ function sortable(table) {
       const order = was === first ? second : first;
       for (const other of heads) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", order);
-      const key = (row) => (isNumber ? numberOf(row.cells[column]) : row.cells[column].textContent.trim());
+      const key = (row) => (isNumber ? numberOf(cellOf(row)) : cellOf(row).textContent.trim());
       const sign = order === "ascending" ? 1 : -1;
       const sorted = original.map((row) => [key(row), row]);
       sorted.sort(([one], [other]) => (one === null ? (other === null ? 0 : 1) : other === null ? -1 : sign * (isNumber ? one - other : collator.compare(one, other))));
@@ -25,7 +26,7 @@ function sortable(table) {
     };
     const control = element("button", { type: "button", class: "sort", "aria-label": `Sort by ${title}`, onclick: sort });
     head.querySelector(".title").append(control);
-  });
+  }
 }
 
 function numberOf(cell) {
