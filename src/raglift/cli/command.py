@@ -61,7 +61,7 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, without arguments that are hidden."""
-        shown = [each for each in self.get_params(ctx) if not each.hidden]
+        shown = [each for each in self.get_params(ctx) if not getattr(each, "hidden", False)]
         pieces = [piece for each in shown for piece in each.get_usage_pieces(ctx)]
         return [self.options_metavar, *pieces] if self.options_metavar else pieces
 
