@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,12 @@ def test_a_folder_becomes_raglifts_own(convert: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert out == f"wrote 3 queries and 5 documents to {tmp_path / 'beir'} (BEIR to raglift's own)\n"
     assert rl.load_dataset(tmp_path / "beir") == rl.load_dataset(FIXTURES / "beir")
+
+
+def test_json_says_what_was_written(convert: Run, tmp_path: Path) -> None:
+    _, out, _ = convert(FIXTURES / "beir", "-o", tmp_path / "beir", "--json")
+    written = {"path": str(tmp_path / "beir"), "read_as": "beir", "format": "jsonl", "queries": 3, "documents": 5}
+    assert json.loads(out) == {**written, "notes": []}
 
 
 @pytest.mark.slow

@@ -88,6 +88,13 @@ def test_it_prints_what_the_library_prints(run, runs) -> None:
 
 
 @pytest.mark.slow
+def test_a_word_beside_a_figure_is_explained_and_none_contradicts_a_pass(run, runs) -> None:
+    _, out, _ = run("gate", "main", "--min", "ndcg@3=0.3")
+    shown = {word for word in ("elite", "solid", "fair") if f"  {word} " in out.partition("NDCG in a word")[0]}
+    assert len(shown) == ("NDCG in a word, by rule of thumb: " in out)
+    assert "rework" not in out.partition("NDCG in a word")[0]
+
+
 def test_json_is_complete(run, runs) -> None:
     code, out, _ = run(
         "gate", "worse", "--min", "ndcg@3=0.9", "--baseline", "main", "--no-regression", "rr@3", "--json", "--name", "x"

@@ -93,6 +93,22 @@ def test_the_examples_can_be_typed(name: str) -> None:
         COMMANDS[command].make_context(command, words[len(command.split()) :])
 
 
+def test_many_options_are_in_sections(run) -> None:
+    _, out, _ = run("evaluate", "--help")
+    headings = ["Arguments", "System", "Data", "Matching and metrics", "Limits", "Output", "Options"]
+    assert re.findall(r"^(\w.*):$", out, re.MULTILINE)[: len(headings)] == headings
+    _, _, rest = out.partition("\nOptions:\n")
+    assert rest.startswith("  --help ")
+    assert all(f" {option.opts[0]}" in out for option in COMMANDS["evaluate"].params if not option.hidden)
+
+
+def test_a_switch_that_is_off_is_shown_without_its_opposite(run) -> None:
+    _, out, _ = run("evaluate", "--help")
+    assert "--overwrite " in out
+    assert "--no-overwrite" not in out
+    assert "--track-files / --no-track-files" in out
+
+
 def test_there_is_a_function_for_every_command() -> None:
     functions = [resolve_name(command.function) for command in COMMANDS.values()]
     assert all(map(callable, functions))

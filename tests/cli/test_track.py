@@ -59,9 +59,11 @@ def test_an_evaluation_is_saved_printed_and_tracked(run, place: Path, runs_of) -
 @pytest.mark.slow
 def test_a_saved_run_is_tracked_later_without_its_files(run, place: Path, ranked, runs_of) -> None:
     ranked([1, 2]).save("saved/later")
-    code, _, err = run("track", "saved/later", "--to", "mlflow", "--project", "late", "--name", "a/b", "--no-files")
+    words = ("track", "saved/later", "--to", "mlflow", "--project", "late", "--name", "a/b", "--no-files", "--json")
+    code, out, err = run(*words)
     assert (code, err.count("tracked by mlflow")) == (0, 1)
     (found,) = runs_of("late")
+    assert [(each["id"], each["name"]) for each in json.loads(out)] == [(found.info.run_id, "a/b")]
     assert found.info.run_name == "a/b"
     assert not list(Path(found.info.artifact_uri).glob("*"))
     assert "mlflow.note.content" not in found.data.tags

@@ -173,6 +173,13 @@ def run_relabel(request: Relabel) -> None:
     )
     relabelling = relabel(path, loaded.documents, cast("Form", request.to))
     relabelling.write(out)
+    if request.as_json:
+        left = [
+            {"query": each.query_id, "where": each.where, "text": each.text, "reason": each.reason}
+            for each in relabelling.left
+        ]
+        _write_json({"path": str(out), "moved": relabelling.moved, "left": left})
+        return
     for line in _summary(relabelling, out):
         sys.stdout.write(printable(line) + "\n")
 

@@ -61,7 +61,7 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, without arguments that are hidden."""
-        shown = [each for each in self.get_params(ctx) if not each.hidden]
+        shown = [each for each in self.get_params(ctx) if not getattr(each, "hidden", False)]
         pieces = [piece for each in shown for piece in each.get_usage_pieces(ctx)]
         return [self.options_metavar, *pieces] if self.options_metavar else pieces
 
@@ -71,11 +71,16 @@ class Command(TyperCommand):
         options = {each.name: each for each in self.get_params(ctx)}
         arguments = [options.pop(name) for name, each in [*options.items()] if each.param_type_name == "argument"]
         grouped = {heading: [options.pop(name) for name in names] for heading, names in self.sections.items()}
-        for heading, of_kind in {"Arguments": arguments, **grouped, "Options": [*options.values()]}.items():
-            rows = [_fitting(*row, formatter.width) for each in of_kind if (row := _help_record(each, ctx))]
+        listed = {
+            heading: [_fitting(*row, formatter.width) for each in of_kind if (row := _help_record(each, ctx))]
+            for heading, of_kind in {"Arguments": arguments, **grouped, "Options": [*options.values()]}.items()
+        }
+        widest = max((len(name) for heading in (*grouped, "Options") for name, _ in listed[heading]), default=0)
+        for heading, rows in listed.items():
+            column = 0 if heading == "Arguments" else min(widest, names_width)  # the same in all sections of options
             if rows:
                 with formatter.section(heading):
-                    formatter.write_dl(rows, col_max=names_width)
+                    formatter.write_dl([(name.ljust(column), told) for name, told in rows], col_max=names_width)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 — as click calls it
         """Write the examples and the exit codes."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from raglift.base.display import printable
 from raglift.base.limits import user_path
+from raglift.cli.json_output import print_json
 from raglift.datasets.formats.catalogue import FORMATS, find_format, recognize_format, write_dataset
 from raglift.datasets.formats.csv_table import IGNORE
 from raglift.datasets.loading import load_dataset
@@ -35,6 +36,18 @@ def run(request: Convert) -> None:
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
     holds_documents = chosen.room(dataset).documents != "none"
     documents = f" and {len(dataset.documents):,} documents" if holds_documents and dataset.documents else ""
+    if request.as_json:
+        print_json(
+            {
+                "path": str(path),
+                "read_as": read_as,
+                "format": chosen.name,
+                "queries": len(dataset),
+                "documents": len(dataset.documents) if holds_documents else 0,
+                "notes": dataset.resolution.notes,
+            }
+        )
+        return
     sys.stdout.write(f"wrote {len(dataset):,} queries{documents} to {path} ({origin} to {chosen.title})\n")
     for note in dataset.resolution.notes:
         sys.stdout.write(printable(f"! {note}") + "\n")

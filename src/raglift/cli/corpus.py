@@ -93,9 +93,9 @@ def fetch_text(request: FetchCorpus) -> None:
     here = corpus.path
     if url is None and here is not None and here != target:
         said = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
-        Console().print(said, markup=False, highlight=False, soft_wrap=True)
+        Console(stderr=request.as_json).print(said, markup=False, highlight=False, soft_wrap=True)
         try:
-            _print_resolution(load_dataset(name, encoding=encoding), here)
+            _print_resolution(load_dataset(name, encoding=encoding), here, as_json=request.as_json)
         except (CorpusError, DatasetError) as error:
             sys.stderr.write(printable(f"! {error}") + "\n")
         return
@@ -110,14 +110,17 @@ def fetch_text(request: FetchCorpus) -> None:
             on_progress=lambda received, total: progress.update(task, completed=received, total=total),
             encoding=encoding,
         )
-    _print_resolution(load_dataset(name, documents=path), path)
+    _print_resolution(load_dataset(name, documents=path), path, as_json=request.as_json)
 
 
-def _print_resolution(dataset: Dataset, path: Path) -> None:
+def _print_resolution(dataset: Dataset, path: Path, *, as_json: bool) -> None:
     """Say whether all labels resolve in the text, and which do so in other words or are left out."""
     from rich.console import Console
 
     resolution = dataset.resolution
+    if as_json:
+        print_json({"path": str(path), "labels_left_out": resolution.left_out, "notes": resolution.notes})
+        return
     lines = [f"! {printable(note)}" for note in resolution.notes]
     if not resolution.left_out:
         lines.insert(0, f"{path}: all labels resolve")

@@ -52,9 +52,14 @@ class AuditDataset:
     encoding: Encoding = None
     include: Include = ()
     chunker: Chunkers = ()
-    match: Annotated[str, choice(("coverage", "containment"), help="Match rule for the attainable recall.")] = (
-        "coverage"
-    )
+    match: Annotated[
+        str,
+        choice(
+            ("coverage", "containment"),
+            help="Match rule for the attainable recall: coverage is fair across chunk sizes; containment is what "
+            "evaluate uses by default.",
+        ),
+    ] = "coverage"
     unicode_folding: UnicodeFolding = False
     ks: Annotated[tuple[str, ...], typer.Option("-k", help="Depths of the attainable recall."), separate] = (
         "1,3,5,10",
@@ -124,6 +129,7 @@ class Convert:
     drop: Annotated[
         tuple[str, ...], choice(DROPPABLE, help="Leave these out, if the format cannot hold them."), separate
     ] = ()
+    as_json: AsJson = False
 
 
 @command(
@@ -154,6 +160,7 @@ class Relabel:
         str, choice(("anchors", "offsets"), help="anchors (first and last words of a passage) or character offsets.")
     ] = "anchors"
     overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
+    as_json: AsJson = False
 
 
 @command(
@@ -208,3 +215,4 @@ class FetchCorpus:
             help="Encoding of a text that is not UTF-8 and has no byte-order mark, such as cp1252; it is kept as UTF-8."
         ),
     ] = None
+    as_json: AsJson = False

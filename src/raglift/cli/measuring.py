@@ -207,7 +207,7 @@ class Evaluate:
         choice(
             MATCH_RULES,
             help="Match rule: containment (a single hit must contain the passage), coverage (hits may cover it "
-            "together: fair across chunk sizes) or fuzzy (for scanned or cleaned texts).",
+            "together: fair across chunk sizes, the default of sweeps) or fuzzy (for scanned or cleaned texts).",
         ),
     ] = "containment"
     match_threshold: Annotated[
@@ -326,7 +326,11 @@ class Compare:
 )
 @dataclass(frozen=True)
 class RunSweep:
-    """Measure many systems and share their work: chunk sizes, embedding models, retrievers, rerankers."""
+    """Measure combinations of chunk sizes, embedding models, retrievers and rerankers; shared work is done once.
+
+    Hits are matched by coverage unless the file says otherwise: containment, the default of evaluate, favours some
+    chunk sizes.
+    """
 
     file: Annotated[
         Path, typer.Argument(help="A YAML file that describes the sweep; or the folder of a sweep, to print it.")

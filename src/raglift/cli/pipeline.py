@@ -133,6 +133,7 @@ class Track:
             help="Also upload the report and the saved run, which contain the texts of queries and chunks.",
         ),
     ] = True
+    as_json: AsJson = False
 
 
 @command(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raglift.apps.tracking.records import TrackedRun
 from raglift.apps.tracking.tracking import open_tracker, track
 from raglift.base.limits import resolved, user_path
+from raglift.cli.json_output import print_json
 from raglift.cli.saving import PRINTED_ONLY, save_somewhere
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 
@@ -69,25 +71,34 @@ class Tracking:
         for tracker in self.trackers:
             open_tracker(tracker, self.project)
 
-    def tell(self, result: Evaluation | Comparison | SweepResult, later: Callable[[Sequence[str]], str]) -> None:
+    def tell(
+        self, result: Evaluation | Comparison | SweepResult, later: Callable[[Sequence[str]], str]
+    ) -> list[TrackedRun]:
         """Track a result that is saved or printed; each tracker is told, whether or not another fails.
 
         Args:
             result: what to track.
             later: returns how to track it later, by the trackers that failed; it may save the result for that.
 
+        Returns:
+            What each tracker keeps.
+
         Raises:
             TrackingFailed: a tracker failed; with how to track the result later.
         """
         failures: dict[str, RagliftError] = {}
+        kept = []
         for tracker in self.trackers:
             try:
-                _say(track(result, tracker, project=self.project, name=self.name, files=self.files))
+                kept.append(track(result, tracker, project=self.project, name=self.name, files=self.files))
+                _say(kept[-1])
             except RagliftError as error:
                 failures[tracker] = error
         if failures:
             told = "\n".join(map(str, failures.values()))
-            raise TrackingFailed(f"{told}\n{later(tuple(failures))}") from next(iter(failures.values()))
+            failed = TrackingFailed(f"{told}\n{later(tuple(failures))}")
+            raise failed from next(iter(failures.values()))
+        return kept
 
     def command(self, folders: Sequence[Path], trackers: Sequence[str]) -> str:
         """Return the command that tracks saved runs."""
@@ -143,15 +154,14 @@ def run(request: Track) -> None:
         for folder in request.runs
     ]
     tracking.check()  # after that: to look at it, MLflow makes its store
-    failures = [failure for pair in zip(request.runs, opened, strict=True) if (failure := _told(*pair, tracking))]
+    kept: list[TrackedRun] = []
+    failures: list[TrackingFailed] = []
+    for folder, result in zip(request.runs, opened, strict=True):
+        try:
+            kept += tracking.named(folder).tell(result, partial(tracking.command, [folder]))
+        except TrackingFailed as error:
+            failures.append(error)
+    if request.as_json:
+        print_json([asdict(each) for each in kept])
     if failures:
         raise TrackingFailed("\n".join(map(str, failures))) from failures[0]
-
-
-def _told(folder: Path, result: Evaluation | SweepResult, tracking: Tracking) -> TrackingFailed | None:
-    """Track one saved result; return what failed."""
-    try:
-        tracking.named(folder).tell(result, lambda trackers: tracking.command([folder], trackers))
-    except TrackingFailed as error:
-        return error
-    return None

@@ -1,0 +1,49 @@
+"""`raglift explain`: one query of a saved run, by a few metrics or by all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def saved(ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A saved run of two queries."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ranked([1, 2]).save("saved")
+    return "saved"
+
+
+def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, saved: str) -> None:
+    code, short, _ = run("explain", saved, "q0001")
+    assert code == 0
+    assert "earned: RR@3 +0.5" in short
+    assert "@1 " not in short
+    assert short.splitlines()[-1] == "--all shows all 4 metrics"
+    _, long, _ = run("explain", saved, "q0001", "--all")
+    assert "RR@1" in long
+    assert "--all" not in long
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_lines_are_wrapped_where_the_width_is_known(width: int, run, saved: str, monkeypatch) -> None:
+    whole = run("explain", saved, "q0001")[1]
+    monkeypatch.setenv("COLUMNS", str(width))
+    wrapped = run("explain", saved, "q0001")[1]
+    assert max(map(len, wrapped.splitlines())) <= width
+    assert wrapped.split() == whole.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "found no query; expected the id of one, as raglift explain saved q17"),
+        (("q0001", "--query", "q0002"), "--query: found it with the query 'q0001'; expected one of the two"),
+        (("q0001", "--metrics", "mrr"), "--metrics: found it without --conventions"),
+    ],
+)
+def test_what_does_not_go_together_is_said(words: tuple[str, ...], said: str, run, saved: str) -> None:
+    code, _, err = run("explain", saved, *words)
+    assert (code, said in err) == (2, True)
