@@ -184,11 +184,14 @@ class Inventory:
     """Which of them overlaps which passage: the number of the query, of the fact among all facts of labelled queries,
     of the alternative in the fact, and of the chunk in `touching`."""
     minimum_length: int = 20
-    """A chunk of fewer normalized characters was not looked for inside a longer passage."""
+    """A chunk of fewer normalized characters, counted as letters of an alphabet, was not looked for inside a longer
+    passage."""
     unicode_folding: bool = False
     """Whether texts were folded before they were compared."""
     abutting: bool = False
     """Whether chunks that only abut a passage were looked for; they were not by 0.1.0."""
+    by_script: bool = False
+    """Whether a Chinese character counted as three letters and a Korean syllable as two; 0.1.0 counted characters."""
 
     def __repr__(self) -> str:
         return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"

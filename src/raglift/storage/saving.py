@@ -195,6 +195,7 @@ def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
         "minimum_length": inventory.minimum_length,
         "unicode_folding": inventory.unicode_folding,
         "abutting": inventory.abutting,
+        "by_script": inventory.by_script,
     }
 
 
