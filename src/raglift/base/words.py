@@ -139,3 +139,22 @@ def beginning_of(text: str, letters: int) -> str:
         if length >= letters:
             return first[:place]
     return first
+
+
+_LANGUAGE_NAMES = {
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "bo": "Tibetan", "ca": "Catalan", "cs": "Czech", "da": "Danish",
+    "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "ga": "Irish", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian",
+    "hy": "Armenian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "km": "Khmer",
+    "ko": "Korean", "lo": "Lao", "lt": "Lithuanian", "lv": "Latvian", "mr": "Marathi", "ms": "Malay", "my": "Burmese",
+    "ne": "Nepali", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili", "ta": "Tamil",
+    "te": "Telugu", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "yi": "Yiddish",
+    "zh": "Chinese",
+}  # fmt: skip
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language, by its ISO 639-1 code; the code itself where the name is not known."""
+    return _LANGUAGE_NAMES.get(code.partition("-")[0], code)
