@@ -38,3 +38,12 @@ def test_an_evaluation_of_the_embedded_model_warns_beside_its_figures() -> None:
     evaluation = rl.evaluate(build_retriever(data, LocalSystem("dense")), data, progress=False)
     assert "! all-MiniLM-L6-v2 does not know" in str(evaluation)
     assert evaluation.scores.mean("retrieve", "mrr@10") < 0.5
+
+
+@pytest.mark.slow
+def test_a_sweep_warns_of_a_reranker_that_cannot_read_the_texts(tmp_path: Path) -> None:
+    cells = {"chunkers": ["recursive:200/0"], "retrievers": ["bm25"], "rerankers": ["none", "late-interaction"]}
+    found = rl.Sweep(dataset=str(HERE / "arabic"), **cells).run(tmp_path / "sweep", progress=False)
+    said = {entry.cell.reranker: str(entry.evaluation) for entry in found.results}
+    assert "all-MiniLM-L6-v2" not in said["none"]
+    assert "all-MiniLM-L6-v2 spells the texts (Arabic) out" in said["late-interaction"]

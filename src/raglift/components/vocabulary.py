@@ -31,18 +31,10 @@ _MOST_OBJECTS = 2_000
 _DEEPEST = 8
 _LOADED = ("SentenceTransformer", "CrossEncoder", "MultiVectorEncoder", "SparseEncoder")
 """The classes of sentence-transformers, whatever wraps them."""
-_NAMED = ("SentenceTransformerEmbedder", "LateInteractionReranker", "StaticEmbedder", "CrossEncoderReranker")
-_NOT_LOOKED_INTO = (
-    "numpy",
-    "torch",
-    "faiss",
-    "pandas",
-    "scipy",
-    "pyarrow",
-    "sqlite3",
-    "threading",
-    "asyncio",
-    "_thread",
+_STATIC = "StaticEmbedder"
+_NAMED = (_STATIC, "SentenceTransformerEmbedder", "LateInteractionReranker", "CrossEncoderReranker", "KnownScores")
+_NOT_LOOKED_INTO = frozenset(
+    ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "sqlite3", "threading", "asyncio", "_thread")
 )
 _UNKNOWN_TOKENS = ("[UNK]", "<unk>", "<UNK>")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -62,7 +54,7 @@ def vocabularies(system: Any, texts: Sequence[str]) -> list[Vocabulary]:
     """
     found = []
     sample = _sample(texts)
-    for name in dict.fromkeys(_names_of_models(system)):
+    for name in dict.fromkeys(names_of_models(system)):
         known = _known(name) if sample else None
         if known is not None:
             found.append(_measured(known, sample))
@@ -76,8 +68,8 @@ def _sample(texts: Sequence[str]) -> list[str]:
     return [text[:_PIECE] for text in given[::step]]
 
 
-def _names_of_models(system: Any) -> Iterator[str]:
-    """Yield the names or folders of the models that an object holds."""
+def names_of_models(system: Any) -> Iterator[str]:
+    """Yield the names or folders of the models that an object holds, as far as `vocabularies` knows them."""
     seen: set[int] = set()
     waiting: deque[tuple[int, Any]] = deque([(0, system)])
     while waiting and len(seen) < _MOST_OBJECTS:
@@ -99,8 +91,8 @@ def _name_of(held: Any) -> str | None:
     """Return the name of the model that an object is; None if it is none."""
     names = {kind.__name__ for kind in type(held).__mro__}
     if not names.isdisjoint(_NAMED) and type(held).__module__.startswith("raglift."):
-        name = STATIC_MODEL if "StaticEmbedder" in names else getattr(held, "model", None)
-        return name if isinstance(name, str) else _name_of(name)
+        given = STATIC_MODEL if _STATIC in names else held.model
+        return given if isinstance(given, str) else _name_of(given)
     if names.isdisjoint(_LOADED):
         return None
     tokenizer = getattr(held, "tokenizer", None)
