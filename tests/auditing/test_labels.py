@@ -9,6 +9,7 @@ import pytest
 
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.result import KINDS, Audit, Finding, Place
+from raglift.matching.rule import MatchRule
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document
 from raglift.records.labels import Fact, Passage, Query
@@ -52,6 +53,24 @@ def test_a_text_that_occurs_nowhere_is_broken_and_the_nearest_passage_is_suggest
     place = finding.nearest.place
     assert finding.nearest.text == TOWER.text[place.start : place.end]
     assert "the day into his book" in finding.nearest.text
+
+
+def test_a_text_that_only_unicode_folding_finds_is_broken_and_the_option_is_named() -> None:
+    text = "“the keeper climbed the tower at dusk, trimmed the wick”".strip("“”").replace("e ", "e\u200b ")
+    finding = only(audited(Passage(text)).broken)
+    assert finding.kind == "nowhere"
+    assert finding.detail.startswith(
+        "in no document as it is written, but with unicode folding (--unicode-folding) once"
+    )
+    assert finding.places == (Place("tower", 0, 54),)
+    assert audited(Passage(text), match=MatchRule(unicode_folding=True)).broken == ()
+
+
+def test_a_short_text_is_one_of_few_letters_of_an_alphabet() -> None:
+    document = Document("灯塔", "每天傍晚看守人修剪灯芯。黎明时他拉上窗帘，免得太阳点燃仓库里的油。")
+    for text, found in (("看守人修剪灯芯", []), ("修剪灯芯", ["short"])):
+        data = Dataset((Query("q", "?", (Fact((Passage(text),)),)),), (document,))
+        assert [finding.kind for finding in audit(data).findings] == found
 
 
 def test_a_text_that_is_like_nothing_has_no_suggestion() -> None:

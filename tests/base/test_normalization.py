@@ -22,6 +22,9 @@ EXOTIC = (
     "\r\n\t\x0b\x0c\x1c\x85\xa0\u2003\u2028\u2029\u3000"  # white space
     "\u00ad\u200b\ufeff‘’“”″´`–—‑﹘－"  # not white space, and typographic marks
     "漢字🏠\ud800"
+    "\u0627\u0622\u0649\u06cc\u0643\u06a9\u0640\u064e\u0653\u0654\u06d5\u0661"  # Arabic: letters, marks, a digit
+    "\u05d0\u05b0\u05bc\u05c1\u0915\u093c\u0928\u0929\u0901\u0967"  # Hebrew and Devanagari: points, nukta, candrabindu
+    "カｶﾊﾞ゙〜～ｦﾡￂ\u200c\u200d\ufe0f\u2060"  # widths of kana and jamo, joiners, a variation selector
 )
 ASSIGNED = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) not in ("Cn", "Co")]
 UNICODE = st.text(st.sampled_from(EXOTIC)) | st.text(st.characters(codec=None))
@@ -111,11 +114,12 @@ def test_composed_or_not_and_any_white_space_are_the_same(text: str, unicode_fol
 
 
 @pytest.mark.slow
-def test_every_character_is_normalized_alike_with_and_without_offsets() -> None:
+@pytest.mark.parametrize("unicode_folding", [False, True])
+def test_every_character_is_normalized_alike_with_and_without_offsets(unicode_folding: bool) -> None:
     for character in ASSIGNED:
-        once = normalize(character)
-        assert normalize_with_offsets(character).text == once
-        assert normalize(once) == once
+        once = normalize(character, unicode_folding=unicode_folding)
+        assert normalize_with_offsets(character, unicode_folding=unicode_folding).text == once
+        assert normalize(once, unicode_folding=unicode_folding) == once
 
 
 @pytest.mark.parametrize("unicode_folding", [False, True])
@@ -138,7 +142,24 @@ def test_unicode_folding_keeps_the_places_of_words() -> None:
     for word, written in (("strasse", "Straße"), ("im", "im"), ("office", "Ofﬁce")):
         start = normalized.text.index(word)
         begin, end = normalized.source_span(start, start + len(word))
-        assert source[begin:end].strip("”") == written
+        assert source[begin:end] == written
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "written"),
+    [
+        ("燈塔看守人（Ｊｏｎａｓ）修剪燈芯。", "jonas", "Ｊｏｎａｓ"),
+        ("灯台守はﾗﾝﾌﾟの芯を切る。", "ランプ", "ﾗﾝﾌﾟ"),
+        ("الحارِسُ يُنَظِّفُ المِصباح", "ينظف", "يُنَظِّفُ"),
+        ("हर शाम फ़िल्म दिखाते हैं", "फिल्म", "फ़िल्म"),
+        ("the wick -- and the lamp", "-", "--"),
+    ],
+)
+def test_folded_characters_lead_back_to_exactly_what_they_were(source: str, word: str, written: str) -> None:
+    folded = normalize_with_offsets(source, unicode_folding=True)
+    start = folded.text.index(word)
+    begin, end = folded.source_span(start, start + len(word))
+    assert source[begin:end] == written
 
 
 @pytest.mark.slow

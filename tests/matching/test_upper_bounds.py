@@ -46,7 +46,7 @@ def test_only_the_chunks_that_overlap_a_passage_are_kept_each_once() -> None:
 
 def test_it_remembers_what_was_looked_for() -> None:
     kept = inventory_of([], cut(20), (TOWER,), MatchRule(minimum_length=5, unicode_folding=True))
-    assert kept == Inventory(5, (), (), minimum_length=5, unicode_folding=True, abutting=True)
+    assert kept == Inventory(5, (), (), minimum_length=5, unicode_folding=True, abutting=True, by_script=True)
 
 
 def test_whole_chunks_come_with_what_is_wanted() -> None:

@@ -21,7 +21,7 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, TagSlicesRecord
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.analysis.warnings import few_queries, new_evidence, read_in_part, too_skewed_note, wins_against_means
+from raglift.analysis.warnings import few_queries, new_evidence, not_read, too_skewed_note, wins_against_means
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
@@ -146,7 +146,7 @@ def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
     ]
     opposed = wins_against_means(row, evaluation.after, evaluation.before)
     skewed = too_skewed_note(row, evaluation.after, evaluation.before)
-    return [*few_queries(row.n), *unfair, *opposed, *skewed, *new_evidence(evaluation), *read_in_part(evaluation)]
+    return [*few_queries(row.n), *unfair, *opposed, *skewed, *new_evidence(evaluation), *not_read(evaluation)]
 
 
 def _moved(

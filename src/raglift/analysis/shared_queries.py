@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.records.labels import LabelSources
+from raglift.records.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,10 +244,11 @@ def baseline_of(names: Sequence[str], baseline: str | int | None) -> str:
 
 def system_name(evaluation: EvaluationRecord) -> str:
     """Return what to call a system: a sweep's cell by its name, any other by its stages: `dense + late-interaction`."""
-    work = (_WORK.match(stage.system) for stage in evaluation.run.stages)
+    # The candidates are of the retriever too, asked for more hits
+    stages = [stage for stage in evaluation.run.stages if stage.name != CANDIDATES]
+    work = (_WORK.match(stage.system) for stage in stages)
     return cell_name(evaluation) or " + ".join(
-        (found["service"] or found[0]) if found else stage.name
-        for found, stage in zip(work, evaluation.run.stages, strict=True)
+        (found["service"] or found[0]) if found else stage.name for found, stage in zip(work, stages, strict=True)
     )
 
 

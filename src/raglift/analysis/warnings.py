@@ -12,13 +12,14 @@ from raglift.analysis.unjudged import unjudged_text
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.base.tokens import CHARACTERS_A_TOKEN, DEFAULT_ENCODING
+from raglift.base.words import language_name
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raglift.analysis.comparison import Paired
     from raglift.analysis.fairness import Fairness
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.analysis.unjudged import Unjudged
     from raglift.records.metric import Metric
-    from raglift.records.rankings import Run
+    from raglift.records.rankings import Run, Vocabulary
 
 
 _READ_IN_PART = "beginning only"
@@ -88,9 +89,37 @@ def few_queries(n: int) -> list[str]:
     return [f"only {queries}: with fewer than {FEW_QUERIES}, intervals and p-values say little"]
 
 
-def read_in_part(evaluation: EvaluationRecord) -> list[str]:
+def not_read(evaluation: EvaluationRecord) -> list[str]:
     """Return the evaluation's own notes of what the embedding model or a reranker did not read to the end."""
-    return [note for note in evaluation.notes if _READ_IN_PART in note]
+    known = [vocabulary for stage in evaluation.run.stages for vocabulary in stage.vocabularies]
+    return [*vocabulary_warnings(known), *(note for note in evaluation.notes if _READ_IN_PART in note)]
+
+
+_MOST_UNKNOWN = 0.05
+_FEWEST_LETTERS = 2.0
+"""Of letters in a token: a language that the vocabulary was made for has about 4, its relatives 2.0 to 2.5."""
+
+
+def vocabulary_warnings(vocabularies: Iterable[Vocabulary]) -> list[str]:
+    """Return which models cannot read the texts, or were trained on another language, each once."""
+    return list(dict.fromkeys(filter(None, map(_vocabulary_warning, vocabularies))))
+
+
+def _vocabulary_warning(known: Vocabulary) -> str | None:
+    language = known.language and language_name(known.language)
+    texts = f"the texts ({language})" if language else "the texts"
+    better = f"a model for {language or 'their language'}"
+    unknown = known.unknown / known.tokens if known.tokens else 0.0
+    letters = known.letters_per_token
+    if unknown >= _MOST_UNKNOWN:
+        return f"{known.model} does not know {unknown:.0%} of the tokens of {texts}: use {better}, or BM25"
+    if letters is not None and letters < _FEWEST_LETTERS:
+        spelled = f"spells {texts} out, {letters:.1f} letters per token where about 4 are usual"
+        return f"{known.model} {spelled}: use {better}, or BM25"
+    if language and known.trained_on and known.language not in known.trained_on:
+        trained = ", ".join(map(language_name, known.trained_on[:3]))
+        return f"the texts are in {language}, and {known.model} was trained on {trained}: {better} may do better"
+    return None
 
 
 def changed_hits_notes(run: Run, beyond: Mapping[str, int]) -> list[str]:
@@ -244,7 +273,7 @@ def _own_notes(systems: Mapping[str, EvaluationRecord]) -> list[str]:
     """Pass on what systems say of truncating models and of hits that were not candidates, each distinct note once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in systems.items():
-        for note in (*read_in_part(evaluation), *new_evidence(evaluation)):
+        for note in (*not_read(evaluation), *new_evidence(evaluation)):
             by_note.setdefault(note, []).append(name)
     return [f"{named(names)}: {note}" for note, names in by_note.items()]
 

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
+from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
 from raglift.auditing.result import Attainable, Audit, ChunkingAudit
 from raglift.components.chunkers import Chunker, parse_chunker
+from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.components.models import EMBEDDED_MODEL
+from raglift.components.vocabulary import vocabularies
 from raglift.errors import ConfigurationError, MissingDependency, ModelError
 from raglift.matching.chunk_index import Places, find_places, touching_chunks
 from raglift.matching.matches import Direction
@@ -243,6 +246,9 @@ def audit(
     for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (given is not None):
         cut = given or () if of_chunker is None else of_chunker.split(dataset.documents)
         chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, embedding, notes))
+    if embedding == EMBEDDED_MODEL:
+        texts = [*(query.text for query in dataset.queries), *(document.text for document in dataset.documents)]
+        notes += vocabulary_warnings(vocabularies(SentenceTransformerEmbedder(), texts))
     nowhere = [finding for finding in findings if finding.kind == "nowhere" and not finding.places]
     if nowhere and len(nowhere) == sum(passage.text is not None for passage in passages):
         notes.append(lost_labels_note(nowhere[0].text, nowhere[0].query_id, dataset.documents))

@@ -14,6 +14,7 @@ from raglift.auditing.result import Finding, Nearest, Place
 from raglift.base.normalization import normalize
 from raglift.base.progress import track
 from raglift.base.validation import quoted
+from raglift.base.words import length_in_letters
 from raglift.components.models import embedded_model_path
 from raglift.errors import MissingDependency
 from raglift.matching.chunk_index import find_places
@@ -166,7 +167,7 @@ def _about_one(
         if chunk_ids is not None and passage.chunk_id not in chunk_ids:
             yield label.finding("missing chunk", f"none of {len(chunk_ids):,} chunks has this id")
         return
-    length = len(normalize(passage.text or "", unicode_folding=unicode_folding))
+    length = length_in_letters(normalize(passage.text or "", unicode_folding=unicode_folding))
     if length < SHORTEST_OVERLAP:
         yield label.finding("short", f"{length} characters; a text of under {SHORTEST_OVERLAP} may occur by chance")
 
@@ -187,16 +188,26 @@ def _about_places(
     elsewhere = find_whereabouts(anywhere, documents, unicode_folding=unicode_folding)
     texts = [passage.text or "" for passage, others in zip(passages, elsewhere, strict=True) if not others.count]
     similar = dict(zip(texts, nearest_passages(texts, documents), strict=True))
+    folded = {} if unicode_folding else _found_when_folded(texts, documents)
     for number, passage, others in zip(lost, passages, elsewhere, strict=True):
         if others.count:
             detail = f"not {_named(passage)}, but {others}"
             yield number, labels[number].finding("nowhere", detail, others.places)
+        elif (when_folded := folded.get(passage.text or "")) is not None:
+            detail = f"in no document as it is written, but with unicode folding (--unicode-folding) {when_folded}"
+            yield number, labels[number].finding("nowhere", detail, when_folded.places)
         else:
             detail = f"not {_named(passage)}, nor elsewhere" if passage.doc_id else "in no document"
             found = similar[passage.text or ""]
             place = None if found is None else Place(found.doc_id, found.start, found.end)
             nearest = None if found is None or place is None else Nearest(place, found.text, found.likeness)
             yield number, labels[number].finding("nowhere", detail, (), nearest)
+
+
+def _found_when_folded(texts: Sequence[str], documents: Sequence[Document]) -> dict[str, Whereabouts]:
+    """Return where texts occur that are written with other characters in the documents, by text."""
+    found = find_whereabouts([Passage(text) for text in texts], documents, unicode_folding=True) if texts else ()
+    return {text: at for text, at in zip(texts, found, strict=True) if at.count}
 
 
 def _named(passage: Passage) -> str:

@@ -15,22 +15,44 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 
 # U+3000 is the last code point that is white space.
 _FIRST_NEVER_SPACE = 0x3001
-# Typographic quotes and dashes, for unicode folding only: to most readers they are the same text.
-_PUNCTUATION = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛′`´", "'"),
-        **dict.fromkeys("“”„‟″«»", '"'),
-        **dict.fromkeys("‐‑‒–—―−", "-"),
-        "\u00ad": "",
-    }
+# Quotes and dashes, for unicode folding only: to most readers they are the same text. Japanese has two wave dashes.
+_PUNCTUATION = {
+    **dict.fromkeys("‘’‚‛′`´", "'"),
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    "〜": "~",
+}
+_BY_PUNCTUATION = str.maketrans(_PUNCTUATION)
+# Marks that most texts leave out: Arabic vowels, Koranic signs and the tatweel, Hebrew points and accents, the nukta
+_LEFT_OUT = regex.compile(
+    r"[\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E4\u06E7\u06E8\u06EA-\u06ED"
+    r"\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u093C]"
 )
+# Letters of one shape or spelling that are encoded in several ways, as Lucene's Arabic, Persian and Hindi normalizers
+_LETTERS = {
+    **dict.fromkeys("\u0622\u0623\u0625\u0671", "\u0627"),  # alef with madda, hamza, wasla: alef
+    **dict.fromkeys("\u0649\u06cc\u06d2", "\u064a"),  # alef maksura, Farsi yeh, yeh barree: yeh
+    **dict.fromkeys("\u0629\u06c0\u06c1\u06d5", "\u0647"),  # teh marbuta, Persian and Urdu forms of heh: heh
+    "\u06a9": "\u0643",  # keheh: kaf
+    "\u0929": "\u0928",  # Devanagari nnna, rra and llla: the letters without their nukta
+    "\u0931": "\u0930",
+    "\u0934": "\u0933",
+    "\u0901": "\u0902",  # candrabindu: anusvara
+}
+_BY_LETTERS = str.maketrans(_LETTERS)
+# Not seen: soft hyphens, zero-width spaces and joiners, marks of direction, byte order marks, variation selectors
+_INVISIBLE = regex.compile(r"(?V1)[\p{Default_Ignorable_Code_Point}--[\u115F\u1160\u3164\uFFA0]]")
+_OTHER_DIGITS = regex.compile(r"(?V1)[\p{Nd}--[0-9]]")
 # “--” and “---” stand for a dash in plain text
 _HYPHENS = re.compile("-{2,}")
 # Whether lower() gives σ or ς depends on the letters around it, so a cut in mid-word would change it.
@@ -42,17 +64,25 @@ def normalize(text: str, *, unicode_folding: bool = False) -> str:
 
     Args:
         text: any text.
-        unicode_folding: also fold compatibility forms (NFKC), case by `casefold`, typographic quotes and
-            dashes, rows of hyphens (“--” for “—”), and drop soft hyphens. docs/concepts/matching.md gives every step.
+        unicode_folding: also fold what one text may be written with in several ways: compatibility forms and widths
+            (NFKC), case by `casefold`, quotes and dashes, invisible characters, digits, Arabic letters and vowel signs,
+            Hebrew points, Devanagari spellings. docs/concepts/matching.md gives every step.
     """
-    if unicode_folding:
-        # NFKC decomposes ´ and ″, and makes dashes of other forms: punctuation is folded before it and after
-        folded = unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).casefold()
-        # casefold can undo the composition: ΐ becomes three characters
-        folded = _HYPHENS.sub("-", unicodedata.normalize("NFKC", folded).translate(_PUNCTUATION))
-    else:
-        folded = _lower(text)
-    return " ".join(folded.replace(*_FINAL_SIGMA).split())
+    folded = _HYPHENS.sub("-", _fold(text)) if unicode_folding else _lower_letters(text)
+    return " ".join(folded.split())
+
+
+def _fold(text: str) -> str:
+    """Return the text with every character folded; white space and rows of hyphens are as they were."""
+    if text.isascii():
+        return text.lower().replace("`", "'")
+    # NFKC decomposes ´ and ″, and makes dashes of other forms: punctuation is folded before it and after
+    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text).translate(_BY_PUNCTUATION)).casefold()
+    # casefold can undo the composition: ΐ becomes three characters
+    folded = unicodedata.normalize("NFKC", folded).translate(_BY_PUNCTUATION)
+    folded = _LEFT_OUT.sub("", folded.translate(_BY_LETTERS)).replace(*_FINAL_SIGMA)
+    folded = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
+    return unicodedata.normalize("NFC", folded)
 
 
 def _lower(text: str) -> str:
@@ -84,17 +114,17 @@ def normalize_with_offsets(text: str, *, unicode_folding: bool = False) -> Norma
 
     Args:
         text: any text.
-        unicode_folding: as in `normalize`. In a word whose length folding changes, locations are interpolated.
+        unicode_folding: as in `normalize`.
     """
     if unicode_folding:
-        return _fold_words(text)
+        return _fold_white_space(*_fold_hyphens(*_fold_clusters(text, _fold, _extends_folded)))
     # İ is the one character that lower() makes longer
     if unicodedata.is_normalized("NFC", text) and "İ" not in text:
         lowered = text.lower()
         if unicodedata.is_normalized("NFC", lowered):
             offsets = np.arange(len(text) + 1, dtype=np.int64)
             return _fold_white_space(lowered.replace(*_FINAL_SIGMA), offsets[:-1], offsets[1:])
-    return _fold_white_space(*_fold_clusters(text))
+    return _fold_white_space(*_fold_clusters(text, _lower_letters, _extends))
 
 
 @cache
@@ -111,43 +141,47 @@ def _composing_marks() -> frozenset[str]:
     return frozenset(marks)
 
 
-def _fold_clusters(text: str) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
-    """Normalize cluster by cluster (a character and what composes with it); each output character maps to it."""
-    marks = _composing_marks()
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    begin = 0
-    for index in range(1, len(text) + 1):
-        if index < len(text) and (unicodedata.combining(text[index]) or text[index] in marks):
-            continue
-        piece = _lower(text[begin:index]).replace(*_FINAL_SIGMA)
-        pieces.append(piece)
-        starts += [begin] * len(piece)
-        ends += [index] * len(piece)
-        begin = index
-    return "".join(pieces), np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+def _lower_letters(text: str) -> str:
+    return _lower(text).replace(*_FINAL_SIGMA)
 
 
-def _fold_words(text: str) -> NormalizedText:
-    """Fold word by word; a word that keeps its length keeps its offsets, in another they are spread evenly."""
-    pieces: list[str] = []
-    starts: list[NDArray[np.int64]] = []
-    ends: list[NDArray[np.int64]] = []
-    for word in re.finditer(r"\S+", text):
-        folded = normalize(word[0], unicode_folding=True)
-        if not folded:
-            continue
-        bounds = word.start() + np.arange(len(folded) + 1) * len(word[0]) // len(folded)
-        if pieces:
-            pieces.append(" ")
-            starts.append(ends[-1][-1:])
-            ends.append(np.array([word.start()]))
-        pieces.append(folded)
-        starts.append(bounds[:-1])
-        ends.append(np.maximum(bounds[1:], bounds[:-1] + 1))
-    nothing = np.zeros(0, dtype=np.int64)
-    return NormalizedText("".join(pieces), np.concatenate([nothing, *starts]), np.concatenate([nothing, *ends]))
+@cache
+def _extends(character: str) -> bool:
+    """Whether a character may compose with the one before it."""
+    return bool(unicodedata.combining(character)) or character in _composing_marks()
+
+
+@cache
+def _extends_folded(character: str) -> bool:
+    """Whether a character may compose with the one before it when both are folded, or is left out."""
+    folded = _fold(character)
+    first = unicodedata.normalize("NFKD", character)[0]
+    return not folded or any(_extends(each) for each in (character, first, folded[0]))
+
+
+def _fold_clusters(
+    text: str, fold: Callable[[str], str], extends: Callable[[str], bool]
+) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+    """Fold cluster by cluster (a character and those that may compose with it); each output character maps to it."""
+    extending = "".join(map(re.escape, filter(extends, sorted(set(text)))))
+    clusters = re.findall(f".[{extending}]*", text, re.DOTALL) if extending else list(text)
+    folded = {cluster: fold(cluster) for cluster in set(clusters)}
+    pieces = [folded[cluster] for cluster in clusters]
+    lengths = np.fromiter(map(len, clusters), dtype=np.int64, count=len(clusters))
+    ends = np.cumsum(lengths)
+    sizes = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
+    return "".join(pieces), np.repeat(ends - lengths, sizes), np.repeat(ends, sizes)
+
+
+def _fold_hyphens(
+    folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+    """Replace each row of hyphens by one that maps to the whole row."""
+    kept = np.ones(len(folded), dtype=np.bool_)
+    for row in _HYPHENS.finditer(folded):
+        kept[row.start() + 1 : row.end()] = False
+        ends[row.start()] = ends[row.end() - 1]
+    return _HYPHENS.sub("-", folded), starts[kept], ends[kept]
 
 
 def _fold_white_space(folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NormalizedText:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
-from types import FunctionType, MethodType, ModuleType, NoneType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.held_objects import HEADERS, attribute_of, contents_of, is_of_numbers, some_of
 from raglift.base.secrets import (
     TURNS,
     KnownSecrets,
@@ -26,15 +24,13 @@ from raglift.base.secrets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 
 # Where a user's objects hold secrets.
 
 
 _MOST_OBJECTS = 3_000
-_MOST_ITEMS = 100
-"""So many items of a list or a mapping are looked at: an index may hold millions."""
 _DEEPEST = 10
 _NO_HOLDERS = ("numpy", "torch", "faiss", "pandas", "scipy", "pyarrow", "sqlite3", "threading", "asyncio", "_thread")
 _SPECIAL_TOKEN = re.compile(r"(?:pad|bos|eos|unk|cls|sep|mask|stop|special|image)_?tokens?", re.IGNORECASE)
@@ -54,10 +50,9 @@ _KEY_TO_A_FIELD = re.compile(
     r"[-_]?keys?$",
     re.IGNORECASE,
 )
+_MOST_VALUES = 100
 _LEAST_TURNS = 3
 """How often letters, capitals and digits take turns in a key that is called no more than `key`."""
-_HEADERS = ("Headers", "CaseInsensitiveDict")
-"""What httpx and requests keep headers in."""
 _TEXTS = ("text", "page_content", "content")
 """A mapping with one of these is a document of the user's, and so is an object with what frameworks give theirs."""
 _PARTS_OF_DOCUMENTS = (("page_content",), ("get_content", "metadata"), ("get_content", "node"), ("content", "meta"))
@@ -103,7 +98,7 @@ def secrets_held_by(*objects: Any) -> Held:
                 continue
             if _is_no_holder(held):
                 continue
-            for name, value in _contents(held):
+            for name, value in contents_of(held):
                 sure.update(_in_headers_or_addresses(name, value))
                 for secret in _secret_by_name(name, value):
                     named.setdefault(secret, set()).update(tokens_in(name, secret))
@@ -135,7 +130,7 @@ def _is_document(held: Any) -> bool:
     kind = type(held)
     if kind.__module__.startswith("raglift.records.") or _STORE.fullmatch(kind.__name__):
         return True
-    attributes = _attribute(held, "__dict__")
+    attributes = attribute_of(held, "__dict__")
     own = attributes if isinstance(attributes, dict) else {}
     return any(
         all(name in own or any(name in vars(base) for base in kind.__mro__) for name in names)
@@ -158,86 +153,13 @@ def _revealed(held: Any) -> str | None:
     return None
 
 
-def _contents(held: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an object holds, with the names it has it under."""
-    if isinstance(held, dict) or type(held).__name__ in _HEADERS:
-        yield from ((str(name), value) for name, value in _some(held.items()))
-        return
-    if isinstance(held, (list, tuple, set, frozenset, deque)):
-        if isinstance(held, (list, tuple)) and _is_of_numbers(held[:_MOST_ITEMS]):
-            return
-        yield from (("", value) for value in _some(held))
-        return
-    if isinstance(held, MethodType):
-        yield "", held.__self__
-        held = held.__func__
-    if isinstance(held, FunctionType):
-        yield from _used_by(held)
-    if isinstance(held, partial):
-        yield from (("", held.func), ("", held.args), ("", held.keywords))
-    yield from _attributes_of(held)
-
-
-def _attributes_of(held: Any) -> Iterator[tuple[str, Any]]:
-    for attributes in (_attribute(held, "__dict__"), _attribute(held, "__pydantic_private__")):
-        if isinstance(attributes, dict):  # a copy: another thread's first request may make the object keep more
-            yield from ((str(name), value) for name, value in dict(attributes).items())
-    for kind in type(held).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            yield str(name), _attribute(held, str(name))
-        if _is_users(kind):  # what its methods use, and what all of its objects have
-            yield from ((name, value) for name, value in vars(kind).items() if not name.startswith("__"))
-
-
-def _is_users(kind: type) -> bool:
-    """Whether a class is neither of Python, nor of an installed package, nor of raglift."""
-    top = kind.__module__.partition(".")[0]
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
-    return top != "raglift" and top not in sys.stdlib_module_names and "site-packages" not in file
-
-
-def _attribute(held: Any, name: str) -> Any:
-    """Return an attribute without calling code of the object's; None where it has none."""
-    try:
-        return object.__getattribute__(held, name)
-    except AttributeError:
-        return None
-
-
-def _used_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what a function uses from around it: variables of functions that enclose it, globals, defaults."""
-    code = function.__code__
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # not set yet
-            continue
-    names = (
-        *code.co_names,
-        *(name for inner in code.co_consts if hasattr(inner, "co_names") for name in inner.co_names),
-    )
-    yield from ((name, function.__globals__[name]) for name in names if name in function.__globals__)
-    yield from ((name, value) for name, value in (function.__kwdefaults__ or {}).items())
-    defaults = function.__defaults__ or ()
-    arguments = code.co_varnames[: code.co_argcount]
-    yield from zip(arguments[len(arguments) - len(defaults) :], defaults, strict=False)
-
-
-def _some(items: Iterable[Any]) -> Iterator[Any]:
-    try:
-        yield from list(islice(items, _MOST_ITEMS))
-    except RuntimeError:  # another thread changes it
-        return
-
-
 def _in_headers_or_addresses(name: str, value: Any) -> Iterator[str]:
     """Yield the headers in a value of this name that are not public, or the address in it that has a password."""
     if isinstance(value, str):
         if "://" in value and "@" in value and len(value) < _LONGEST_ADDRESS and is_one_word(value):
             yield from [value] if login_in(value)[1] else []
-    elif "header" in name.lower() and (isinstance(value, dict) or type(value).__name__ in _HEADERS):
-        for key, each in _some(value.items()):
+    elif "header" in name.lower() and (isinstance(value, dict) or type(value).__name__ in HEADERS):
+        for key, each in some_of(value.items()):
             text = _decoded(each)
             if (
                 not is_public_header(str(key))
@@ -254,7 +176,7 @@ def _secret_by_name(name: str, value: Any) -> Iterator[str]:
         return
     if _SOME_KEY.search(name) is None and _SECRET_NAME.search(name) is None:
         return
-    values = value[:_MOST_ITEMS] if isinstance(value, (list, tuple)) else [value]  # user and password, as requests has
+    values = value[:_MOST_VALUES] if isinstance(value, (list, tuple)) else [value]  # user and password, as requests has
     for text in map(_decoded, values):
         is_like_one = is_unmistakable(text) and is_one_word(text)
         if is_like_one and (not is_some_key or len(TURNS.findall(text)) >= _LEAST_TURNS):
@@ -315,7 +237,7 @@ class Clearance:
         if depth >= _DEEPEST_VALUE or value is None or isinstance(value, (int, float)):
             return value
         if isinstance(value, (list, tuple)):
-            return value if _is_of_numbers(value) else [self.value(each, depth + 1) for each in value]
+            return value if is_of_numbers(value) else [self.value(each, depth + 1) for each in value]
         if isinstance(value, dict):
             return {self.value(key, depth + 1): self.value(each, depth + 1) for key, each in value.items()}
         text = _text_of(value)
@@ -334,16 +256,8 @@ def is_in(value: Any, test: Callable[[str], bool], depth: int = 0) -> bool:
     if isinstance(value, dict):
         return is_in(list(value), test, depth + 1) or is_in(list(value.values()), test, depth + 1)
     if isinstance(value, (list, tuple)):
-        return not _is_of_numbers(value) and any(is_in(each, test, depth + 1) for each in value)
+        return not is_of_numbers(value) and any(is_in(each, test, depth + 1) for each in value)
     return test(_text_of(value))
-
-
-_NUMBERS = frozenset((int, float, bool, NoneType))
-
-
-def _is_of_numbers(values: Sequence[Any]) -> bool:
-    """Whether values are all numbers, as a vector in metadata has hundreds: told without looking at each twice."""
-    return _NUMBERS.issuperset(map(type, values))
 
 
 def _text_of(value: Any) -> str:

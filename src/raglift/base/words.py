@@ -100,3 +100,61 @@ def letters_by_script(text: str) -> dict[str, int]:
         return {"Latin": found} if (found := sum(map(str.isalpha, text))) else {}
     counts = {script: sum(1 for _ in _letters_of(script).finditer(text)) for script in SCRIPTS}
     return {script: count for script, count in counts.items() if count}
+
+
+_HAN = r"\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SYLLABLES = r"\uac00-\ud7a3"
+_HAN_LETTER, _SYLLABLE = re.compile(f"[{_HAN}]"), re.compile(f"[{_SYLLABLES}]")
+_DENSE = re.compile(f"[{_HAN}{_SYLLABLES}]")
+_OF_HAN, _OF_SYLLABLE = 3, 2
+
+
+def length_in_letters(text: str) -> int:
+    """Return how long a text is, in letters of an alphabet: a Chinese character counts as 3, a Korean syllable as 2.
+
+    So long are translations of one text in these scripts. The contexts of XQuAD have 3.1 times as many characters in
+    English as in Chinese, and 1.06 times as many as in Thai. The messages of Django 5.2, without white space, have 2.5
+    times as many in English as in Chinese, 1.9 times as many as in Korean, 1.6 times as many as in Japanese (of which a
+    third are Chinese characters), and 0.8 to 1.3 times as many as in 25 other languages.
+    """
+    if text.isascii():
+        return len(text)
+    han = len(_HAN_LETTER.findall(text)) * (_OF_HAN - 1)
+    return len(text) + han + len(_SYLLABLE.findall(text)) * (_OF_SYLLABLE - 1)
+
+
+def is_as_long_as(text: str, letters: int) -> bool:
+    """Return whether a text has a length, in letters of an alphabet, as `length_in_letters` counts it."""
+    return len(text) >= letters or (_OF_HAN * len(text) >= letters and length_in_letters(text) >= letters)
+
+
+def beginning_of(text: str, letters: int) -> str:
+    """Return the shortest beginning of a text that is so long in letters of an alphabet; all of it if it is shorter."""
+    first = text[:letters]
+    if first.isascii() or _DENSE.search(first) is None:
+        return first
+    length = 0
+    for place, letter in enumerate(first, 1):
+        length += length_in_letters(letter)
+        if length >= letters:
+            return first[:place]
+    return first
+
+
+_LANGUAGE_NAMES = {
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "bo": "Tibetan", "ca": "Catalan", "cs": "Czech", "da": "Danish",
+    "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "ga": "Irish", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian",
+    "hy": "Armenian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "km": "Khmer",
+    "ko": "Korean", "lo": "Lao", "lt": "Lithuanian", "lv": "Latvian", "mr": "Marathi", "ms": "Malay", "my": "Burmese",
+    "ne": "Nepali", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili", "ta": "Tamil",
+    "te": "Telugu", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "yi": "Yiddish",
+    "zh": "Chinese",
+}  # fmt: skip
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language, by its ISO 639-1 code; the code itself where the name is not known."""
+    return _LANGUAGE_NAMES.get(code.partition("-")[0], code)

@@ -268,15 +268,15 @@ class CrossEncoderReranker(PairReranker):
 
         named = isinstance(model, str)
         super().__init__(cache=cache if named else Cache(None), progress=progress)
-        self._given = model
+        self.model = model
         self._dtype = resolve_dtype(dtype) if named else None
 
     @cached_property
     def identity(self) -> str:
         """The model's name and revision, the number type, and how pairs are padded; of when first asked for."""
         if self._dtype is None:
-            return f"cross-encoder:{_name_of(self._given)}:{SHAPES}"
-        return f"cross-encoder:{identity_of(self._given, self._dtype, lambda: self._model)}:{SHAPES}"
+            return f"cross-encoder:{_name_of(self.model)}:{SHAPES}"
+        return f"cross-encoder:{identity_of(self.model, self._dtype, lambda: self._model)}:{SHAPES}"
 
     def check(self) -> None:
         """Raise now, not when the first pair is scored, if the model is neither here nor on a hub.
@@ -285,12 +285,12 @@ class CrossEncoderReranker(PairReranker):
             ModelError: the model cannot be found.
         """
         if self._dtype is not None:
-            require_reachable(local_or_hub(self._given))
+            require_reachable(local_or_hub(self.model))
 
     @property
     def has_known_identity(self) -> bool:
         """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
-        return self._dtype is None or has_known_revision(self._given)
+        return self._dtype is None or has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Put pairs that are padded alike together, shortest first; the batches remember what was counted."""
@@ -335,19 +335,19 @@ class CrossEncoderReranker(PairReranker):
     @cached_property
     def _model(self) -> Any:
         if self._dtype is None:
-            return self._given
+            return self.model
         try:
             import torch
             from sentence_transformers import CrossEncoder
         except ImportError as error:
-            purpose = f"the cross-encoder {self._given}"
+            purpose = f"the cross-encoder {self.model}"
             raise MissingDependency(error.name or "sentence_transformers", "local", purpose) from None
-        require_reachable(self._given)
+        require_reachable(self.model)
         with quiet_loading():
             try:
-                return CrossEncoder(self._given, model_kwargs={"dtype": getattr(torch, self._dtype)})
+                return CrossEncoder(self.model, model_kwargs={"dtype": getattr(torch, self._dtype)})
             except Exception as error:
-                raise model_not_loaded(self._given, error) from error
+                raise model_not_loaded(self.model, error) from error
 
 
 def _name_of(model: Any) -> str:

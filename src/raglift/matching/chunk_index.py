@@ -10,6 +10,7 @@ import numpy as np
 from raglift.base.normalization import normalize, normalize_with_offsets
 from raglift.base.prefixes import Patterns, find_occurrences, members_of
 from raglift.base.progress import track
+from raglift.base.words import beginning_of, is_as_long_as
 from raglift.matching.overlap import SHORTEST_OVERLAP
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ class _ByText:
         if not len(passages):
             return
         texts = [self._normalized(self._passages[number].text or "") for number in passages.tolist()]
-        heads = [text[:SHORTEST_OVERLAP] for text in texts]
+        heads = [beginning_of(text, SHORTEST_OVERLAP) for text in texts]
         # What fits into one batch takes a few seconds at most
         show = self._progress if len(chunks) > _BATCH else False
         with track("look for labels", len(chunks), "chunks", show=show) as advance:
@@ -310,7 +311,9 @@ class _ByText:
         found = [self._normalized(self._chunks[number].text) for number in batch.tolist()]
         passage, chunk = _containing(heads, found)
         yield self._of_one_document(passages[passage], batch[chunk])
-        prefixes = [text[:SHORTEST_OVERLAP] if len(text) >= self._minimum_length else "" for text in found]
+        prefixes = [
+            beginning_of(text, SHORTEST_OVERLAP) if is_as_long_as(text, self._minimum_length) else "" for text in found
+        ]
         chunk, passage = _containing(prefixes, texts)
         yield self._of_one_document(passages[passage], batch[chunk])
 

@@ -314,7 +314,9 @@ def inventory_of(
     numbers, chunk = np.unique(touches.chunk, return_inverse=True)
     rows = zip(touches.query.tolist(), touches.fact.tolist(), touches.passage.tolist(), chunk.tolist(), strict=True)
     touching = tuple(chunks[number] for number in numbers.tolist())
-    return Inventory(len(chunks), touching, tuple(rows), rule.minimum_length, rule.unicode_folding, abutting=True)
+    return Inventory(
+        len(chunks), touching, tuple(rows), rule.minimum_length, rule.unicode_folding, abutting=True, by_script=True
+    )
 
 
 def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: MatchRule) -> SpanUpperBound:

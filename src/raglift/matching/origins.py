@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.display import excerpt
 from raglift.base.normalization import normalize
+from raglift.base.words import is_as_long_as
 from raglift.records.documents import Chunk
 from raglift.records.rankings import CANDIDATES, ChangedHits, Hit, Ranking
 
@@ -138,7 +139,8 @@ def _spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]] | None:
         else:
             joined.append(piece)
     starts = [text.find(piece) for piece in joined]
-    if not starts or min(starts) < 0 or (len(joined) > 1 and min(map(len, joined)) < _STATEMENT):
+    statements = len(joined) == 1 or all(is_as_long_as(piece, _STATEMENT) for piece in joined)
+    if not starts or min(starts) < 0 or not statements:
         return None
     return [(start, start + len(piece)) for start, piece in zip(starts, joined, strict=True)]
 

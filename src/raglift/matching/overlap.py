@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from raglift.base.words import beginning_of, is_as_long_as
 from raglift.matching.coverage import covered_length, trimmed
 from raglift.matching.matches import Direction
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 SHORTEST_OVERLAP = 20
 """The fewest normalized characters that tell, by text alone, that a chunk and a passage overlap: fewer may be shared by
-chance."""
+chance. They are counted as letters of an alphabet (`raglift.base.words.length_in_letters`)."""
 
 _TRIES = 32
 
@@ -39,9 +40,9 @@ def longest_overlap(left: str, right: str) -> int:
     Time is linear in the lengths: a few locations where the beginning of `right` occurs are compared directly, which
     settles nearly all text; where it occurs more often, as in rows of dashes, the prefix function decides.
     """
-    if len(right) < SHORTEST_OVERLAP or len(left) < SHORTEST_OVERLAP:
+    anchor = beginning_of(right, SHORTEST_OVERLAP)
+    if not is_as_long_as(anchor, SHORTEST_OVERLAP) or len(left) < len(anchor):
         return 0
-    anchor = right[:SHORTEST_OVERLAP]
     at = left.find(anchor, max(0, len(left) - len(right)))
     for _ in range(_TRIES):
         if at < 0:
@@ -50,7 +51,7 @@ def longest_overlap(left: str, right: str) -> int:
             return len(left) - at
         at = left.find(anchor, at + 1)
     length = _by_prefix_function(left[-len(right) :], right)
-    return length if length >= SHORTEST_OVERLAP else 0
+    return length if length >= len(anchor) else 0
 
 
 def _by_prefix_function(left: str, right: str) -> int:
@@ -132,7 +133,7 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     if not wanted or not found:
         return None
     # What contains the other, or begins within it, has its own beginning there
-    may_share = wanted[:SHORTEST_OVERLAP] in found or found[:SHORTEST_OVERLAP] in wanted
+    may_share = beginning_of(wanted, SHORTEST_OVERLAP) in found or beginning_of(found, SHORTEST_OVERLAP) in wanted
     overlap = _contained(wanted, found, rule) if may_share else None
     if overlap is None and rule.mode == "fuzzy":
         overlap = _alike(wanted, found, rule)
@@ -143,7 +144,7 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     if overlap is None:
         return None
     direction, start, end, _, _ = overlap
-    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or end - start >= SHORTEST_OVERLAP
+    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or is_as_long_as(wanted[start:end], SHORTEST_OVERLAP)
     relevant = by_coverage if rule.by_coverage else direction != Direction.OVERLAP
     placed = text.placed(passage.text or "")
     if direction == Direction.PASSAGE_CONTAINS_CHUNK:
@@ -186,7 +187,7 @@ def _contained(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:
     at = found.find(wanted)
     if at >= 0:
         return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), at, at + len(wanted))
-    if len(found) >= rule.minimum_length:
+    if is_as_long_as(found, rule.minimum_length):
         start = wanted.find(found)
         if start >= 0:
             return _Overlap(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found), 0, len(found))
@@ -197,7 +198,7 @@ def _alike(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:
     """Return where the shorter text is nearly a part of the longer one."""
     from rapidfuzz.fuzz import partial_ratio_alignment
 
-    if len(found) < min(rule.minimum_length, len(wanted)):
+    if len(found) < len(wanted) and not is_as_long_as(found, rule.minimum_length):
         return None
     alignment = partial_ratio_alignment(wanted, found, score_cutoff=100 * (rule.threshold or 0))
     if alignment is None:
@@ -273,7 +274,7 @@ def _located(
         direction = Direction.PASSAGE_CONTAINS_CHUNK
     else:
         direction = Direction.OVERLAP
-    relevant = relevant and (everything or last - first >= SHORTEST_OVERLAP)
+    relevant = relevant and (everything or is_as_long_as(placed.text[first:last], SHORTEST_OVERLAP))
     return PassageMatch(direction, start, end, first, last, relevant)
 
 

@@ -153,6 +153,25 @@ class ChangedHits:
 
 
 @dataclass(frozen=True)
+class Vocabulary:
+    """How well the vocabulary of a model knows the texts, in a sample of queries and documents."""
+
+    model: str
+    """The name of the embedding model or the reranker."""
+    tokens: int
+    """How many tokens the sample has."""
+    unknown: int
+    """How many of them stand for something that the vocabulary does not have."""
+    letters_per_token: float | None = None
+    """How many letters the other tokens that have letters are long, a Chinese character counting as three: about 4 in a
+    language that the vocabulary was made for, about 1 where it spells words out. None where there is no letter."""
+    language: str | None = None
+    """The language of the texts, as an ISO 639-1 code; None where it is not certain."""
+    trained_on: tuple[str, ...] = ()
+    """The languages that the model's card names; none where it names none, or many."""
+
+
+@dataclass(frozen=True)
 class StageInfo:
     """A named step of a system, as it was run."""
 
@@ -170,6 +189,8 @@ class StageInfo:
     """Whether it was asked with its own settings for the number of hits, and returned no more than these say."""
     changed_hits: ChangedHits | None = None
     """Which of a reranker's hits are not its candidates; None if there are none, and where it is not known."""
+    vocabularies: tuple[Vocabulary, ...] = ()
+    """How well its models know the texts; none where nothing is known of them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,11 +205,14 @@ class Inventory:
     """Which of them overlaps which passage: the number of the query, of the fact among all facts of labelled queries,
     of the alternative in the fact, and of the chunk in `touching`."""
     minimum_length: int = 20
-    """A chunk of fewer normalized characters was not looked for inside a longer passage."""
+    """A chunk of fewer normalized characters, counted as letters of an alphabet, was not looked for inside a longer
+    passage."""
     unicode_folding: bool = False
     """Whether texts were folded before they were compared."""
     abutting: bool = False
     """Whether chunks that only abut a passage were looked for; they were not by 0.1.0."""
+    by_script: bool = False
+    """Whether a Chinese character counted as three letters and a Korean syllable as two; 0.1.0 counted characters."""
 
     def __repr__(self) -> str:
         return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"

@@ -28,7 +28,7 @@ from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
 from raglift.running.notes import run_notes, usual_depths
 from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
-from raglift.running.reading import stage_infos
+from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ def _evaluated(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
     clearing = clearing_of([*deployed, *added])
+
+    say_what_models_do_not_know([*deployed, *added], data, progress=config.progress)
 
     def prepared(stages: Sequence[Stage], part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
         return _kept([replace(stage, shared=clearing) for stage in stages], kept, part, then)

@@ -1,11 +1,14 @@
-"""What the rerankers of a run did not read to the end."""
+"""What the models of a run did not read: what they truncate, and words that they do not know."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.adapters.stages import RetrieveStage
+from raglift.adapters.stages import RetrieveStage, asked_of
+from raglift.analysis.warnings import vocabulary_warnings
 from raglift.base.display import counted, describe_error
+from raglift.base.progress import notice
+from raglift.components.vocabulary import vocabularies
 from raglift.records.rankings import ReadInPart, StageInfo
 from raglift.running.execution import is_batched
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.adapters.stages import Stage
+    from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
     from raglift.records.rankings import Trace
 
@@ -28,6 +32,7 @@ def stage_infos(
         traces: one per query, in the order of the queries.
     """
     infos, notes = [], []
+    texts = [query.text for query in queries]
     for stage in stages:
         found: ReadInPart | None = None
         try:
@@ -44,10 +49,25 @@ def stage_infos(
                 is_batched(stage),
                 read_in_part=found,
                 has_own_depth=own,
+                vocabularies=tuple(vocabularies(asked_of(stage), [*texts, *_hit_texts(traces)])),
             )
         )
         notes += [] if found is None else _notes(stage.name, found)
     return tuple(infos), notes
+
+
+def say_what_models_do_not_know(stages: Sequence[Stage], dataset: Dataset, *, progress: bool | None) -> None:
+    """Say before anything is asked which models cannot read the texts, as far as documents and queries tell."""
+    texts = [*(query.text for query in dataset.queries), *(document.text for document in dataset.documents)]
+    found = [known for stage in stages for known in vocabularies(asked_of(stage), texts)]
+    for warning in vocabulary_warnings(found):
+        notice(f"! {warning}", show=progress)
+
+
+def _hit_texts(traces: Sequence[Trace]) -> list[str]:
+    """Return what came back first and last to each query, as far as anything did."""
+    rankings = [stage.ranking for trace in traces for stage in trace.stages[:1] if stage.ranking.hits]
+    return [hit.chunk.text for ranking in rankings for hit in (ranking.hits[0], ranking.hits[-1])]
 
 
 def _read_in_part(stage: Stage, queries: Sequence[Query], traces: Sequence[Trace]) -> ReadInPart | None:

@@ -173,6 +173,7 @@ class SavedInventory(SavedModel):
     minimum_length: Count
     unicode_folding: Flag
     abutting: Flag = False
+    by_script: Flag = False
 
 
 class _Relabelled(SavedModel):

@@ -181,8 +181,8 @@ def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
 def _stage_line(stage: StageInfo) -> dict[str, Any]:
     """Leave out what is not known, so that a raglift that does not know of it reads the run."""
     line = asdict(stage)
-    for name in ("read_in_part", "changed_hits"):
-        if line[name] is None:
+    for name in ("read_in_part", "changed_hits", "vocabularies"):
+        if not line[name]:
             del line[name]
     return line
 
@@ -195,6 +195,7 @@ def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
         "minimum_length": inventory.minimum_length,
         "unicode_folding": inventory.unicode_folding,
         "abutting": inventory.abutting,
+        "by_script": inventory.by_script,
     }
 
 

@@ -15,6 +15,7 @@ from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
 from raglift.components.bm25 import BM25_VERSION
 from raglift.components.embedding import embed
+from raglift.components.vocabulary import names_of_models
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CacheError, ConfigurationError, CostLimitReached, ModelOutputError, RunError
 from raglift.llm.providers import dollars_in_short, dollars_of
@@ -346,8 +347,9 @@ class Engine:
         self, name: str, cells: Sequence[Cell], scores: dict[Pair, float], truncated: dict[Pair, Truncated] | None
     ) -> Iterator[Measurement]:
         title = self.parts.reranker_title(name)
+        model = next(names_of_models(self.parts.reranker(name)), None)
         for cell in cells:
-            yield measurement(cell, self._evaluation(source_of(cell)), title, scores, truncated)
+            yield measurement(cell, self._evaluation(source_of(cell)), title, scores, truncated, model)
 
     def _time(self) -> None:
         """Time the cells' stages, here and one query at a time: what was shared above was not done for one query."""

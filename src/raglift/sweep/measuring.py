@@ -81,11 +81,17 @@ class KnownScores:
         identity: what gave the scores.
         known: the score of each pair that it will be asked for.
         truncated: what was read in part of pairs; None where it is not known.
+        model: the name or the folder of the model that gave the scores; None where it is not known.
     """
 
     def __init__(
-        self, identity: str, known: Mapping[Pair, float], truncated: Mapping[Pair, Truncated] | None = None
+        self,
+        identity: str,
+        known: Mapping[Pair, float],
+        truncated: Mapping[Pair, Truncated] | None = None,
+        model: str | None = None,
     ) -> None:
+        self.model = model
         self._identity = identity
         self._known = known
         self._truncated = truncated
@@ -259,6 +265,8 @@ class Measurement:
     """Of every candidate."""
     truncated: Mapping[Pair, Truncated] | None = None
     """What the reranker read in part of them; None where it is not known."""
+    model: str | None = None
+    """The name or the folder of its model; None where it is not known."""
 
 
 def evaluated(
@@ -369,21 +377,21 @@ def measurement(
     reranker: str,
     scores: Mapping[Pair, float],
     truncated: Mapping[Pair, Truncated] | None,
+    model: str | None,
 ) -> Measurement:
     """Return what it takes to measure a cell, without the dataset."""
     pairs = candidate_pairs(source)
     known = {pair: scores[pair] for pair in pairs if pair in scores}
     own = None if truncated is None else {pair: truncated[pair] for pair in pairs if pair in truncated}
-    return Measurement(cell, replace(source, dataset=_bare(source.dataset)), reranker, known, own)
+    return Measurement(cell, replace(source, dataset=_bare(source.dataset)), reranker, known, own, model)
 
 
 def measure(dataset: Dataset, item: Measurement) -> Outcome:
     """Rerank a cell's candidates by their scores, match, and score."""
     source = replace(item.source, dataset=dataset)
     try:
-        evaluation = rerank(
-            source, KnownScores(item.reranker, item.scores, item.truncated), policy=Policy(progress=False)
-        )
+        known = KnownScores(item.reranker, item.scores, item.truncated, item.model)
+        evaluation = rerank(source, known, policy=Policy(progress=False))
     except QueryFailed as error:  # every query
         return Outcome(error=str(error))
     except Exception as error:  # noqa: BLE001 — what fails here fails one cell, not the sweep

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from raglift.apps.generation.filters import fault_of, gives_away
 from raglift.base.display import short_repr
 from raglift.base.normalization import normalize, normalize_with_offsets
+from raglift.base.words import is_as_long_as
 from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.judging.batch import ask_all, estimate
 from raglift.judging.prompts import load_prompt
@@ -171,7 +172,7 @@ def _neighbours(letter: str) -> str:
 # The location of a model's quote in the document.
 
 
-SHORTEST = 20  # bytes of UTF-8, in which seven Chinese characters are as long as twenty English letters
+SHORTEST = 20  # letters of an alphabet, of which a Chinese character counts as three
 _CLOSING = re.compile(r"\w*[.!?…。！？\"'”’»)\]]*")
 LEAST_LIKENESS = 92.0
 """Of 100, by rapidfuzz's partial ratio: about one letter in twelve may differ."""
@@ -198,7 +199,7 @@ def locate(quote: str, chunk: Chunk, longest: int) -> Passage | NotAQuote:
     if len(quote.strip()) > max(longest, 2 * len(chunk.text)):  # not worth a comparison
         return "quote not found"
     words = normalize(quote, unicode_folding=True)
-    if _bytes(normalize(quote)) < SHORTEST or _bytes(words) < SHORTEST:
+    if not is_as_long_as(normalize(quote), SHORTEST) or not is_as_long_as(words, SHORTEST):
         return "quote too short"
     span = _find(quote.strip(), words, chunk.text)
     if span is None:
@@ -207,13 +208,9 @@ def locate(quote: str, chunk: Chunk, longest: int) -> Passage | NotAQuote:
     if end - start > longest:
         return "quote too long"
     text, begin = chunk.text[start:end], chunk.start or 0
-    if _bytes(normalize(text)) < SHORTEST:
+    if not is_as_long_as(normalize(text), SHORTEST):
         return "quote too short"
     return Passage(text, chunk.doc_id, begin + start, begin + end)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
 
 
 def _find(quote: str, words: str, text: str) -> Span | None:

@@ -12,7 +12,7 @@ from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
-from raglift.analysis.warnings import few_queries, read_in_part
+from raglift.analysis.warnings import few_queries, not_read
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
@@ -277,7 +277,7 @@ def _title(evaluation: EvaluationRecord) -> str:
 
 def _warnings(evaluation: EvaluationRecord, metric: Metric) -> tuple[str, ...]:
     """Return what the reader of the figures of one stage should be warned of."""
-    return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *read_in_part(evaluation))
+    return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *not_read(evaluation))
 
 
 def _failures(evaluation: EvaluationRecord) -> list[str]:

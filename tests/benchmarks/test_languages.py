@@ -1,0 +1,85 @@
+"""benchmarks/languages.py: retrievers on collections whose figures are published."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CORPORA = Path(os.environ.get("RAGLIFT_CORPORA", Path(__file__).parents[3] / "shared" / "corpora"))
+
+
+@pytest.fixture(scope="module")
+def benchmark(script) -> Any:
+    return script("languages")
+
+
+def there(name: str) -> Path:
+    path = CORPORA / name
+    if not path.exists():
+        pytest.skip(f"{path} is not there: see the docstring of benchmarks/languages.py")
+    return path
+
+
+@pytest.mark.slow
+def test_bm25_has_the_figures_that_anserini_publishes_of_scifact(benchmark: Any) -> None:
+    collection = benchmark.scifact(there("scifact"))
+    published = benchmark.PUBLISHED["scifact"][benchmark.ANSERINI]
+    found = benchmark.figures(collection, benchmark.ranked(collection, benchmark.ANSERINI))
+    assert found[benchmark.NDCG] == pytest.approx(published[benchmark.NDCG], abs=0.002)
+    assert found[benchmark.RECALL] == pytest.approx(published[benchmark.RECALL], abs=0.005)
+    rankings = benchmark.ranked(collection, "bm25")
+    assert benchmark.figures(collection, rankings)[benchmark.NDCG] >= 0.675
+    assert all(rankings.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "least"), [("en", 0.95), ("th", 0.9), ("zh", 0.95)])
+def test_questions_are_answered_in_every_script(benchmark: Any, language: str, least: float) -> None:
+    collection = benchmark.xquad(there(f"xquad/xquad.{language}.json"))
+    rankings = benchmark.ranked(collection, "bm25")
+    assert benchmark.figures(collection, rankings)[benchmark.NDCG] >= least
+    assert all(rankings.values())
+
+
+def held_to_what_is_published(benchmark: Any, collection: Any) -> None:
+    rankings = benchmark.ranked(collection, benchmark.DENSE)
+    found = benchmark.figures(collection, rankings)
+    worst, best = (
+        benchmark.figures(collection, benchmark.in_order_of_ties(rankings, collection, relevant_first=first))
+        for first in (False, True)
+    )
+    for metric, published in benchmark.PUBLISHED[collection.name][benchmark.DENSE].items():
+        if worst == best:
+            assert round(found[metric], 4) == round(published, 4)
+        else:
+            assert found[metric] == pytest.approx(published, abs=0.0005)
+            assert worst[metric] - 5e-6 <= published <= best[metric] + 5e-6
+
+
+@pytest.mark.slow
+def test_the_embedded_model_has_the_figures_that_mteb_publishes_of_thai_questions(benchmark: Any) -> None:
+    held_to_what_is_published(benchmark, benchmark.xquad(there("xquad/xquad.th.json")))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["scifact", "xquad/xquad.en.json", "xquad/xquad.zh.json"])
+def test_the_embedded_model_has_the_figures_that_mteb_publishes(benchmark: Any, name: str) -> None:
+    path = there(name)
+    held_to_what_is_published(benchmark, benchmark.scifact(path) if path.is_dir() else benchmark.xquad(path))
+
+
+def test_a_word_is_no_whole_clause_in_chinese(benchmark: Any) -> None:
+    tea = benchmark.Collection("tea", {"a": "绿茶的产地", "b": "咖啡的产地"}, {"1": "绿茶产地"}, {"1": ["a"]})
+    assert [document for document, _ in benchmark.ranked(tea, "bm25")["1"]] == ["a", "b"]
+    assert benchmark.ranked_by_words(tea) == {"1": []}
+    assert benchmark.figures(tea, {"1": [("b", 1.0), ("a", 0.5)]})[benchmark.RECALL] == 1.0
+
+
+def test_equal_scores_are_ordered_at_worst_and_at_best(benchmark: Any) -> None:
+    tea = benchmark.Collection("tea", {}, {"1": "?"}, {"1": ["b"]})
+    found = {"1": [("a", 0.5), ("b", 0.5), ("c", 0.4)]}
+    assert benchmark.in_order_of_ties(found, tea, relevant_first=True) == {"1": [("b", 0.5), ("a", 0.5), ("c", 0.4)]}
+    assert benchmark.in_order_of_ties(found, tea, relevant_first=False) == found
