@@ -166,7 +166,10 @@ def test_a_whole_page_counts_outcomes_as_the_evaluations_do(
     troubles: list[str] = []
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: troubles.append(request.url) if request.url.partition("#")[0] != path.as_uri() else None)
+    page.on(
+        "request",
+        lambda request: troubles.append(request.url) if request.url.partition("#")[0] != path.as_uri() else None,
+    )
     page.goto(f"{path.as_uri()}#details")
     page.wait_for_selector("#explorer:not([hidden])", state="attached")
     for chart in page.locator("#details .section:not(:has(details)) [data-chart]").all():

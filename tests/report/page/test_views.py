@@ -20,12 +20,20 @@ from raglift.report.page.rendering import Page
 @pytest.fixture
 def tiled(make_document: Any, drill_down: DrillDown) -> Page:
     tiles = (
-        Tile("Right passage first", "58%", "▲ 17 points, from 41%", "better", "of 100 questions", "HitRate@1: a share."),
-        Tile("Right passage in the top 10", "87%", "unchanged from 87%", "", "of 100 questions", "HitRate@10: a share."),
+        Tile(
+            "Right passage first", "58%", "▲ 17 points, from 41%", "better", "of 100 questions", "HitRate@1: a share."
+        ),
+        Tile(
+            "Right passage in the top 10", "87%", "unchanged from 87%", "", "of 100 questions", "HitRate@10: a share."
+        ),
         Tile("NDCG@10", "0.682", "▲ 0.128, from 0.554", "better", "95% interval +0.094 to +0.163; p < 0.001", "f"),
         Tile("Facts found", "325 of 389", "▲ 21, from 304", "", "84% of all facts, by rank 10", "A fact."),
     )
-    shares = (Share("found", 325, "found"), Share("ranked too low", 44, "below_k"), Share("not retrieved", 20, "missed"))
+    shares = (
+        Share("found", 325, "found"),
+        Share("ranked too low", 44, "below_k"),
+        Share("not retrieved", 20, "missed"),
+    )
     lead = "The reranker helped: the right passage comes first for 58 of 100 questions, up from 41."
     page: Page = make_document(drill_down, tiles=tiles, shares=shares, next_step="Next: try a reranker.", lead=lead)
     return page
@@ -153,7 +161,7 @@ def test_the_listed_queries_are_downloaded(
     content = Path(started.value.path()).read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(content)))
     assert [row["query"] for row in rows] == ["fixed", "broken", "lost", "plain"]
-    assert (rows[0]["question"], rows[0]["tags"]) == ("'=cmd|' /C calc'!A0", "'@tag; a \"b\"")
+    assert (rows[0]["question"], rows[0]["tags"]) == ("'=cmd|' /C calc'!A0", '\'@tag; a "b"')
     assert (rows[0]["before (retrieve) NDCG@10"], rows[3]["after (rerank) NDCG@10"]) == ("0.4", "")
     page.get_by_role("button", name="Broken").click()
     with page.expect_download() as started:
