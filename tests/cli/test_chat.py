@@ -57,7 +57,17 @@ def chat(run: Run, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Cal
     return command
 
 
-def test_questions_from_a_pipe_are_headings_with_whole_lines_and_nothing_else(chat: Run) -> None:
+def test_a_pipe_keeps_to_the_width_that_columns_says(chat: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    code, out, _ = chat(given="tower-steps\n/help\n")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 60
+
+
+def test_questions_from_a_pipe_are_headings_with_whole_lines_and_nothing_else(
+    chat: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     code, out, err = chat(given="tower-steps\n\nwho cooks?\nexit\nnever asked\n")
     assert (code, err) == (0, "")
     lines = out.splitlines()
