@@ -107,7 +107,9 @@ class Convert:
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    split: Annotated[str | None, typer.Option(help="BEIR: file of qrels/ to read. Default: test.")] = None
+    split: Annotated[str | None, typer.Option(help="BEIR, hf: qrels to read. Default: test.")] = None
+    subset: Annotated[str | None, typer.Option(help="hf: which of several corpora, such as a language.")] = None
+    revision: Annotated[str | None, typer.Option(help="hf: a branch, tag or commit.")] = None
     topics: Annotated[Path | None, typer.Option(help="TREC: file of topics, if the source is a qrels file.")] = None
     column: Annotated[
         tuple[str, ...],

@@ -21,6 +21,8 @@ from raglift.records.labels import Annotator, Fact, Passage, Query, distinct_fac
 SOURCES: list[tuple[str, str, dict[str, Any]]] = [
     ("beir", "beir", {}),
     ("beir", "beir", {"split": "train"}),
+    ("hub", "hf", {}),
+    ("hub", "hf", {"split": "train"}),
     ("trec", "trec", {}),
     ("trec/qrels.txt", "trec", {"topics": "topics.301-303.txt"}),
     ("squad/dev-v2.0.json", "squad", {}),

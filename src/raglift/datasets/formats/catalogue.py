@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
@@ -10,13 +12,12 @@ from raglift.base.replacing import NOTHING_WRITTEN, beside
 from raglift.base.strict_files import parse_text, read_text
 from raglift.base.validation import Location, nearest, shown
 from raglift.datasets.documents import LINES_SUFFIXES
-from raglift.datasets.formats import autorag, beir, csv_table, llama_index, own, squad, trec
+from raglift.datasets.formats import autorag, beir, csv_table, hub, llama_index, own, squad, trec
 from raglift.datasets.formats.capabilities import faults_of_fit, without
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import Resolution
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # The supported formats, their requirements, and how each is recognized by its layout.
 
 
-FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index"]
+FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index", "hf"]
 """The name of a format, as `load_dataset` and `write_dataset` take it."""
 
 
@@ -40,7 +41,11 @@ class FormatOptions(TypedDict, total=False):
     encoding: str | None
     """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
     split: str
-    """BEIR: which file of `qrels/` to read; by default `test`."""
+    """BEIR, the hub: which qrels to read; by default `test`."""
+    subset: str
+    """The hub: which of several corpora, as a language."""
+    revision: str
+    """The hub: a branch, tag or commit."""
     topics: str | os.PathLike[str]
     """TREC: the file of the topics, when the source is a qrels file."""
     columns: Mapping[str, str | Sequence[str]]
@@ -83,6 +88,12 @@ class Format:
     """Whether it is written as a folder; else as a file."""
     options: tuple[str, ...] = ()
     """The options that reading takes; `documents` among them when the format does not bring its own."""
+    prefix: str = ""
+    """What a source begins with that is a name rather than a path, as `hf:`."""
+
+    def title_of(self, source: str) -> str:
+        """Return what a dataset is called that is read by such a name: the last part of it."""
+        return PurePath(source.removeprefix(self.prefix).partition("?")[0]).name or self.title
 
 
 _ALL = (
@@ -149,6 +160,16 @@ _ALL = (
         is_folder=False,
         options=("documents",),
     ),
+    Format(
+        "hf",
+        "the Hugging Face hub's layout",
+        hub.read_hub,
+        hub.write_hub,
+        lambda _: hub.CAPABILITIES,
+        is_folder=True,
+        options=("documents", "split", "subset", "revision"),
+        prefix="hf:",
+    ),
 )
 FORMATS: Mapping[str, Format] = {known.name: known for known in _ALL}
 """The formats, by name."""
@@ -166,12 +187,23 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def read_format(name: str, source: Path, documents: DocumentSource, options: FormatOptions) -> Contents:
+def named_format(source: str | os.PathLike[str]) -> Format | None:
+    """Return the format that a source names by how it begins, as `hf:mteb/scifact`; None for a path.
+
+    Args:
+        source: a path or a name; where there is a file of that name, it is a path.
+    """
+    text = os.fspath(source)
+    found = next((known for known in _ALL if known.prefix and text.startswith(known.prefix)), None)
+    return None if found is None or is_there(user_path(source)) else found
+
+
+def read_format(name: str, source: Path | str, documents: DocumentSource, options: FormatOptions) -> Contents:
     """Return the queries and documents of a file or folder in one of the formats.
 
     Args:
         name: the format's name.
-        source: the file or folder.
+        source: the file or folder; or a name with its prefix, which no path could hold as it is.
         documents: the source texts; None for those that the source brings.
         options: what the format needs besides.
 
@@ -193,11 +225,11 @@ def read_format(name: str, source: Path, documents: DocumentSource, options: For
                 f"load_dataset: found {option}= with format {name!r}{own_documents}; expected {takes}"
             )
     faults: list[Fault] = []
-    if not is_there(source):
+    if not chosen.prefix and not is_there(user_path(source)):
         raise DatasetError(str(source), [Fault(str(source), "no such file or folder", f"a dataset in {chosen.title}")])
     contents = Contents(*chosen.read(source, faults, **given))
     if not contents.queries and not faults:
-        Location(source.name, faults).fault("no queries", "at least one")
+        Location(PurePath(source).name, faults).fault("no queries", "at least one")
     if faults:
         raise DatasetError(str(source), faults, read_as=chosen.title)
     return contents
@@ -214,6 +246,9 @@ def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
         ConfigurationError: it has the layout of several.
         DatasetError: a JSON file that is damaged, or of none of the known shapes.
     """
+    named = named_format(source)
+    if named is not None:
+        return named.name
     if is_folder(source):
         return _of_folder(source)
     if not is_file(source):
@@ -233,7 +268,10 @@ def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
 def _of_folder(folder: Path) -> FormatName | None:
     found: list[FormatName] = []
     if is_file(folder / beir.CORPUS) and is_file(folder / beir.QUERIES) and is_folder(folder / beir.QRELS):
-        found.append("beir")
+        # MTEB's sets have the tables of BEIR, but not as tables with tabs
+        found.append("hf" if _has(folder / beir.QRELS, ".jsonl", ".parquet") else "beir")
+    elif _has(folder / "corpus", ".parquet") and _has(folder / "queries", ".parquet"):
+        found.append("hf")
     elif is_file(folder / own.QUERIES):
         found.append("jsonl")
     if is_file(folder / autorag.QA):
@@ -244,6 +282,11 @@ def _of_folder(folder: Path) -> FormatName | None:
         names = ", ".join(f"format={name!r}" for name in found)
         raise ConfigurationError(f"load_dataset: found the files of {len(found)} formats in {folder}; expected {names}")
     return found[0] if found else None
+
+
+def _has(folder: Path, *suffixes: str) -> bool:
+    """Whether a folder holds a file that ends so."""
+    return is_folder(folder) and any(path.suffix.lower() in suffixes for path in folder.iterdir())
 
 
 def _of_json(path: Path) -> FormatName:
