@@ -13,6 +13,7 @@ from raglift.cli.choices import (
     DATASET_FORMATS,
     DROPPABLE,
     EMBEDDINGS,
+    WRITTEN_FORMATS,
     choice,
     completion,
     corpus_names,
@@ -102,7 +103,7 @@ class Convert:
         str | None, choice(DATASET_FORMATS, "--from", help="Format of the source. Default: recognized by its layout.")
     ] = None
     write_as: Annotated[
-        str, choice(DATASET_FORMATS, "--to", help="Format of the target; jsonl is raglift's own folder.")
+        str, choice(WRITTEN_FORMATS, "--to", help="Format of the target; jsonl is raglift's own folder.")
     ] = "jsonl"
     documents: Documents = None
     encoding: Encoding = None

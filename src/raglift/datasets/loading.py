@@ -58,15 +58,17 @@ def load_dataset(
             `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
             chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
             as `war_and_peace`; or `hf:` and the id of a dataset on the Hugging Face hub in the layout of BEIR and MTEB,
-            or a folder laid out so, as `hf:mteb/scifact` or `hf:mteb/scifact?split=test`.
+            or a folder laid out so, as `hf:mteb/scifact` or `hf:mteb/scifact?split=test`; or `ir:` and a name of
+            ir_datasets, as `ir:beir/scifact/test`.
         documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
             corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
             publisher added.
         include: what is also read of the folder of documents, as text, besides `*.txt`, `*.md`, `*.pdf` and `*.docx`:
             patterns of names (`*.qmd`) or of the ends of paths (`guides/*.html`).
         name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
-        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag`, `llama-index`
-            or `hf`; None to detect it from the layout.
+        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag`, `llama-index`,
+            `hf`, `ragas`, `langsmith`, `langfuse`, `promptfoo`, `quepid`, `rank-eval` or `ir`; None to detect it from
+            the layout.
         **options: the `encoding` of documents that are not in UTF-8, as `cp1252`; and what some formats need besides,
             as `split`, `topics` or `columns`; see `FormatOptions`.
 

@@ -33,6 +33,15 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
     ("csv", "labels.csv", {"format": "csv", "columns": COLUMNS}),
     ("llama-index", "rag_dataset.json", {"format": "llama-index"}),
     ("llama-index", "qa_dataset.json", {"format": "llama-index"}),
+    ("ragas", "testset.csv", {"format": "ragas"}),
+    ("ragas", "evaluation.json", {"format": "ragas"}),
+    ("langsmith", "examples.jsonl", {"format": "langsmith"}),
+    ("langfuse", "items.json", {"format": "langfuse"}),
+    ("promptfoo", "promptfooconfig.yaml", {"format": "promptfoo"}),
+    ("promptfoo", "results.json", {"format": "promptfoo"}),
+    ("quepid", "ratings.csv", {"format": "quepid"}),
+    ("quepid", "case.json", {"format": "quepid"}),
+    ("rank_eval", "request.json", {"format": "rank-eval"}),
 ]
 PIECES = (
     b"",
