@@ -120,13 +120,14 @@ def test_promptfoo_values_may_be_variables(tmp_path: Path) -> None:
     assert load_dataset(written(tmp_path, "t.yaml", text)).queries[0].facts == (Fact((Passage("The master."),)),)
 
 
+@pytest.mark.slow
 def test_yaml_that_stands_for_billions_of_assertions_is_an_error(tmp_path: Path, faults: Faults) -> None:
     lines = ["a: &a [" + ", ".join(["{type: context-recall, value: x}"] * 9) + "]"]
     for name, before in zip("bcdef", "abcde", strict=True):
         sets = ", ".join([f"{{type: assert-set, assert: *{before}}}"] * 50)
         lines.append(f"{name}: &{name} [{sets}]")
     lines.append("tests: [{vars: {query: Who}, assert: *f}]")
-    assert "more than 1,000,000 assertions" in faults(written(tmp_path, "bomb.yaml", "\n".join(lines)))
+    assert "more than 100,000 assertions" in faults(written(tmp_path, "bomb.yaml", "\n".join(lines)))
 
 
 @pytest.mark.parametrize("file", ["ratings.csv", "case.json"])

@@ -207,7 +207,7 @@ _ALL = (
             tool.title,
             tool.read,
             tool.write,
-            lambda _, tool=tool: tool.capabilities,
+            tool.room,
             is_folder=False,
             options=("documents", "columns"),
         )

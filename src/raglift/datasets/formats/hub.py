@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import httpx
 
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.strict_files import lines_of, parse_object, stream_lines
@@ -21,6 +23,7 @@ from raglift.records.parsing import read_id, read_string
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import IO
 
     from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.hub_files import Tree
@@ -94,9 +97,19 @@ def read_hub(
     location = Location(name, faults)
     try:
         tree = find_tree(name, revision or given.get("revision"))
+        return _read_tree(tree, split, subset, documents, location)
     except HubUnavailable as error:
         location.fault(error.found, error.expected)
-        return (), ()
+    except (OSError, httpx.HTTPError) as error:  # the hub's own errors are of these, and what breaks off
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        location.fault(f"a file that cannot be had ({said})", "files that can be read, or a connection to the hub")
+    return (), ()
+
+
+def _read_tree(
+    tree: Tree, split: str | None, subset: str | None, documents: DocumentSource, location: Location
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    faults = location.faults
     tables = find_tables(tree, subset, location)
     if tables is None:
         return (), ()
@@ -176,7 +189,7 @@ def _unpacked(path: Path, location: Location) -> Iterator[tuple[Location, str]]:
     taken = 0
     try:
         with gzip.open(path, "rb") as file:
-            for here, line in lines_of(file, location, longest=most_bytes()):
+            for here, line in lines_of(cast("IO[bytes]", file), location, longest=most_bytes()):
                 taken += len(line)
                 if taken > most_bytes():
                     location.fault(f"a file that unpacks to more than {most_bytes():,} bytes", allowed())

@@ -9,7 +9,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+import yaml
+
 from raglift.base.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
+from raglift.base.strict_files import read_text
 from raglift.base.validation import Location, nearest, quoted
 from raglift.errors import ConfigurationError, MissingDependency
 
@@ -28,7 +31,8 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".tsv", ".jsonl.gz", ".ndj
 """How the names of the files that are read end."""
 
 _CARD = "README.md"
-_MOST_CARD_BYTES = 2_000_000
+_MOST_CARD = 2_000_000
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(-\w+)?$")
 _QRELS_FOLDERS = ("qrels", "data", "default")
@@ -123,13 +127,15 @@ class Tree:
         if _CARD not in names:
             return {}
         path = self.fetch(_CARD, location)
-        if path is None or path.stat().st_size > _MOST_CARD_BYTES:
+        text = None if path is None else read_text(path, Location(_CARD, location.faults))
+        head = None if text is None else _FRONT_MATTER.match(text[:_MOST_CARD])
+        try:
+            card = None if head is None else yaml.safe_load(head[1])
+        except (yaml.YAMLError, RecursionError, ValueError, TypeError, OverflowError) as error:
+            said = " ".join(str(error).split())[:120]
+            Location(_CARD, location.faults).fault(f"what is not YAML ({said})", "the dataset's card, with YAML on top")
             return {}
-        from huggingface_hub import DatasetCard
-
-        listed = DatasetCard(path.read_text(encoding="utf-8", errors="replace"), ignore_metadata_errors=True).data.get(
-            "configs"
-        )
+        listed = card.get("configs") if isinstance(card, dict) else None
         return {
             str(each["config_name"]): each
             for each in (listed if isinstance(listed, list) else ())
@@ -210,7 +216,10 @@ def find_tables(tree: Tree, subset: str | None, location: Location) -> dict[str,
         location: the dataset, for faults.
     """
     names = [name for name in tree.names() if not name.startswith(".")]
+    known = len(location.faults)
     configurations = tree.configurations(names, location)
+    if len(location.faults) > known:
+        return None
     if any(re.search(r"(^|[-_])corpus($|[-_])", each) for each in configurations):
         return _of_card(tree, configurations, subset, location)
     found = {table: _by_names(names, table, subset) for table in TABLES}
@@ -282,7 +291,7 @@ def _resolve(tree: Tree, patterns: Any, location: Location) -> _Splits | None:
 
 def _by_names(names: Sequence[str], table: str, subset: str | None) -> _Splits:
     """Return the files of a table by their names: those of the first folder that has any."""
-    folders = _QRELS_FOLDERS if table == "qrels" else (table,)
+    folders: tuple[str, ...] = _QRELS_FOLDERS if table == "qrels" else (table,)
     if subset is not None:
         folders = tuple(each for folder in folders for each in (f"{subset}-{folder}", f"{subset}/{folder}"))
     for folder in folders:

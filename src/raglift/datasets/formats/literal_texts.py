@@ -162,6 +162,10 @@ class TextSets:
             also=_one_tag if self.tag is not None else None,
         )
 
+    def room(self, dataset: Dataset) -> Capabilities:  # noqa: ARG002 — as `Format.room` is called
+        """Return the capabilities, which are the same for every dataset."""
+        return self.capabilities
+
     def write(self, dataset: Dataset, path: Path) -> None:
         """Write JSON Lines as the tool reads them.
 

@@ -31,7 +31,7 @@ RECALL = "context-recall"
 _QUESTIONS = ("query", "question", "user_input", "input", "prompt")
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _MOST_YAML_BYTES = 10_000_000
-_MOST_ASSERTIONS = 1_000_000
+_MOST_ASSERTIONS = 100_000
 """More were not written by anybody: in YAML a few lines can stand for billions."""
 _DEEPEST = 5
 
@@ -79,7 +79,7 @@ def read_promptfoo(
     named = str((columns or {}).get("query") or "")
     location = Location(path.name, faults)
     reader = _Reader((named,) if named else _QUESTIONS, location)
-    distinct = {}
+    distinct: dict[tuple[str, tuple[Any, ...]], None] = {}
     for here, test in _tests(path, location):
         query = reader.read(test, here)
         if query is not None:

@@ -61,7 +61,8 @@ def read_quepid(
     """
     location = Location(path.name, faults)
     given = read_documents(documents)
-    judged, topics = Judgments(), {}
+    judged = Judgments()
+    topics: dict[str, Topic] = {}
     for here, question, rated in _quepid_rows(path, location):
         text = read_string(question, here / "query")
         if text is None:
@@ -83,8 +84,9 @@ def _quepid_rows(path: Path, location: Location) -> Iterator[tuple[Location, Any
         return
     if path.suffix.lower() == ".csv":
         for here, row in csv_records(text, location):
-            rated = "docid" in row or "rating" in row  # a row with a question alone: nobody has rated anything for it
-            yield here, row.get("query"), [(here, row.get("docid"), row.get("rating"))] if rated else []
+            # A row with a question alone: nobody has rated anything for it
+            is_rated = "docid" in row or "rating" in row
+            yield here, row.get("query"), [(here, row.get("docid"), row.get("rating"))] if is_rated else []
         return
     entry = parse_text(text, location)
     if entry is None:
