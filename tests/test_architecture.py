@@ -29,6 +29,7 @@ ORDER = order_on(PAGE.read_text(encoding="utf-8"))
 
 FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "langchain_community", "llama_index"} | {
     "bm25s",
+    "datasets",
     "docx",
     "haystack",
     "langchain_openai",

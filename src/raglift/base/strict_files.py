@@ -285,6 +285,22 @@ def parse_text(text: str, location: Location) -> dict[str, Any] | None:
     return _parse(text, location, "the end of the file", "one JSON object")
 
 
+def parse_list_or_object(text: str, location: Location) -> list[Any] | dict[str, Any] | None:
+    """Return the list or object that a whole file holds; None, and a fault with its line, for anything else.
+
+    Args:
+        text: the text of the file.
+        location: the file.
+    """
+    known = len(location.faults)
+    value = _decode(text, location, "the end of the file", "JSON: a list, or an object")
+    if isinstance(value, (list, dict)):
+        return value
+    if len(location.faults) == known:
+        location.fault(shown(value), "a JSON list or object")
+    return None
+
+
 def gives_back(value: Any) -> bool:
     """Whether a value can be written as JSON and is read from it as the same."""
     try:
@@ -294,8 +310,19 @@ def gives_back(value: Any) -> bool:
 
 
 def _parse(text: str, location: Location, end: str, expected: str) -> dict[str, Any] | None:
+    known = len(location.faults)
+    value = _decode(text, location, end, expected)
+    if isinstance(value, dict):
+        return value
+    if len(location.faults) == known:
+        location.fault(shown(value), "a JSON object: {…}")
+    return None
+
+
+def _decode(text: str, location: Location, end: str, expected: str) -> Any:
+    """Return the value of strict JSON; None, and a fault, where it is not such."""
     try:
-        value = _STRICT.decode(text)
+        return _STRICT.decode(text)
     except json.JSONDecodeError as error:
         rest = quoted(text[error.pos : error.pos + 20]) if error.pos < len(text) else end
         here = location if location.line is not None else location.at_line(error.lineno)
@@ -304,10 +331,6 @@ def _parse(text: str, location: Location, end: str, expected: str) -> dict[str, 
         location.fault(error.found, error.expected)
     except RecursionError:
         location.fault("lists or objects nested too deeply to read", "facts, and lists of alternatives in them")
-    else:
-        if isinstance(value, dict):
-            return value
-        location.fault(shown(value), "a JSON object: {…}")
     return None
 
 

@@ -20,7 +20,23 @@ RERANKERS = ("late-interaction", "none")
 CHUNKERS = ("recursive", "token")
 CHUNK_UNITS = ("characters", "tokens")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-DATASET_FORMATS = ("jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index")
+WRITTEN_FORMATS = (
+    "jsonl",
+    "beir",
+    "trec",
+    "squad",
+    "csv",
+    "autorag",
+    "llama-index",
+    "hf",
+    "ragas",
+    "langsmith",
+    "langfuse",
+    "promptfoo",
+    "quepid",
+    "rank-eval",
+)
+DATASET_FORMATS = (*WRITTEN_FORMATS, "ir")
 DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")

@@ -89,6 +89,6 @@ def _options(request: Convert) -> FormatOptions:
             named[name.strip()] = title
     if ignored:
         named[IGNORE] = ignored
-    names = ("encoding", "split", "topics", "delimiter", "evidence", "labels")
+    names = ("encoding", "split", "subset", "revision", "topics", "delimiter", "evidence", "labels")
     found = {name: value for name in names if (value := getattr(request, name)) is not None}
     return cast("FormatOptions", {**found, "columns": named} if named else found)

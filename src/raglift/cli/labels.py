@@ -13,6 +13,7 @@ from raglift.cli.choices import (
     DATASET_FORMATS,
     DROPPABLE,
     EMBEDDINGS,
+    WRITTEN_FORMATS,
     choice,
     completion,
     corpus_names,
@@ -107,12 +108,14 @@ class Convert:
         str | None, choice(DATASET_FORMATS, "--from", help="Format of the source. Default: recognized by its layout.")
     ] = None
     write_as: Annotated[
-        str, choice(DATASET_FORMATS, "--to", help="Format of the target; jsonl is raglift's own folder.")
+        str, choice(WRITTEN_FORMATS, "--to", help="Format of the target; jsonl is raglift's own folder.")
     ] = "jsonl"
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    split: Annotated[str | None, typer.Option(help="BEIR: file of qrels/ to read. Default: test.")] = None
+    split: Annotated[str | None, typer.Option(help="BEIR, hf: qrels to read. Default: test.")] = None
+    subset: Annotated[str | None, typer.Option(help="hf: which of several corpora, such as a language.")] = None
+    revision: Annotated[str | None, typer.Option(help="hf: a branch, tag or commit.")] = None
     topics: Annotated[Path | None, typer.Option(help="TREC: file of topics, if the source is a qrels file.")] = None
     column: Annotated[
         tuple[str, ...],

@@ -48,7 +48,7 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
     first_line: dict[str, int | None] = {}
     for here, line in stream_lines(path, location):
         entry = parse_object(line, here)
-        document = None if entry is None else _read_document(entry, here)
+        document = None if entry is None else read_document(entry, here)
         if document is None:
             continue
         if document.id in first_line:
@@ -61,7 +61,13 @@ def read_document_lines(path: Path, faults: list[Fault]) -> tuple[Document, ...]
     return tuple(documents.values())
 
 
-def _read_document(entry: Mapping[str, Any], location: Location) -> Document | None:
+def read_document(entry: Mapping[str, Any], location: Location) -> Document | None:
+    """Return the document that a line of `corpus.jsonl` describes; None, and a fault, when it describes none.
+
+    Args:
+        entry: the object on the line.
+        location: the line.
+    """
     name = "id" if "id" in entry and "_id" not in entry else "_id"
     for field in (name, "text"):
         if field not in entry:

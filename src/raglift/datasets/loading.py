@@ -13,7 +13,13 @@ from raglift.base.streams import as_file, is_stream
 from raglift.datasets.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
 from raglift.datasets.corpora.descriptor import DESCRIPTOR
 from raglift.datasets.documents import read_documents
-from raglift.datasets.formats.catalogue import FORMATS, FormatOptions, read_format, recognize_format
+from raglift.datasets.formats.catalogue import (
+    FORMATS,
+    FormatOptions,
+    named_format,
+    read_format,
+    recognize_format,
+)
 from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.jsonl import resolve_queries
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.catalogue import FormatName
+    from raglift.datasets.formats.catalogue import Format, FormatName
     from raglift.records.documents import Document
 
 
@@ -51,15 +57,18 @@ def load_dataset(
         source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml`, a folder
             `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
             chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
-            as `war_and_peace`.
+            as `war_and_peace`; or `hf:` and the id of a dataset on the Hugging Face hub in the layout of BEIR and MTEB,
+            or a folder laid out so, as `hf:mteb/scifact` or `hf:mteb/scifact?split=test`; or `ir:` and a name of
+            ir_datasets, as `ir:beir/scifact/test`.
         documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
             corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
             publisher added.
         include: what is also read of the folder of documents, as text, besides `*.txt`, `*.md`, `*.pdf` and `*.docx`:
             patterns of names (`*.qmd`) or of the ends of paths (`guides/*.html`).
         name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
-        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag` or `llama-index`;
-            None to detect it from the layout.
+        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag`, `llama-index`,
+            `hf`, `ragas`, `langsmith`, `langfuse`, `promptfoo`, `quepid`, `rank-eval` or `ir`; None to detect it from
+            the layout.
         **options: the `encoding` of documents that are not in UTF-8, as `cp1252`; and what some formats need besides,
             as `split`, `topics` or `columns`; see `FormatOptions`.
 
@@ -81,6 +90,9 @@ def load_dataset(
             f"load_dataset: found a {type(source).__name__}; expected a path or the name of a corpus "
             "(for labels in a dict: Dataset.from_dict)"
         )
+    named = named_format(source)
+    if named is not None:
+        return _load_named(os.fspath(source), named, documents, include, name, format, options)
     path = user_path(source)
     if is_stream(path):
         # Nothing but a name says what a pipe gives: it is a file of queries, unless another format is named
@@ -98,11 +110,7 @@ def load_dataset(
     is_corpus = format in (None, "jsonl") and is_file(path / DESCRIPTOR) and is_file(path / QUERIES)
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (is_there(path) or found != "jsonl"):
-        given = _by_name(documents)
-        if given is not None and encoding is not None:  # not of the labels, whatever their format
-            given, encoding = read_documents(given, encoding=encoding), None
-        contents = read_format(found, path, given, {**options, "encoding": encoding} if encoding else options)
-        return Dataset(contents.queries, contents.documents, name or title_of(path), contents.resolution)
+        return _load_found(found, path, documents, name, encoding, options)
     if format is None and is_chunking_evaluation(path):
         return read_chunking_evaluation(path, documents=_by_name(documents), name=name, encoding=encoding)
     if is_file(path):
@@ -111,6 +119,42 @@ def load_dataset(
     if unfit:
         raise ConfigurationError(f"load_dataset: found {', '.join(unfit)} with a corpus of raglift's; expected none")
     return _load_corpus(read_corpus(path) if is_corpus else _named_corpus(path), documents, name, encoding)
+
+
+def _load_found(
+    found: str,
+    path: Path,
+    documents: DocumentSource,
+    name: str | None,
+    encoding: str | None,
+    options: FormatOptions,
+) -> Dataset:
+    """Return the dataset in a file or folder whose format is known."""
+    given = _by_name(documents)
+    if given is not None and encoding is not None:  # not of the labels, whatever their format
+        given, encoding = read_documents(given, encoding=encoding), None
+    contents = read_format(found, path, given, {**options, "encoding": encoding} if encoding else options)
+    return Dataset(contents.queries, contents.documents, name or title_of(path), contents.resolution)
+
+
+def _load_named(
+    source: str,
+    named: Format,
+    documents: DocumentSource,
+    include: str | Sequence[str],
+    name: str | None,
+    read_as: str | None,
+    options: FormatOptions,
+) -> Dataset:
+    """Return the dataset that a name as `hf:mteb/scifact` stands for."""
+    if read_as not in (None, named.name):
+        raise ConfigurationError(f"load_dataset: found format={read_as!r} with {source}; expected {named.name!r}")
+    encoding = options.pop("encoding", None)
+    given = None
+    if documents is not None or include or encoding is not None:
+        given = load_documents(documents, encoding=encoding, include=include)
+    contents = read_format(named.name, source, given, options)
+    return Dataset(contents.queries, contents.documents, name or title_of(source), contents.resolution)
 
 
 def load_documents(
@@ -149,6 +193,8 @@ def _by_name(source: DocumentSource, encoding: str | None = None) -> DocumentSou
     """Return the documents that a corpus's name or a dataset's folder means; anything else as it is."""
     if not isinstance(source, (str, os.PathLike)):
         return source
+    if named_format(source) is not None:
+        return load_dataset(source).documents
     path = user_path(source)
     if not is_there(path) and path.parts[:-1] in ((), ("corpora",)):
         named = [corpus for corpus in known_corpora() if corpus.name == path.name]
@@ -169,6 +215,9 @@ def title_of(source: str | os.PathLike[str]) -> str:
     Args:
         source: a path, or the name of a corpus that comes with raglift.
     """
+    named = named_format(source)
+    if named is not None:
+        return named.title_of(os.fspath(source))
     path = user_path(source)
     if is_folder(path):
         return resolved(path).name

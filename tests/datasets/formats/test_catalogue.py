@@ -19,6 +19,7 @@ def test_every_format_has_its_name() -> None:
     ("source", "name"),
     [
         ("beir", "beir"),
+        ("hub", "hf"),
         ("trec", "trec"),
         ("squad/dev-v2.0.json", "squad"),
         ("csv/labels.csv", "csv"),

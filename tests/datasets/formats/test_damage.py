@@ -22,6 +22,9 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
     ("beir", "corpus.jsonl", {"format": "beir"}),
     ("beir", "queries.jsonl", {"format": "beir"}),
     ("beir", "qrels/test.tsv", {"format": "beir"}),
+    ("hub", "corpus.jsonl", {"format": "hf"}),
+    ("hub", "README.md", {"format": "hf"}),
+    ("hub", "qrels/test.jsonl", {"format": "hf"}),
     ("trec", "qrels.txt", {"format": "trec"}),
     ("trec", "topics.tsv", {"format": "trec"}),
     ("trec", "topics.jsonl", {"format": "trec", "topics": "topics.jsonl"}),
@@ -30,6 +33,15 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
     ("csv", "labels.csv", {"format": "csv", "columns": COLUMNS}),
     ("llama-index", "rag_dataset.json", {"format": "llama-index"}),
     ("llama-index", "qa_dataset.json", {"format": "llama-index"}),
+    ("ragas", "testset.csv", {"format": "ragas"}),
+    ("ragas", "evaluation.json", {"format": "ragas"}),
+    ("langsmith", "examples.jsonl", {"format": "langsmith"}),
+    ("langfuse", "items.json", {"format": "langfuse"}),
+    ("promptfoo", "promptfooconfig.yaml", {"format": "promptfoo"}),
+    ("promptfoo", "results.json", {"format": "promptfoo"}),
+    ("quepid", "ratings.csv", {"format": "quepid"}),
+    ("quepid", "case.json", {"format": "quepid"}),
+    ("rank_eval", "request.json", {"format": "rank-eval"}),
 ]
 PIECES = (
     b"",
@@ -64,7 +76,7 @@ def test_a_damaged_file_is_no_crash(folder: str, name: str, options: dict[str, A
         copy = Path(shutil.copytree(FIXTURES / folder, Path(temporary) / folder))
         (copy / name).write_bytes(content)
         given_options = {**options, "topics": copy / options["topics"]} if "topics" in options else options
-        faults, dataset = load(copy if folder in ("beir", "trec") else copy / name, given_options)
+        faults, dataset = load(copy if folder in ("beir", "hub", "trec") else copy / name, given_options)
     assert all(fault.where and fault.found and fault.expected for fault in faults)
     if dataset is not None:
         assert len({query.id for query in dataset}) == len(dataset) > 0

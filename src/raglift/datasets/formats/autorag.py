@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.limits import allowed, fits, is_file, is_folder, most_bytes, rows_at_a_time
+from raglift.base.limits import is_file, is_folder
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import Capabilities, any_metadata
 from raglift.datasets.formats.judged_documents import judged_document
+from raglift.datasets.formats.parquet_rows import parquet_rows
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import whole_document
 from raglift.records.checking import has_words
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 
 QA, CORPUS = "qa.parquet", "corpus.parquet"
-_ROWS = 4096
 LABELS = ("spans", "texts", "ids")
 """What a chunk of the ground truth becomes: all of a document, a literal text, or a chunk id."""
 _BESIDE = ("path", "start_end_idx")
@@ -152,28 +152,14 @@ def _rows(
     path: Path, needed: Collection[str], optional: Collection[str], location: Location
 ) -> Iterator[tuple[dict[str, Any], Location]]:
     """Yield the rows of a Parquet file with their row numbers; a column of another type is a fault."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            if not _has_columns(file.schema_arrow, needed, optional, location):
-                return
-            columns = [name for name in (*needed, *optional) if name in names]
-            if not fits(path, file, columns, location, as_objects=True):
-                return
-            number = taken = 0
-            for batch in file.iter_batches(batch_size=rows_at_a_time(file, columns, _ROWS), columns=columns):
-                taken += batch.nbytes
-                if taken > most_bytes():
-                    location.fault(f"values that unpack to more than {most_bytes():,} bytes", allowed())
-                    return
-                for row in batch.to_pylist():
-                    number += 1
-                    yield row, location / f"row {number}"
-    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # ValueError: texts that are not UTF-8
-        location.fault(f"no readable Parquet file ({str(error).partition(chr(10))[0]})", f"a Parquet file at {path}")
+    found = parquet_rows(
+        path,
+        location,
+        columns=(*needed, *optional),
+        check=lambda schema: _has_columns(schema, needed, optional, location),
+    )
+    for here, row in found:
+        yield row, here
 
 
 def _has_columns(schema: pa.Schema, needed: Collection[str], optional: Collection[str], location: Location) -> bool:

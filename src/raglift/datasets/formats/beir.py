@@ -78,10 +78,10 @@ def _read_topics(path: Path, faults: list[Fault]) -> Iterator[Topic]:
         query_id = read_id(entry["_id"], here / "_id") if "_id" in entry else None
         text = read_string(entry["text"], here / "text") if "text" in entry else None
         if query_id and text:
-            yield Topic(here, query_id, text, _tags(entry.get("metadata")))
+            yield Topic(here, query_id, text, read_tags(entry.get("metadata")))
 
 
-def _tags(metadata: Any) -> tuple[str, ...]:
+def read_tags(metadata: Any) -> tuple[str, ...]:
     """Return the tags that `write_beir` wrote; other metadata is left alone."""
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     given = isinstance(tags, list) and all(isinstance(tag, str) and tag.strip() for tag in tags)
@@ -131,15 +131,17 @@ def write_beir(dataset: Dataset, folder: Path, *, split: str = "test") -> None:
     with (folder / CORPUS).open("w", encoding="utf-8", newline="\n") as file:
         write_document_lines(dataset.documents, file)
     with (folder / QUERIES).open("w", encoding="utf-8", newline="\n") as file:
-        for query in dataset.queries:
-            entry: dict[str, Any] = {"_id": query.id, "text": query.text}
-            if query.tags:
-                entry["metadata"] = {"tags": list(query.tags)}
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        file.writelines(json.dumps(topic_value(query), ensure_ascii=False) + "\n" for query in dataset.queries)
     (folder / QRELS).mkdir()
     with (folder / QRELS / f"{split}.tsv").open("w", encoding="utf-8", newline="\n") as file:
         file.write(_HEADER + "\n")
         file.writelines(_judgement_lines(dataset.queries, dataset.document_by_id))
+
+
+def topic_value(query: Query) -> dict[str, Any]:
+    """Return the line of `queries.jsonl` for a query; its tags, if any, are in `metadata`."""
+    value: dict[str, Any] = {"_id": query.id, "text": query.text}
+    return {**value, "metadata": {"tags": list(query.tags)}} if query.tags else value
 
 
 def _judgement_lines(queries: tuple[Query, ...], documents: Mapping[str, Document]) -> Iterator[str]:

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from raglift.base.limits import is_file, is_folder, is_link, is_there, user_path
+from raglift.base.limits import is_folder, is_link, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside
-from raglift.base.strict_files import parse_text, read_text
-from raglift.base.validation import Location, nearest, shown
-from raglift.datasets.documents import LINES_SUFFIXES
-from raglift.datasets.formats import autorag, beir, csv_table, llama_index, own, squad, trec
+from raglift.base.validation import Location, nearest
+from raglift.datasets.formats import (
+    autorag,
+    beir,
+    csv_table,
+    hub,
+    ir_names,
+    llama_index,
+    own,
+    promptfoo,
+    ratings,
+    squad,
+    trec,
+)
 from raglift.datasets.formats.capabilities import faults_of_fit, without
+from raglift.datasets.formats.literal_texts import LANGFUSE, LANGSMITH, RAGAS
+from raglift.datasets.formats.recognition import recognize_layout
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import Resolution
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
     from raglift.datasets.formats.capabilities import Capabilities
+    from raglift.datasets.formats.literal_texts import TextSets
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Document
     from raglift.records.labels import Query
@@ -30,7 +44,23 @@ if TYPE_CHECKING:
 # The supported formats, their requirements, and how each is recognized by its layout.
 
 
-FormatName = Literal["jsonl", "beir", "trec", "squad", "csv", "autorag", "llama-index"]
+FormatName = Literal[
+    "jsonl",
+    "beir",
+    "trec",
+    "squad",
+    "csv",
+    "autorag",
+    "llama-index",
+    "hf",
+    "ragas",
+    "langsmith",
+    "langfuse",
+    "promptfoo",
+    "quepid",
+    "rank-eval",
+    "ir",
+]
 """The name of a format, as `load_dataset` and `write_dataset` take it."""
 
 
@@ -40,12 +70,17 @@ class FormatOptions(TypedDict, total=False):
     encoding: str | None
     """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
     split: str
-    """BEIR: which file of `qrels/` to read; by default `test`."""
+    """BEIR, the hub: which qrels to read; by default `test`."""
+    subset: str
+    """The hub: which of several corpora, as a language."""
+    revision: str
+    """The hub: a branch, tag or commit."""
     topics: str | os.PathLike[str]
     """TREC: the file of the topics, when the source is a qrels file."""
     columns: Mapping[str, str | Sequence[str]]
     """CSV: the file's column for `query`, `passage`, `id`, `doc`, …; by default the columns of these names. `ignore` is
-    a column, or several, that is not read: any other is refused."""
+    a column, or several, that is not read: any other is refused. LangSmith, Langfuse: the path of `query`, `passage` or
+    `id`, as `outputs.evidence`; promptfoo: the variable for `query`; rank_eval: the path of `query`."""
     delimiter: str
     """CSV: the delimiter; by default detected from the first row."""
     evidence: Literal["answer", "context"]
@@ -75,16 +110,23 @@ class Format:
     """What people call it."""
     read: Callable[..., tuple[Any, ...]]
     """Called with a path, a list for the faults, and the options; returns what `Contents` holds, in its order."""
-    write: Callable[[Dataset, Path], None]
-    """Called with a dataset that fits, and a new file or an empty folder."""
+    write: Callable[[Dataset, Path], None] | None
+    """Called with a dataset that fits, and a new file or an empty folder; None where the format is only read."""
     room: Callable[[Dataset], Capabilities]
     """The capabilities."""
     is_folder: bool
     """Whether it is written as a folder; else as a file."""
     options: tuple[str, ...] = ()
     """The options that reading takes; `documents` among them when the format does not bring its own."""
+    prefix: str = ""
+    """What a source begins with that is a name rather than a path, as `hf:`."""
+
+    def title_of(self, source: str) -> str:
+        """Return what a dataset is called that is read by such a name: the last part of it."""
+        return PurePath(source.removeprefix(self.prefix).partition("?")[0]).name or self.title
 
 
+_TEXT_SETS: Mapping[FormatName, TextSets] = {"ragas": RAGAS, "langsmith": LANGSMITH, "langfuse": LANGFUSE}
 _ALL = (
     Format(
         "jsonl",
@@ -149,6 +191,65 @@ _ALL = (
         is_folder=False,
         options=("documents",),
     ),
+    Format(
+        "hf",
+        "the Hugging Face hub's layout",
+        hub.read_hub,
+        hub.write_hub,
+        lambda _: hub.CAPABILITIES,
+        is_folder=True,
+        options=("documents", "split", "subset", "revision"),
+        prefix="hf:",
+    ),
+    *(
+        Format(
+            name,
+            tool.title,
+            tool.read,
+            tool.write,
+            tool.room,
+            is_folder=False,
+            options=("documents", "columns"),
+        )
+        for name, tool in _TEXT_SETS.items()
+    ),
+    Format(
+        "promptfoo",
+        "promptfoo",
+        promptfoo.read_promptfoo,
+        promptfoo.write_promptfoo,
+        lambda _: promptfoo.CAPABILITIES,
+        is_folder=False,
+        options=("documents", "columns"),
+    ),
+    Format(
+        "quepid",
+        "Quepid",
+        ratings.read_quepid,
+        ratings.write_quepid,
+        lambda _: ratings.QUEPID,
+        is_folder=False,
+        options=("documents",),
+    ),
+    Format(
+        "rank-eval",
+        "rank_eval",
+        ratings.read_rank_eval,
+        ratings.write_rank_eval,
+        lambda _: ratings.RANK_EVAL,
+        is_folder=False,
+        options=("documents", "columns"),
+    ),
+    Format(
+        "ir",
+        "ir_datasets",
+        ir_names.read_ir_dataset,
+        None,
+        lambda _: beir.CAPABILITIES,
+        is_folder=True,
+        options=("documents",),
+        prefix="ir:",
+    ),
 )
 FORMATS: Mapping[str, Format] = {known.name: known for known in _ALL}
 """The formats, by name."""
@@ -166,12 +267,23 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def read_format(name: str, source: Path, documents: DocumentSource, options: FormatOptions) -> Contents:
+def named_format(source: str | os.PathLike[str]) -> Format | None:
+    """Return the format that a source names by how it begins, as `hf:mteb/scifact`; None for a path.
+
+    Args:
+        source: a path or a name; where there is a file of that name, it is a path.
+    """
+    text = os.fspath(source)
+    found = next((known for known in _ALL if known.prefix and text.startswith(known.prefix)), None)
+    return None if found is None or is_there(user_path(source)) else found
+
+
+def read_format(name: str, source: Path | str, documents: DocumentSource, options: FormatOptions) -> Contents:
     """Return the queries and documents of a file or folder in one of the formats.
 
     Args:
         name: the format's name.
-        source: the file or folder.
+        source: the file or folder; or a name with its prefix, which no path could hold as it is.
         documents: the source texts; None for those that the source brings.
         options: what the format needs besides.
 
@@ -193,72 +305,29 @@ def read_format(name: str, source: Path, documents: DocumentSource, options: For
                 f"load_dataset: found {option}= with format {name!r}{own_documents}; expected {takes}"
             )
     faults: list[Fault] = []
-    if not is_there(source):
+    if not chosen.prefix and not is_there(user_path(source)):
         raise DatasetError(str(source), [Fault(str(source), "no such file or folder", f"a dataset in {chosen.title}")])
     contents = Contents(*chosen.read(source, faults, **given))
     if not contents.queries and not faults:
-        Location(source.name, faults).fault("no queries", "at least one")
+        Location(PurePath(source).name, faults).fault("no queries", "at least one")
     if faults:
         raise DatasetError(str(source), faults, read_as=chosen.title)
     return contents
 
 
 def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
-    """Return the name of the format that a file or folder has by its layout; None when it has none that is known.
+    """Return the name of the format that a source has by how it begins or is laid out; None for none that is known.
 
     Args:
-        source: the file or folder.
+        source: the file or folder, or a name as `hf:mteb/scifact`.
         options: what was asked for: topics belong to TREC, columns to CSV.
 
     Raises:
         ConfigurationError: it has the layout of several.
         DatasetError: a JSON file that is damaged, or of none of the known shapes.
     """
-    if is_folder(source):
-        return _of_folder(source)
-    if not is_file(source):
-        return None
-    if options.get("topics") is not None:
-        return "trec"
-    suffix = source.suffix.lower()
-    if suffix in LINES_SUFFIXES:
-        return "jsonl"
-    if suffix == ".csv" or options.get("columns") is not None:
-        return "csv"
-    if suffix == ".parquet":
-        return "autorag"
-    return _of_json(source) if suffix == ".json" else None
-
-
-def _of_folder(folder: Path) -> FormatName | None:
-    found: list[FormatName] = []
-    if is_file(folder / beir.CORPUS) and is_file(folder / beir.QUERIES) and is_folder(folder / beir.QRELS):
-        found.append("beir")
-    elif is_file(folder / own.QUERIES):
-        found.append("jsonl")
-    if is_file(folder / autorag.QA):
-        found.append("autorag")
-    if is_file(folder / trec.QRELS) and is_file(folder / trec.TOPICS):
-        found.append("trec")
-    if len(found) > 1:
-        names = ", ".join(f"format={name!r}" for name in found)
-        raise ConfigurationError(f"load_dataset: found the files of {len(found)} formats in {folder}; expected {names}")
-    return found[0] if found else None
-
-
-def _of_json(path: Path) -> FormatName:
-    faults: list[Fault] = []
-    location = Location(path.name, faults)
-    text = read_text(path, location)
-    entry = None if text is None else parse_text(text, location)
-    if entry is not None:
-        if isinstance(entry.get("examples"), list) or all(name in entry for name in llama_index.PAIRS):
-            return "llama-index"
-        if isinstance(entry.get("data"), list):
-            return "squad"
-        expected = "SQuAD (a list data), or LlamaIndex's (a list examples; or queries, corpus and relevant_docs)"
-        location.fault(shown(entry), expected)
-    raise DatasetError(str(path), faults)
+    named = named_format(source)
+    return named.name if named is not None else recognize_layout(source, options)
 
 
 # `write_dataset`: write a dataset in any of the formats, atomically.
@@ -293,6 +362,9 @@ def write_dataset(
         ConfigurationError: no such format, or nothing that can be dropped.
     """
     chosen = find_format(format)
+    if chosen.write is None:
+        known = ", ".join(repr(each.name) for each in _ALL if each.write is not None)
+        raise ConfigurationError(f"write_dataset: found format {format!r}, which is only read; expected one of {known}")
     path = user_path(target)
     written = without(dataset, drop)
     faults = faults_of_fit(written, chosen.room(written)) or _faults_of_target(path, as_folder=chosen.is_folder)

@@ -100,7 +100,8 @@ class Judgments:
         of_query = self._by_query.setdefault(query_id, {})
         first = of_query.setdefault(doc_id, (grade, location))
         if first[0] != grade:
-            found = f"the grade {grade} for {quoted(doc_id)}, which has {first[0]} on line {first[1].line}"
+            where = f"on line {first[1].line}" if first[1].line is not None else f"at {first[1]}"
+            found = f"the grade {grade} for {quoted(doc_id)}, which has {first[0]} {where}"
             location.fault(found, "one grade for each query and document")
 
     def to_queries(

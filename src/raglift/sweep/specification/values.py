@@ -25,6 +25,7 @@ from raglift.components.http.mapping import load_mapping
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.datasets.corpora.catalogue import find_corpus
+from raglift.datasets.formats.catalogue import named_format
 from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
 from raglift.metrics.parsing import parse, parse_depth
 from raglift.records.metric import Tokens
@@ -107,8 +108,10 @@ def text_encoding(value: Any) -> str:
 
 
 def dataset(value: Any, folder: Path | None) -> str:
-    """Read where a dataset is: a path that exists, or the name of a corpus that comes with raglift."""
+    """Read where a dataset is: a path that exists, a name as `hf:mteb/scifact`, or a corpus that comes with raglift."""
     name = text(str(value) if isinstance(value, Path) else value)
+    if named_format(name) is not None:
+        return name
     path = _resolved(name, folder)
     if is_there(path):
         return name if folder is None else str(path)

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from raglift.datasets.loading import load_dataset, load_documents
+from raglift.errors import ConfigurationError, MissingDependency
+
+Faults = Callable[..., str]
+
+
+@pytest.fixture
+def folder(fixtures: Path, tmp_path: Path) -> Path:
+    """A copy that a test can change."""
+    return Path(shutil.copytree(fixtures / "hub", tmp_path / "hub"))
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def to_parquet(folder: Path, *, qrels: str = "data") -> Path:
+    """Rewrite the tables as `push_to_hub` of the package datasets leaves them, with the files it makes."""
+    from datasets import Dataset
+
+    tables = {"corpus": ["corpus"], "queries": ["queries"], qrels: ["test", "train"]}
+    for name, splits in tables.items():
+        for split in splits:
+            source = folder / "qrels" / f"{split}.jsonl" if name == qrels else folder / f"{name}.jsonl"
+            target = folder / name / f"{split}-00000-of-00001.parquet"
+            target.parent.mkdir(exist_ok=True)
+            Dataset.from_list(rows(source)).to_parquet(target)
+            source.unlink()
+    (folder / "README.md").unlink()
+    return folder
+
+
+def test_a_folder_with_a_card_is_what_beir_has(fixtures: Path) -> None:
+    dataset, same = load_dataset(f"hf:{fixtures / 'hub'}"), load_dataset(fixtures / "beir")
+    assert (dataset.name, dataset.queries, dataset.documents) == ("hub", same.queries, same.documents)
+    assert dataset.query("1").facts[0].passages[0].grade == 2
+    assert load_documents(f"hf:{fixtures / 'hub'}") == same.documents
+
+
+def test_a_split_is_an_option_or_part_of_the_name(fixtures: Path) -> None:
+    train = load_dataset(f"hf:{fixtures / 'hub'}?split=train")
+    assert [query.id for query in train] == ["5", "9"]
+    assert train.query("5").facts[0].passages[0].grade == 1  # 1.0 in the file
+    assert load_dataset(f"hf:{fixtures / 'hub'}", split="train") == train
+
+
+@pytest.mark.parametrize("qrels", ["data", "default", "qrels"])
+def test_parquet_without_a_card(qrels: str, folder: Path, fixtures: Path) -> None:
+    expected = load_dataset(fixtures / "beir")
+    assert load_dataset(f"hf:{to_parquet(folder, qrels=qrels)}").queries == expected.queries
+    assert load_dataset(folder, format="hf").documents == expected.documents
+
+
+def test_tables_with_tabs_and_packed_ones(folder: Path, fixtures: Path) -> None:
+    shutil.rmtree(folder / "qrels")
+    shutil.copytree(fixtures / "beir" / "qrels", folder / "qrels")
+    (folder / "README.md").unlink()
+    corpus = folder / "corpus.jsonl"
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
+    corpus.unlink()
+    assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
+
+
+def test_one_of_several_subsets(folder: Path, faults: Faults) -> None:
+    card = "---\nconfigs:\n"
+    for language in ("de", "en"):
+        shutil.copy(folder / "corpus.jsonl", folder / f"{language}.corpus.jsonl")
+        for table, file in (("corpus", f"{language}.corpus.jsonl"), ("queries", "queries.jsonl")):
+            card += f"- config_name: {language}-{table}\n  data_files: {file}\n"
+        card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
+    (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
+    assert len(load_dataset(f"hf:{folder}?subset=de").documents) == 5
+    assert 'found no corpus of the subset "fr"' in faults(f"hf:{folder}?subset=fr")
+    assert "expected subset= one of de, en" in faults(f"hf:{folder}")
+
+
+def test_every_fault_is_located(folder: Path, faults: Faults) -> None:
+    with (folder / "qrels" / "test.jsonl").open("a", encoding="utf-8") as file:
+        file.write(
+            '{"query-id": "1", "corpus-id": "77", "score": 1}\n{"query-id": "2", "corpus-id": "4983", "score": 1}\n'
+        )
+        file.write('{"query-id": "1", "score": 1}\n{"query-id": "1", "corpus-id": "4983", "score": 0.5}\n[]\n')
+    with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"_id": "4983", "text": "again"}\n{"_id": "8"}\n')
+    with (folder / "queries.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"text": "x"}\n')
+    message = faults(f"hf:{folder}")
+    for expected in (
+        'qrels/test.jsonl:6: found the unknown document id "77"; expected an id of corpus, as "4983"',
+        'qrels/test.jsonl:7: found the unknown query id "2"',
+        "qrels/test.jsonl:8: corpus-id: found no such field",
+        "qrels/test.jsonl:9: score: found 0.5; expected an integer",
+        "qrels/test.jsonl:10: found a list of 0",
+        'corpus.jsonl:6: found the id "4983" of corpus.jsonl:1',
+        "corpus.jsonl:7: text: found no such field",
+        "queries.jsonl:5: _id: found no such field",
+    ):
+        assert expected in message
+
+
+def test_faults_in_parquet_name_the_row(folder: Path, faults: Faults) -> None:
+    from datasets import Dataset
+
+    to_parquet(folder)
+    table = [{"query-id": "1", "corpus-id": "77", "score": 1}, {"query-id": "1", "corpus-id": "", "score": 1}]
+    Dataset.from_list(table).to_parquet(folder / "data" / "test-00000-of-00001.parquet")
+    message = faults(f"hf:{folder}")
+    assert 'data/test-00000-of-00001.parquet: row 1: found the unknown document id "77"' in message
+    assert "data/test-00000-of-00001.parquet: row 2.corpus-id: found an empty text" in message
+
+
+@pytest.mark.parametrize("path", ["../secret.jsonl", "https://example.org/corpus.jsonl", "/etc/passwd"])
+def test_a_card_cannot_have_other_files_read(path: str, folder: Path, faults: Faults) -> None:
+    (folder.parent / "secret.jsonl").write_text('{"_id": "s", "text": "secret"}\n', encoding="utf-8")
+    card = folder / "README.md"
+    card.write_text(card.read_text(encoding="utf-8").replace("corpus.jsonl", path), encoding="utf-8")
+    assert f'configs.corpus: found the path "{path}"; expected a path inside of the dataset' in faults(f"hf:{folder}")
+
+
+def test_a_script_of_a_dataset_is_never_run(folder: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "hub.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
+    assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
+
+
+def test_what_unpacks_to_too_much(folder: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "corpus.jsonl").unlink()
+    line = b'{"_id": "%d", "text": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}\n'
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(b"".join(line % number for number in range(9000))))
+    (folder / "README.md").unlink()
+    monkeypatch.setenv("RAGLIFT_MAX_BYTES", "100000")
+    assert "corpus.jsonl.gz: found a file that unpacks to more than 100,000 bytes" in faults(f"hf:{folder}")
+
+
+def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults) -> None:
+    assert 'found no split "dev" of the qrels; expected split= one of "train", "test"' in faults(
+        f"hf:{folder}?split=dev"
+    )
+    assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
+    assert "found no corpus and no queries and no qrels among 1 files" in faults(f"hf:{fixtures / 'squad'}")
+    with pytest.raises(ConfigurationError, match="found the option 'name'; expected one of"):
+        load_dataset(f"hf:{folder}?name=x")
+    with pytest.raises(ConfigurationError, match="found format='beir' with hf:"):
+        load_dataset(f"hf:{folder}", format="beir")
+
+
+def test_the_extra_is_named_where_it_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'raglift\[datasets\]'"):
+        load_dataset(f"hf:{folder}")
+
+
+SCRIPT = """
+import json, os, sys
+import raglift as rl
+told = []
+for name in sys.argv[1:]:
+    try:
+        dataset = rl.load_dataset(name)
+        told.append([dataset.name, [query.id for query in dataset], len(dataset.documents)])
+    except Exception as error:
+        told.append(str(error))
+print(json.dumps(told))
+"""
+
+
+def load_elsewhere(endpoint: str, home: Path, *names: str) -> list[Any]:
+    """Load datasets in a process of its own: the hub's address is read when its client is imported."""
+    environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    environment.pop("HF_HUB_OFFLINE", None)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *names], env=environment, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def server() -> ModuleType:
+    path = Path(__file__).with_name("hub_server.py")
+    spec = importlib.util.spec_from_file_location("hub_server", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_path: Path) -> None:
+    hub_server = server()
+    parquet = to_parquet(Path(shutil.copytree(folder, tmp_path / "parquet")))
+    asked: list[str] = []
+    home = tmp_path / "home"
+    with hub_server.hub({"mteb/marrow": folder, "me/parquet": parquet}, asked) as endpoint:
+        told = load_elsewhere(
+            endpoint,
+            home,
+            "hf:mteb/marrow",
+            "hf:mteb/marrow?split=train&revision=main",
+            "hf:me/parquet",
+            "hf:mteb/nothing",
+            "hf:mteb/marrow?revision=v9",
+            "hf:shy/gated",
+        )
+    marrow = ["marrow", ["1", "3", "9"], 5]
+    assert told[:3] == [marrow, ["marrow", ["5", "9"], 5], ["parquet", ["1", "3", "9"], 5]]
+    assert "no dataset mteb/nothing on the hub" in told[3]
+    assert "no revision 'v9' of mteb/marrow" in told[4]
+    assert "set HF_TOKEN" in told[5]
+    assert any(path.endswith("/resolve/" + hub_server.COMMIT + "/corpus.jsonl") for path in asked)
+    again = load_elsewhere("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other")
+    assert again[0] == marrow
+    assert "a hub that does not answer" in again[1]

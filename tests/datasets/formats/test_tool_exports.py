@@ -1,0 +1,273 @@
+"""Test sets and ratings that other tools export: ragas, LangSmith, Langfuse, promptfoo, Quepid, rank_eval, ir_datasets.
+
+The fixtures of ragas, LangSmith and Langfuse were written by these packages (ragas 0.3.1, langsmith 0.14.17, langfuse
+5.0.4); those of promptfoo, Quepid and rank_eval follow what these tools document and their exports' templates.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raglift.datasets.formats.catalogue import recognize_format, write_dataset
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, DatasetError, MissingDependency
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Fact, Passage, Query
+
+Faults = Callable[..., str]
+GALE = "What does the harbour master do when a gale is forecast?"
+CONE = "When a gale of force 8 or more is forecast, the harbour master hoists the black cone."
+LAMP = "The lamp was first lit on 14 October 1861."
+
+
+def written(folder: Path, name: str, value: Any) -> Path:
+    """A file that holds a value: one on each line, or text as it is."""
+    path = folder / name
+    if isinstance(value, str):
+        text = value
+    elif name.endswith(".jsonl"):
+        text = "".join(json.dumps(each) + "\n" for each in value)
+    else:
+        text = json.dumps(value)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("ragas/testset.jsonl", "ragas"),
+        ("ragas/testset.csv", "ragas"),
+        ("ragas/evaluation.json", "ragas"),
+        ("langsmith/examples.jsonl", "langsmith"),
+        ("langfuse/items.json", "langfuse"),
+        ("promptfoo/promptfooconfig.yaml", "promptfoo"),
+        ("promptfoo/results.json", "promptfoo"),
+        ("quepid/ratings.csv", "quepid"),
+        ("quepid/case.json", "quepid"),
+        ("rank_eval/request.json", "rank-eval"),
+        ("ir:beir/scifact/test", "ir"),
+    ],
+)
+def test_the_export_of_a_tool_is_told_by_its_fields(file: str, name: str, fixtures: Path) -> None:
+    assert recognize_format(Path(file) if file.startswith("ir:") else fixtures / file, {}) == name
+
+
+@pytest.mark.parametrize("file", ["testset.jsonl", "testset.csv", "evaluation.json", "evaluation.csv"])
+def test_ragas_contexts_are_facts(file: str, fixtures: Path) -> None:
+    first, second = load_dataset(fixtures / "ragas" / file)
+    assert (first.id, first.text, first.facts[0]) == ("q1", GALE, Fact((Passage(CONE),)))
+    assert first.facts[1].passages[0].text == (
+        'Boats of under nine metres are then moved to the "inner" basin; owners\' boats first.\nThe quay is closed.'
+    )
+    assert second.facts == (Fact((Passage(LAMP),)),)
+    assert first.tags == (("multi_hop_specific_query_synthesizer",) if "testset" in file else ())
+
+
+def test_ragas_ids_of_contexts_are_chunk_ids(tmp_path: Path) -> None:
+    path = written(tmp_path, "ids.jsonl", [{"user_input": "Where?", "reference_context_ids": ["a", 7]}])
+    assert [fact.passages[0].chunk_id for fact in load_dataset(path).queries[0].facts] == ["a", "7"]
+
+
+def test_langsmith_outputs_are_facts(fixtures: Path, tmp_path: Path) -> None:
+    first, second = load_dataset(fixtures / "langsmith" / "examples.jsonl")
+    assert (first.id, first.text) == ("0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f1", GALE)
+    assert first.facts[0] == Fact((Passage(CONE),))
+    assert not second.is_labelled
+    table = 'id,inputs,outputs\n7,"{""question"": ""Who?""}","{""contexts"": [""The master.""]}"\n'
+    assert load_dataset(written(tmp_path, "examples.csv", table)).query("7").facts == (Fact((Passage("The master."),)),)
+
+
+def test_a_path_of_the_question_and_the_texts_can_be_named(tmp_path: Path) -> None:
+    value = [{"inputs": {"topic": "Who?"}, "outputs": {"evidence": {"docs": [{"page_content": "The master."}]}}}]
+    path = written(tmp_path, "examples.jsonl", value)
+    dataset = load_dataset(path, columns={"query": "inputs.topic", "passage": "outputs.evidence.docs"})
+    assert dataset.queries == (Query("q1", "Who?", (Fact((Passage("The master."),)),)),)
+    with pytest.raises(ConfigurationError, match=r"columns: found 'passages'.*nearest: \"passage\""):
+        load_dataset(path, columns={"passages": "outputs"})
+
+
+def test_langfuse_items_that_are_archived_are_left_out(fixtures: Path) -> None:
+    dataset = load_dataset(fixtures / "langfuse" / "items.json")
+    assert [query.id for query in dataset] == ["cm3harbour01", "cm3harbour03"]
+    assert dataset.query("cm3harbour03").facts == (Fact((Passage(LAMP),)),)  # from its metadata
+
+
+def test_langfuse_pages_of_the_api(fixtures: Path, tmp_path: Path) -> None:
+    items = json.loads((fixtures / "langfuse" / "items.json").read_text(encoding="utf-8"))
+    page = written(tmp_path, "page.json", {"data": items, "meta": {"page": 1}})
+    assert load_dataset(page).queries == load_dataset(fixtures / "langfuse" / "items.json").queries
+
+
+def test_promptfoo_values_of_context_recall_are_facts(fixtures: Path) -> None:
+    tests = load_dataset(fixtures / "promptfoo" / "promptfooconfig.yaml")
+    assert [(query.id, query.facts[0].passages[0].text) for query in tests] == [
+        ("q1", "the harbour master hoists the black cone"),
+        ("q2", LAMP),  # in a set of assertions
+    ]
+    results = load_dataset(fixtures / "promptfoo" / "results.json")  # of two prompts
+    assert results.queries == tests.queries[:1]
+
+
+def test_promptfoo_values_may_be_variables(tmp_path: Path) -> None:
+    text = "- vars: {query: Who, fact: The master.}\n  assert:\n    - {type: context-recall, value: '{{ fact }}'}\n"
+    assert load_dataset(written(tmp_path, "t.yaml", text)).queries[0].facts == (Fact((Passage("The master."),)),)
+
+
+@pytest.mark.slow
+def test_yaml_that_stands_for_billions_of_assertions_is_an_error(tmp_path: Path, faults: Faults) -> None:
+    lines = ["a: &a [" + ", ".join(["{type: context-recall, value: x}"] * 9) + "]"]
+    for name, before in zip("bcdef", "abcde", strict=True):
+        sets = ", ".join([f"{{type: assert-set, assert: *{before}}}"] * 50)
+        lines.append(f"{name}: &{name} [{sets}]")
+    lines.append("tests: [{vars: {query: Who}, assert: *f}]")
+    assert "more than 100,000 assertions" in faults(written(tmp_path, "bomb.yaml", "\n".join(lines)))
+
+
+@pytest.mark.parametrize("file", ["ratings.csv", "case.json"])
+def test_quepid_ratings_are_grades(file: str, fixtures: Path) -> None:
+    season, oysters = load_dataset(fixtures / "quepid" / file)
+    assert season.text == "closed season"
+    assert [(fact.passages[0].chunk_id, fact.passages[0].grade) for fact in season.facts] == [("18670", 3), ("4983", 1)]
+    assert season.judged_irrelevant == (Passage(chunk_id="5836", grade=0),)
+    assert not oysters.is_labelled
+
+
+def test_rated_documents_that_are_given_are_labelled_as_a_whole(fixtures: Path) -> None:
+    documents = load_dataset(fixtures / "beir").documents
+    for file in ("quepid/ratings.csv", "rank_eval/request.json"):
+        query = load_dataset(fixtures / file, documents=documents).queries[0]
+        assert [fact.passages[0].doc_id for fact in query.facts] == ["18670", "4983"]
+
+
+def test_rank_eval_questions_are_what_is_searched_for(fixtures: Path) -> None:
+    dataset = load_dataset(fixtures / "rank_eval" / "request.json")
+    assert [(query.id, query.text) for query in dataset] == [("season", "closed season"), ("oysters", "oyster beds")]
+    assert dataset.query("season").facts[0].passages[0] == Passage(chunk_id="18670", grade=3)
+
+
+def test_rank_eval_of_several_indices_and_texts(tmp_path: Path, faults: Faults) -> None:
+    body = {"bool": {"should": [{"match": {"title": "a"}}, {"match": {"text": "b"}}]}}
+    ratings = [{"_index": "x", "_id": "1", "rating": 1}, {"_index": "y", "_id": "1", "rating": 2}]
+    requests = [{"id": "q", "request": {"query": body}, "params": {"query_string": "beds", "size": 3, "lang": "en"}}]
+    path = written(tmp_path, "r.json", {"requests": [{**requests[0], "ratings": ratings}]})
+    dataset = load_dataset(path, columns={"query": "params.query_string"})
+    assert [fact.passages[0].chunk_id for fact in dataset.query("q").facts] == ["x/1", "y/1"]
+    assert 'r.json: requests[0]: found 2 texts: "beds", "en"; expected one question; or its path named' in faults(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("a.jsonl", [{"user_input": "x", "reference_contexts": ["y", 3]}], "a.jsonl:1: reference_contexts[1]: found 3"),
+        (
+            "a.jsonl",
+            [{"user_input": ["x"]}],
+            "a.jsonl:1: user_input: found a list of 1; expected a text: a conversation",
+        ),
+        ("a.csv", "user_input,reference_contexts\nx,\"['y', open(1)]\"\n", "a.csv:2: reference_contexts: found"),
+        ("a.jsonl", [{"user_input": "x"}], "a.jsonl: found no field with texts in any record"),
+        ("a.jsonl", [{"inputs": {"n": 1}, "outputs": {"context": "y"}}], "a.jsonl:1: inputs: found no question"),
+        ("a.jsonl", [{"inputs": {"query": "x"}, "outputs": {}}], "columns={'passage': 'path.of.them'}"),
+        (
+            "a.json",
+            [{"input": "x", "expectedOutput": {"contexts": [""]}}],
+            "[0].expectedOutput.contexts[0]: found an empty",
+        ),
+        (
+            "a.json",
+            [{"id": "a", "input": "x", "expectedOutput": {"facts": "y"}}] * 2,
+            '[1]: found the id "a" of a.json',
+        ),
+        ("a.yaml", "- assert: []\n", "a.yaml:1: [0].vars: found null"),
+        ("a.yaml", "tests:\n- vars: {q: x}\n", 'a.yaml:2: tests[0].vars: found an object with "q"'),
+        ("a.yaml", "- vars: {query: x}\n", "a.yaml: found no assertion of type context-recall"),
+        (
+            "a.yaml",
+            "- vars: {query: 'x'}\n  assert: [{type: context-recall, value: file://f.txt}]\n",
+            "assert[0].value: found",
+        ),
+        ("a.yaml", "a: [\n", "a.yaml:2: found what is not YAML"),
+        ("a.yaml", "!!python/object/apply:os.system ['true']\n", "found what is not YAML"),
+        ("a.csv", "query,docid,rating\nx,7,high\n", 'a.csv:2: rating: found "high"; expected an integer'),
+        ("a.csv", "query,docid,rating\nx,,1\n", "a.csv:2: docid: found null"),
+        ("a.json", {"queries": [{"query": "x", "ratings": {"7": 1.5}}]}, 'queries[0].ratings."7".rating: found 1.5'),
+        ("a.json", {"queries": [{"ratings": {}}]}, "queries[0].query: found null"),
+        ("a.json", {"requests": [{"id": "q", "ratings": []}]}, "requests[0]: found no text that is searched for"),
+        (
+            "a.json",
+            {"requests": [{"id": "q", "params": {"q": "x"}, "ratings": [{"_index": "i", "rating": 1}]}]},
+            "requests[0].ratings[0]._id: found null",
+        ),
+    ],
+)
+def test_every_fault_has_its_line_or_path(name: str, value: Any, expected: str, tmp_path: Path, faults: Faults) -> None:
+    assert expected in faults(written(tmp_path, name, value))
+
+
+@pytest.mark.parametrize("name", ["ragas", "langsmith", "langfuse", "promptfoo"])
+def test_what_has_no_place_is_an_error(name: str, fixtures: Path, tmp_path: Path) -> None:
+    graded = Dataset((Query("q1", "When?", (Fact((Passage("at noon", grade=2),)),)),), (), "d")
+    with pytest.raises(DatasetError, match=r"found 2; expected no grades.*drop=\('grades',\)"):
+        write_dataset(graded, tmp_path / "x.json", format=name)  # type: ignore[arg-type]
+    alternatives = Dataset((Query("q1", "When?", (Fact((Passage("at noon"), Passage("at twelve"))),)),), (), "d")
+    with pytest.raises(DatasetError, match="a fact with 2 alternatives"):
+        write_dataset(alternatives, tmp_path / "x.json", format=name)  # type: ignore[arg-type]
+
+
+def test_a_template_of_promptfoo_is_not_written(tmp_path: Path) -> None:
+    dataset = Dataset((Query("q1", "What is {{x}}?", (Fact((Passage("at noon"),)),)),), (), "d")
+    with pytest.raises(DatasetError, match="does not take for a template"):
+        write_dataset(dataset, tmp_path / "x.json", format="promptfoo")
+
+
+@pytest.fixture
+def marrow(fixtures: Path, tmp_path: Path) -> str:
+    """A dataset that ir_datasets knows, of files on this machine."""
+    ir_datasets = pytest.importorskip("ir_datasets")
+    beir = load_dataset(fixtures / "beir")
+    (tmp_path / "docs.tsv").write_text(
+        "".join(f"{each.id}\t{each.text}\n" for each in beir.documents if each.text.strip())
+    )
+    (tmp_path / "queries.tsv").write_text("".join(f"{query.id}\t{query.text}\n" for query in beir))
+    (tmp_path / "qrels").write_text("1 0 18670 2\n1 0 4983 1\n1 0 5836 -1\n")
+    files = {f"{name}_tsv": str(tmp_path / f"{name}.tsv") for name in ("docs", "queries")}
+    made = ir_datasets.create_dataset(**files, qrels_trec=str(tmp_path / "qrels"))
+    name = f"marrow-{tmp_path.name}"
+    ir_datasets.registry.register(name, made)
+    return name
+
+
+def test_ir_datasets_by_name(marrow: str, fixtures: Path) -> None:
+    dataset, beir = load_dataset(f"ir:{marrow}"), load_dataset(fixtures / "beir")
+    assert dataset.name == marrow
+    assert dataset.query("1").facts == beir.query("1").facts
+    assert [passage.doc_id for passage in dataset.query("1").judged_irrelevant] == ["5836"]
+
+
+def test_ir_datasets_that_cannot_be_read(marrow: str, tmp_path: Path, faults: Faults) -> None:
+    assert 'found no dataset "beir/scifakt/test" in ir_datasets' in faults("ir:beir/scifakt/test")
+    message = faults("ir:beir/scifact")
+    assert "found a dataset without qrels; expected" in message
+    assert "beir/scifact/test" in message
+    with (tmp_path / "qrels").open("a") as file:
+        file.write("1 0 77 1\n9x 0 4983 1\n")
+    message = faults(f"ir:{marrow}")
+    assert 'qrels[3]: found the unknown document id "77"; expected an id of docs' in message
+    assert 'qrels[4]: found the unknown query id "9x"' in message
+
+
+def test_ir_datasets_are_only_read_and_need_their_package(
+    fixtures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigurationError, match="found format 'ir', which is only read"):
+        write_dataset(load_dataset(fixtures / "beir"), tmp_path / "x", format="ir")
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingDependency, match=r"raglift\[ir-datasets\]"):
+        load_dataset("ir:beir/scifact/test")
