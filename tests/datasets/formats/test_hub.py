@@ -18,6 +18,7 @@ from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, MissingDependency
 
 Faults = Callable[..., str]
+PAIRS = ("ab", "bc", "cd", "de")
 
 
 @pytest.fixture
@@ -86,8 +87,87 @@ def test_one_of_several_subsets(folder: Path, faults: Faults) -> None:
         card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
     (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
     assert len(load_dataset(f"hf:{folder}?subset=de").documents) == 5
-    assert 'found no corpus of the subset "fr"' in faults(f"hf:{folder}?subset=fr")
+    assert 'found no corpus and no queries and no qrels of the subset "fr"' in faults(f"hf:{folder}?subset=fr")
     assert "expected subset= one of de, en" in faults(f"hf:{folder}")
+
+
+@pytest.mark.parametrize("from_card", [True, False])
+def test_qrels_may_be_a_dataset_of_their_own(from_card: bool, folder: Path, fixtures: Path, faults: Faults) -> None:
+    card = folder / "README.md"
+    (folder / "qrels").rename(folder.with_name("hub-qrels"))
+    if from_card:
+        text = card.read_text(encoding="utf-8")
+        card.write_text("---\nconfigs:\n" + text[text.index("- config_name: corpus") :], encoding="utf-8")
+    else:
+        card.unlink()
+    assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
+    assert [query.id for query in load_dataset(f"hf:{folder}?split=train")] == ["5", "9"]
+    shutil.rmtree(folder.with_name("hub-qrels"))
+    message = faults(f"hf:{folder}")
+    assert "found no qrels among" in message
+    assert "or another dataset of the same name and -qrels" in message
+
+
+def test_a_part_that_is_missing_is_an_error(folder: Path, faults: Faults) -> None:
+    to_parquet(folder)
+    corpus = folder / "corpus" / "corpus-00000-of-00001.parquet"
+    corpus.rename(corpus.with_name("corpus-00001-of-00003.parquet"))
+    assert "found 1 of 3 parts of corpus/corpus; expected all of them" in faults(f"hf:{folder}")
+
+
+def test_the_name_of_a_folder_is_no_pattern(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = folder.rename(folder.with_name("set [1] of *"))
+    monkeypatch.chdir(odd.parent)
+    assert len(load_dataset(f"hf:{odd.name}")) == len(load_dataset(odd, format="hf")) == 3
+
+
+def test_a_list_in_json_is_a_table(folder: Path, fixtures: Path) -> None:
+    (folder / "README.md").unlink()
+    (folder / "corpus.json").write_text(json.dumps(rows(folder / "corpus.jsonl"), indent=1), encoding="utf-8")
+    (folder / "corpus.jsonl").unlink()
+    assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
+
+
+def test_numbers_and_nulls_of_tables(folder: Path) -> None:
+    """Tables made of other tables have ids as integers, and nothing at all where a title is missing."""
+    from datasets import Dataset
+
+    to_parquet(folder)
+    Dataset.from_list([{"_id": 7, "title": None, "text": "At noon."}]).to_parquet(
+        folder / "corpus" / "corpus-00000-of-00001.parquet"
+    )
+    Dataset.from_list([{"_id": 1, "text": "When?"}]).to_parquet(folder / "queries" / "queries-00000-of-00001.parquet")
+    Dataset.from_list([{"query-id": 1, "corpus-id": 7, "score": 1.0}]).to_parquet(
+        folder / "data" / "test-00000-of-00001.parquet"
+    )
+    shutil.rmtree(folder / "data" / "train", ignore_errors=True)
+    dataset = load_dataset(f"hf:{folder}?split=test")
+    assert dataset.query("1").facts[0].passages[0].doc_id == "7"
+    assert dataset.documents[0].text == "At noon."
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            ["a: &a [" + "x, " * 99 + "]", *(f"{b}: &{b} [" + f"*{a}, " * 99 + "]" for a, b in ("ab", "bc", "cd"))],
+            "too many",
+        ),
+        (["a: &a {x: 1}", *(f"{b}: &{b} {{<<: [" + f"*{a}, " * 99 + "]}" for a, b in ("ab", "bc", "cd"))], "too many"),
+        (["a: &a [*a]"], "too many values, aliases counted"),
+        (["configs: [{config_name: [corpus], data_files: x}]"], ""),
+        (["configs:", "- config_name: corpus", "  data_files: [{split: x, path: [[1]]}]"], "data_files"),
+        (["configs:", " - config_name: corpus", "\tdata_files: x"], "README.md:4: found what is not YAML"),
+        (["configs: !!python/object/apply:os.system ['false']"], "README.md:2: found what is not YAML"),
+    ],
+    ids=["aliases", "merges", "itself", "name", "path", "tab", "tag"],
+)
+def test_a_card_that_is_damaged_or_hostile(lines: list[str], expected: str, folder: Path, faults: Faults) -> None:
+    (folder / "README.md").write_text("\n".join(["---", *lines, "---", ""]), encoding="utf-8")
+    if expected:
+        assert expected in faults(f"hf:{folder}")
+    else:
+        assert len(load_dataset(f"hf:{folder}")) == 3  # the names of the files say it
 
 
 def test_every_fault_is_located(folder: Path, faults: Faults) -> None:
@@ -152,6 +232,13 @@ def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults
         f"hf:{folder}?split=dev"
     )
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
+    assert 'found "mteb/sci..fact", which is no folder and no id' in faults("hf:mteb/sci..fact")
+    shutil.copytree(fixtures / "beir" / "qrels", folder / "qrels", dirs_exist_ok=True)
+    (folder / "qrels" / "test.jsonl").unlink()
+    (folder / "README.md").unlink()
+    (folder / "qrels" / "test.tsv").write_text("1\t18670\t2\n", encoding="utf-8")
+    message = faults(f"hf:{folder}")
+    assert 'qrels/test.tsv:1: found the first line "1\\t18670\\t2"; expected the names of columns: query-id' in message
     assert "found no corpus and no queries and no qrels among 1 files" in faults(f"hf:{fixtures / 'squad'}")
     with pytest.raises(ConfigurationError, match="found the option 'name'; expected one of"):
         load_dataset(f"hf:{folder}?name=x")

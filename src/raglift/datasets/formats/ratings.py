@@ -51,8 +51,8 @@ def read_quepid(
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of a case that Quepid exported: `query,docid,rating` as CSV, or JSON with ratings by id.
 
-    A document with a rating of 1 or more is a fact, and its rating the grade; one with 0 is judged irrelevant. The
-    queries are q1, q2, ….
+    A document with a rating of 1 or more is a fact, and its rating the grade; one with 0 is judged irrelevant; one
+    without a rating is not judged. The queries are q1, q2, ….
 
     Args:
         path: the file: `.csv`, else JSON.
@@ -84,9 +84,9 @@ def _quepid_rows(path: Path, location: Location) -> Iterator[tuple[Location, Any
         return
     if path.suffix.lower() == ".csv":
         for here, row in csv_records(text, location):
-            # A row with a question alone: nobody has rated anything for it
-            is_rated = "docid" in row or "rating" in row
-            yield here, row.get("query"), [(here, row.get("docid"), row.get("rating"))] if is_rated else []
+            # Quepid has rows of a question alone, and in a snapshot of documents that nobody has rated
+            is_rated = "rating" in row
+            yield here, row.get("query"), [(here, row.get("docid"), row["rating"])] if is_rated else []
         return
     entry = parse_text(text, location)
     if entry is None:
@@ -103,7 +103,11 @@ def _quepid_rows(path: Path, location: Location) -> Iterator[tuple[Location, Any
         if not isinstance(ratings, dict):
             (here / "ratings").fault(shown(ratings), "an object with a rating for each id")
             continue
-        rated = [(here / "ratings" / quoted(doc_id), doc_id, rating) for doc_id, rating in ratings.items()]
+        rated = [
+            (here / "ratings" / quoted(doc_id), doc_id, rating)
+            for doc_id, rating in ratings.items()
+            if rating is not None
+        ]
         yield here, query.get("query_text", query.get("query")), rated
 
 
