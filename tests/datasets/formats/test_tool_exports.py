@@ -216,8 +216,12 @@ def test_rank_eval_of_several_indices_and_texts(tmp_path: Path, faults: Faults) 
         ),
         ("a.csv", "user_input,reference_contexts\nx,\"['y', open(1)]\"\n", "a.csv:2: reference_contexts: found"),
         ("a.jsonl", [{"user_input": "x"}], "a.jsonl: found no field with texts in any record"),
-        ("a.jsonl", [{"inputs": {"n": 1}, "outputs": {"context": "y"}}], "a.jsonl:1: inputs: found no question"),
-        ("a.jsonl", [{"inputs": {"query": "x"}, "outputs": {}}], "columns={'passage': 'path.of.them'}"),
+        (
+            "a.jsonl",
+            [{"inputs": {"n": 1}, "outputs": {"context": "y"}}],
+            'a.jsonl:1: inputs: found no question: an object with "n"; expected inputs.question or',
+        ),
+        ("a.jsonl", [{"inputs": {"query": "x"}, "outputs": {}}], "columns={'passage': 'path.of.it'}, or with"),
         (
             "a.json",
             [{"input": "x", "expectedOutput": {"contexts": [""]}}],

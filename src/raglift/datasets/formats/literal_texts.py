@@ -10,7 +10,7 @@ from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.beir import read_tags
 from raglift.datasets.formats.capabilities import Capabilities
-from raglift.datasets.formats.records import cell_value, field_at, read_records, texts_of
+from raglift.datasets.formats.records import cell_value, field_at, named_path, read_records, texts_of
 from raglift.errors import ConfigurationError
 from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_id, read_name, read_string
@@ -100,9 +100,7 @@ class TextSets:
             facts = distinct_facts((passage,) for passage in passages or ())
             queries[query_id] = Query(query_id, text, facts, self._tags(entry, here))
         if queries and not any_passages and not faults:
-            expected = (
-                f"texts in {', '.join(self.passages)}; or their path named: columns={{'passage': 'path.of.them'}}"
-            )
+            expected = f"texts in {', '.join(self.passages)}; or their path named: {named_path('passage')}"
             location.fault("no field with texts in any record", expected)
         return tuple(queries.values()), read_documents(documents)
 
@@ -124,12 +122,12 @@ class TextSets:
                 return None
             if not isinstance(cell_value(value) if is_table else value, dict):
                 return read_string(value, there)
-        there = here / paths[0].split(".")[0]
-        hint = "" if "query" in columns else "; or its path named: columns={'query': 'path.of.it'}"
-        there.fault(
-            "no question: an object with " + (", ".join(map(quoted, entry)) or "no fields"),
-            f"{' or '.join(paths)}{hint}",
-        )
+        top = paths[0].split(".")[0]
+        inner = cell_value(entry.get(top))
+        # Of a record that has the field, what is in it says which path to name
+        held, there = (inner, here / top) if isinstance(inner, dict) else (entry, here)
+        hint = "" if "query" in columns else f"; or its path named: {named_path('query')}"
+        there.fault(f"no question: {shown(held)}", f"{' or '.join(paths)}{hint}")
         return None
 
     def _passages(

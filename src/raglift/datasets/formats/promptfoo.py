@@ -13,6 +13,7 @@ from raglift.base.validation import Location, nearest, shown
 from raglift.datasets.documents import LINES_SUFFIXES, read_documents
 from raglift.datasets.formats.capabilities import Capabilities
 from raglift.datasets.formats.plain_yaml import read_plain_yaml
+from raglift.datasets.formats.records import named_path
 from raglift.errors import ConfigurationError
 from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_string
@@ -191,7 +192,7 @@ class _Reader:
             return None
         name = next((each for each in self._questions if each in variables), None)
         if name is None:
-            expected = f"the question in {' or '.join(self._questions)}; or its name: columns={{'query': 'name'}}"
+            expected = f"the question in {' or '.join(self._questions)}; or its name: {named_path('query', 'name')}"
             (here / "vars").fault(shown(variables), expected)
             return None
         question = read_string(variables[name], here / "vars" / name)

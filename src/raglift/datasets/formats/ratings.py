@@ -10,7 +10,7 @@ from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import Capabilities
 from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_document, judged_documents, read_grade
-from raglift.datasets.formats.records import csv_records, field_at
+from raglift.datasets.formats.records import csv_records, field_at, named_path
 from raglift.errors import ConfigurationError
 from raglift.records.parsing import read_id, read_string
 
@@ -227,7 +227,7 @@ def _question(request: Mapping[str, Any], here: Location, path: str) -> str | No
     found_texts = (
         "no text that is searched for" if not texts else f"{len(texts)} texts: {', '.join(map(quoted, texts[:4]))}"
     )
-    here.fault(found_texts, "one question; or its path named: columns={'query': 'params.query_string'}")
+    here.fault(found_texts, f"one question; or its path named: {named_path('query', 'params.query_string')}")
     return None
 
 

@@ -87,6 +87,16 @@ def csv_records(text: str, location: Location) -> Iterator[tuple[Location, dict[
         location.at_line(line).fault(f"a row that is no CSV ({error})", "rows of cells, with quotation marks doubled")
 
 
+def named_path(field: str, path: str = "path.of.it") -> str:
+    """Return how to say where a field is, in Python and on the command line.
+
+    Args:
+        field: as `query`.
+        path: an example.
+    """
+    return f"columns={{{field!r}: {path!r}}}, or with `raglift labels convert` --column {field}={path}"
+
+
 def cell_value(value: Any) -> Any:
     """Return what a text holds that is a list or an object as JSON, or as Python prints it; else the value as it is.
 
