@@ -47,6 +47,18 @@ def to_parquet(folder: Path, *, qrels: str = "data") -> Path:
     return folder
 
 
+def in_languages(folder: Path) -> Path:
+    """Write a card as the multilingual sets of MTEB have it."""
+    card = "---\nconfigs:\n"
+    for language in ("de", "en"):
+        shutil.copy(folder / "corpus.jsonl", folder / f"{language}.corpus.jsonl")
+        for table, file in (("corpus", f"{language}.corpus.jsonl"), ("queries", "queries.jsonl")):
+            card += f"- config_name: {language}-{table}\n  data_files: {file}\n"
+        card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
+    (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
+    return folder
+
+
 def test_a_folder_with_a_card_is_what_beir_has(fixtures: Path) -> None:
     dataset, same = load_dataset(f"hf:{fixtures / 'hub'}"), load_dataset(fixtures / "beir")
     assert (dataset.name, dataset.queries, dataset.documents) == ("hub", same.queries, same.documents)
@@ -79,13 +91,7 @@ def test_tables_with_tabs_and_packed_ones(folder: Path, fixtures: Path) -> None:
 
 
 def test_one_of_several_subsets(folder: Path, faults: Faults) -> None:
-    card = "---\nconfigs:\n"
-    for language in ("de", "en"):
-        shutil.copy(folder / "corpus.jsonl", folder / f"{language}.corpus.jsonl")
-        for table, file in (("corpus", f"{language}.corpus.jsonl"), ("queries", "queries.jsonl")):
-            card += f"- config_name: {language}-{table}\n  data_files: {file}\n"
-        card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
-    (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
+    in_languages(folder)
     assert len(load_dataset(f"hf:{folder}?subset=de").documents) == 5
     assert 'found no corpus and no queries and no qrels of the subset "fr"' in faults(f"hf:{folder}?subset=fr")
     assert "expected subset= one of de, en" in faults(f"hf:{folder}")
@@ -291,9 +297,20 @@ def server() -> ModuleType:
 def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_path: Path) -> None:
     hub_server = server()
     parquet = to_parquet(Path(shutil.copytree(folder, tmp_path / "parquet")))
+    languages = in_languages(Path(shutil.copytree(folder, tmp_path / "languages")))
+    apart = Path(shutil.copytree(folder, tmp_path / "apart"))
+    shutil.move(apart / "qrels", tmp_path / "judged")
+    (apart / "README.md").unlink()
     asked: list[str] = []
     home = tmp_path / "home"
-    with hub_server.hub({"mteb/marrow": folder, "me/parquet": parquet}, asked) as endpoint:
+    served = {
+        "mteb/marrow": folder,
+        "me/parquet": parquet,
+        "mteb/languages": languages,
+        "BeIR/apart-qrels": tmp_path / "judged",  # before the one whose name its own begins with
+        "BeIR/apart": apart,
+    }
+    with hub_server.hub(served, asked) as endpoint:
         told = load_elsewhere(
             endpoint,
             home,
@@ -303,13 +320,20 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
             "hf:mteb/nothing",
             "hf:mteb/marrow?revision=v9",
             "hf:shy/gated",
+            "hf:mteb/languages?subset=en&split=dev",
+            "hf:mteb/languages",
+            "hf:BeIR/apart",
         )
     marrow = ["marrow", ["1", "3", "9"], 5]
     assert told[:3] == [marrow, ["marrow", ["5", "9"], 5], ["parquet", ["1", "3", "9"], 5]]
     assert "no dataset mteb/nothing on the hub" in told[3]
     assert "no revision 'v9' of mteb/marrow" in told[4]
     assert "set HF_TOKEN" in told[5]
+    assert told[6] == ["languages", ["1", "3", "5", "9"], 5]  # its card has the qrels of one split
+    assert "expected subset= one of de, en" in told[7]
+    assert told[8] == ["apart", ["1", "3", "9"], 5]
     assert any(path.endswith("/resolve/" + hub_server.COMMIT + "/corpus.jsonl") for path in asked)
-    again = load_elsewhere("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other")
+    again = load_elsewhere("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other", "hf:BeIR/apart")
     assert again[0] == marrow
     assert "a hub that does not answer" in again[1]
+    assert again[2] == told[8]
