@@ -21,7 +21,7 @@ from raglift.report.conventions import conventions_text
 from raglift.report.factors import effects_view
 from raglift.report.recommendation import recommendation_view
 from raglift.report.terminal.analysis import explanation_text, headroom_text
-from raglift.report.terminal.document import document_parts
+from raglift.report.terminal.document import document_parts, document_text
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.analyses import (
     conventions_view,
@@ -52,13 +52,13 @@ def view_of(result: object, *, detail: Detail = Detail.REFERENCE) -> Document:
 
 @singledispatch
 def text_of(result: object) -> str:
-    """Return a result as the text that `print` shows: its view, without details."""
-    return text_in_detail(result, Detail.SUMMARY)
+    """Return a result as the text that `print` shows: its view, in as much detail as that asks for."""
+    return document_text(view_of(result, detail=Detail.SUMMARY))
 
 
 def text_in_detail(result: object, detail: Detail) -> str:
     """Return a result as plain text, in as much detail as asked for."""
-    return as_text(document_parts(view_of(result, detail=detail), detail))
+    return document_text(view_of(result, detail=detail), detail)
 
 
 def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
