@@ -17,20 +17,19 @@ from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.document import Detail
-from raglift.report.conventions import conventions_text
 from raglift.report.factors import effects_view
 from raglift.report.recommendation import recommendation_view
-from raglift.report.terminal.analysis import explanation_text, headroom_text
+from raglift.report.terminal.analysis import headroom_text
 from raglift.report.terminal.document import document_parts, document_text
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.analyses import (
-    conventions_view,
     explanation_view,
     failure_analysis_view,
     slices_view,
     tradeoff_view,
 )
 from raglift.report.views.comparison import comparison_view
+from raglift.report.views.conventions import conventions_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 
 if TYPE_CHECKING:
@@ -91,5 +90,3 @@ view_of.register(MetricsExplanationRecord, whole(conventions_view))
 
 text_of.register(LiftRecord, lambda lift: as_text(lift_parts(lift)))
 text_of.register(HeadroomRecord, headroom_text)
-text_of.register(ExplanationRecord, explanation_text)
-text_of.register(MetricsExplanationRecord, conventions_text)

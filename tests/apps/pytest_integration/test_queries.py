@@ -39,7 +39,7 @@ def test_each_query_is_an_item_and_all_are_asked_once(run: Run, asked: Asked) ->
             "stone-3: Where is stone 3?",
             "*returned 2 hits*",
             "*missed  “stone number 3 lies at the ford” (grade 1)",
-            "FAILED test_search.py::test_search[[]stone-4[]] - Failed: hit_rate@10 is 0.0000*",
+            "FAILED test_search.py::test_search[[]stone-4[]] - Failed: hit_rate@10 is 0.000*",
         ]
     )
     assert asked() == questions(0, 1, 2, 3, 4)

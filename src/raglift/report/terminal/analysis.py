@@ -7,26 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve, over_k
-from raglift.base.display import excerpt, lines_text
+from raglift.base.display import lines_text
 from raglift.llm.providers import dollars_in_short
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.records.labels import LabelSources, passage_text
 from raglift.records.metric import Metric
 from raglift.rendering.document import table_of
 from raglift.report.format import (
     bytes_text,
-    earned_lines,
     labels_line,
-    overlap_text,
     seconds_text,
-    value_lines,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord
     from raglift.analysis.records import EvaluationRecord
     from raglift.analysis.upper_bound import HeadroomRecord
     from raglift.records.rankings import Cost, IndexCost, ModelUse, Run, StageLatency
@@ -50,42 +45,6 @@ def headroom_line(headroom: HeadroomRecord) -> str:
     recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
     figures = f"Recall@{headroom.k} {most}{recall:.3f}, NDCG@{headroom.k} {most}{ndcg:.3f}"
     return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"
-
-
-def explanation_text(explanation: ExplanationRecord) -> str:
-    """Return the query, its facts, and each hit that covers something, with what it earned."""
-    query = explanation.query
-    lines = [f"{query.id}: {query.text}", f"stage {explanation.stage}, match by {explanation.match}"]
-    lines += labels_line(LabelSources.of([query]))
-    if explanation.error is not None:
-        lines.append(f"failed: {explanation.error}")
-    if not query.is_labelled:
-        lines.append("not answerable" if not query.answerable else "without labels: left out of every mean")
-    for number, fact in enumerate(query.facts, start=1):
-        lines += [
-            f"{f'fact {number}' if not place else '    or':>8}  {passage_text(passage)}"
-            for place, passage in enumerate(fact.passages)
-        ]
-    for hit in explanation.hits:
-        if hit.overlaps:
-            lines += _hit_lines(hit, explanation)
-    silent = sum(not hit.overlaps for hit in explanation.hits)
-    lines.append(f"irrelevant hits: {silent} of {len(explanation.hits)}")
-    lines += [f"  {line}" for line in value_lines(explanation)]
-    return lines_text(lines)
-
-
-def _hit_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
-    chunk = each.hit.chunk
-    place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
-    score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
-    lines = [
-        f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}  “{excerpt(chunk.text, _EXCERPT)}”"
-    ]
-    lines += [f"    {overlap_text(overlap)}" for overlap in each.overlaps]
-    first, *rest = earned_lines(each, explanation)
-    lines += [f"    earned: {first}", *(f"{'':12}{line}" for line in rest)]
-    return lines
 
 
 # A metric over k as a sparkline of block characters.
