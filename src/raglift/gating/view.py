@@ -41,8 +41,8 @@ _RANKINGS, _OF_A_METRIC = 10, 5
 """The most queries whose rankings are shown, of all metrics together and of one."""
 _HITS = 10
 """The most hits of a ranking."""
-_QUESTION, _ERROR = 80, 200
-"""The longest question and error in a table."""
+_QUESTION, _ERROR, _HIT = 80, 200, 74
+"""The longest question, error and hit in a table."""
 _PASSED, _FAILED = Cell("pass", "passed"), Cell("FAIL", "failed")
 
 
@@ -216,4 +216,4 @@ def _mark(matched: tuple[int, ...], rank: int) -> str:
 
 
 def _hit(hits: tuple[Hit, ...], rank: int) -> str:
-    return hit_words(hits[rank - 1]) if rank <= len(hits) else "–"
+    return hit_words(hits[rank - 1], _HIT) if rank <= len(hits) else "–"

@@ -93,7 +93,7 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
         "Recall  left out",
         "",
         "What the answer needs",
-        "  fact 1: tower 3–102 “the keeper the keeper the keeper the keeper the keeper the kee…” (grade 1)",
+        "  fact 1: tower 3–102 “the keeper the keeper the keeper the keeper the keeper the …” (grade 1)",
         "    or chunk c9 (grade 1)",
         "",
         "Hits that match a label",
