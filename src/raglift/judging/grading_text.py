@@ -218,7 +218,7 @@ def _grades(graded: Graded) -> Table:
 
 def _sections(summary: GradingSummary) -> Iterator[Section]:
     graded = summary.graded
-    yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
+    yield Section("Systems under these grades", tables=(_systems(summary.systems, graded.pool.depth),))
     for found in (summary.agreement, summary.order):
         if found is not None:
             agreement = agreement_view(found)

@@ -78,7 +78,7 @@ def markdown_of(document: Document) -> str:
 
     Every text is escaped: it shows as it is, and neither links nor mentions anybody.
     """
-    mark = {True: "✅ ", False: "❌ "}.get(document.passed, "")  # type: ignore[call-overload]
+    mark = "" if document.passed is None else "✅ " if document.passed else "❌ "
     blocks = [f"### {mark}{_line(document.title)}"] if document.title else []
     blocks += [_line(document.lead)] if document.lead else []
     blocks += _table(document.headline, document.labels)
