@@ -16,10 +16,12 @@ from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
+from raglift.base.display import lines_text
 from raglift.rendering.document import Detail
 from raglift.report.factors import effects_view
+from raglift.report.format import labels_line
 from raglift.report.recommendation import recommendation_view
-from raglift.report.terminal.analysis import headroom_text
+from raglift.report.sentences import headroom_line
 from raglift.report.terminal.document import document_parts, document_text
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.analyses import (
@@ -70,6 +72,11 @@ def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
     return shown
 
 
+def _headroom_text(headroom: HeadroomRecord) -> str:
+    """Return what a perfect reranker over the same candidates would score, and the label provenance."""
+    return lines_text([headroom_line(headroom), *labels_line(headroom.label_sources)])
+
+
 def lift_parts(lift: LiftRecord) -> Iterator[Part]:
     """Yield the lines and tables of a lift; of what was measured, which its evaluation prints, the method alone."""
     view = lift_view(lift, detail=Detail.DETAILS)
@@ -89,4 +96,4 @@ view_of.register(FactorEffectsRecord, whole(effects_view))
 view_of.register(MetricsExplanationRecord, whole(conventions_view))
 
 text_of.register(LiftRecord, lambda lift: as_text(lift_parts(lift)))
-text_of.register(HeadroomRecord, headroom_text)
+text_of.register(HeadroomRecord, _headroom_text)

@@ -36,15 +36,16 @@ from raglift.report.sentences import (
     failure_analysis_depth,
     failure_sentence,
     failures_table,
+    headroom_line,
     next_step,
     over_candidates_sentence,
     verdict_sentence,
 )
-from raglift.report.terminal.analysis import headroom_line, over_k_table
 from raglift.report.views import figures
+from raglift.report.views.costs import cost_section
+from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
-    cost_section,
     decided_cell,
     difference_cell,
     failure_table,

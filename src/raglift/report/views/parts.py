@@ -25,7 +25,6 @@ from raglift.report.format import (
     verdict_emphasis,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
-from raglift.report.terminal.analysis import cost_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     )
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Metric
-    from raglift.rendering.document import Part
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
@@ -274,24 +272,6 @@ def few_text(slices: TagSlicesRecord) -> str:
     """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
     return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little." if few else ""
-
-
-def cost_section(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost, as far as it is known; None if nothing is."""
-    return section_of("Cost", cost_parts(evaluation))
-
-
-def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
-    """Return the lines and tables that a terminal shows, as a section; None if there is none."""
-    paragraphs: list[str] = []
-    tables: list[Table] = []
-    for part in parts:
-        if isinstance(part, str):
-            paragraphs += [part] if part else []
-        else:  # the line above a table says what it shows
-            caption = part.caption or (paragraphs.pop() if paragraphs else heading)
-            tables.append(replace(part, caption=caption))
-    return Section(heading, tuple(paragraphs), tuple(tables)) if paragraphs or tables else None
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
