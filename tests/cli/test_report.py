@@ -187,7 +187,6 @@ def test_a_folder_of_sweeps_alone_has_an_index_too(run, runs: Path, sweep: Path)
     assert run("report", "sweeps")[0] == 0
     written = page(runs / "sweeps" / "index.html")
     assert "raglift report sweeps/mine -o sweeps/reports/mine.html" in written
-    assert written.count('data-value="2.0"') == 2  # cells, and measured
 
 
 @pytest.mark.slow
