@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import primary_of
 from raglift.cli import explain_metrics
+from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError
 from raglift.report.presenting import view_of
 from raglift.report.terminal.document import print_document
+from raglift.report.terminal.rendering import WIDTH
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def run(request: Explain) -> None:
         return
     shown = explanation if request.every else _at_one_depth(explanation, evaluation)
     console = Console()
-    print_document(view_of(shown), console)
+    print_document(view_of(shown), console, width=console.width if has_width(console) else WIDTH)
     if len(shown.metrics) < len(explanation.metrics):
         console.print(f"\n--all shows all {len(explanation.metrics)} metrics")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.rendering.document import Detail
-from raglift.report.terminal.rendering import as_text, write
+from raglift.report.terminal.rendering import WIDTH, as_text, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,17 +15,20 @@ if TYPE_CHECKING:
     from raglift.rendering.document import Document, Entry, Part, Section
 
 
-def print_document(document: Document, console: Console, detail: Detail | None = None) -> None:
-    """Print a document, in the colours of the terminal, or as plain text to anything else."""
-    print_parts(document_parts(document, detail), console)
+def print_document(document: Document, console: Console, detail: Detail | None = None, *, width: int = WIDTH) -> None:
+    """Print a document, in the colours of the terminal, or as plain text to anything else.
 
-
-def print_parts(parts: Iterable[Part], console: Console) -> None:
-    """Print lines and tables, in the colours of the terminal, or as plain text to anything else."""
+    Args:
+        document: the document.
+        console: where.
+        detail: sections of more detail are left out; None for as much as the document asks for.
+        width: the columns of what is no terminal.
+    """
+    parts = document_parts(document, detail)
     if console.is_terminal:
         write(console, parts)
     elif not console.quiet:
-        console.file.write(as_text(parts) + "\n")
+        console.file.write(as_text(parts, width=width) + "\n")
 
 
 def document_text(document: Document, detail: Detail | None = None) -> str:
