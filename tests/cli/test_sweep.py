@@ -76,7 +76,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert out.startswith(
         "lighthouse: 2 of 2 cells measured\n"
         "by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a reranker\n\n"
-        "Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, the best of 2 by more than noise.\n"
+        "Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, significantly the best of 2.\n"
     )
     assert "\n400/0 " in out
     assert "\nNext: raglift report runs/sizes shows every query; raglift sweep runs/sizes --all prints " in out

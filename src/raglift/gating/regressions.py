@@ -103,7 +103,7 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
         change = difference_text(row.difference)
         told.append(
             f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {row.baseline_mean:.3f} → "
-            f"{row.mean:.3f} ({change}, {p_equation(row.p)}, uncorrected); it decides nothing, since it was not named"
+            f"{row.mean:.3f} ({change}, {p_equation(row.p)}, unadjusted); not named, so it does not affect the result"
         )
     return told
 

@@ -68,7 +68,7 @@ def test_no_fair_pair_is_marked_and_has_no_p(ranked):
     assert row.truncated
     assert (row.difference, row.verdict) == (None, None)
     assert row.after == 1.0
-    assert any("no fair pair on MRR@3: rerank returned no more than 2 hits" in warning for warning in lift.warnings)
+    assert any("no lift in MRR@3: rerank returned no more than 2 hits" in warning for warning in lift.warnings)
     assert lift.row(RR @ 1).difference.mean == pytest.approx(3 / 4)
     assert (lift.up, lift.down) == ((), ())
 

@@ -45,7 +45,7 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
             facts=2000,
         )
     )
-    first = "Of 2,000 facts 1,500 are found by rank 5; most of the rest (400) are dropped by rerank."
+    first = "1,500 of 2,000 facts (75%) are found in the top 5; most of the rest (400) are dropped by rerank."
     assert text.splitlines()[2] == first
     rows = [re.split(" {2,}", line.strip()) for line in text.splitlines()[6:]]
     assert rows == [
@@ -57,7 +57,7 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
 
 def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
     text = str(breakdown(OutcomeFacts("found", None, 0, ()), OutcomeFacts("not_retrieved", None, 1, ("q",)), facts=1))
-    assert "The only fact is not found by rank 5: it is not retrieved.\n" in text
+    assert "The only fact is not found in the top 5: it is not retrieved.\n" in text
     assert [line.split()[-1] for line in text.splitlines()[6:]] == ["0", "q"]
 
 
@@ -90,7 +90,7 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
         "    fact 1: chunk contains passage, characters 0–99 of 99 (100%) → satisfied, grade 2",
         "    fact 1, alternative 2: same id",
         "    earned: RR@5 +0.500",
-        "hits that cover nothing that is wanted: 1 of 2",
+        "irrelevant hits: 1 of 2",
         "  RR@5 = 0.500",
         "  Recall@5: left out",
     ]

@@ -49,7 +49,8 @@ def headroom_line(headroom: HeadroomRecord) -> str:
     most = "" if headroom.is_exact else "≤ "
     recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
     figures = f"Recall@{headroom.k} {most}{recall:.3f}, NDCG@{headroom.k} {most}{ndcg:.3f}"
-    return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"
+    figures = "no query is labelled" if math.isnan(recall) else figures
+    return f"Best possible with these candidates (perfect reranker): {figures}"
 
 
 def explanation_text(explanation: ExplanationRecord) -> str:
@@ -60,7 +61,7 @@ def explanation_text(explanation: ExplanationRecord) -> str:
     if explanation.error is not None:
         lines.append(f"failed: {explanation.error}")
     if not query.is_labelled:
-        lines.append("not answerable" if not query.answerable else "without labels: left out of every mean")
+        lines.append("not answerable" if not query.answerable else "without labels: excluded from all averages")
     for number, fact in enumerate(query.facts, start=1):
         lines += [
             f"{f'fact {number}' if not place else '    or':>8}  {passage_text(passage)}"
@@ -223,4 +224,4 @@ def _index_text(index: IndexCost) -> str:
     if index.seconds is not None:
         return f"{size}, built in {seconds_text(index.seconds)}"
     cached = index.distinct_texts - index.embedded_now
-    return f"{size}; {cached:,} of {index.distinct_texts:,} texts came from the cache, so its building was not timed"
+    return f"{size} (build time unknown: {cached:,} of {index.distinct_texts:,} embeddings were cached)"

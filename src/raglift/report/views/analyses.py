@@ -103,19 +103,19 @@ def explanation_view(explanation: ExplanationRecord) -> Document:
     ]
     silent = sum(not each.overlaps for each in explanation.hits)
     warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
-    warnings += [] if query.is_labelled else ["The query is left out of every mean: it has no labels that count."]
+    warnings += [] if query.is_labelled else ["The query is excluded from all averages: it has no labels that count."]
     return Document(
         title=f"{query.id}: {query.text}",
         lead=f"Stage {explanation.stage}, match by {explanation.match}.",
         headline=Table(
-            "Hits that cover something that is wanted",
+            "Relevant hits",
             ("rank", "document", "covers", "earned", "text"),
             tuple(rows),
             text_columns=(1, 2, 3, 4),
         ),
         measured=(),
         warnings=tuple(warnings),
-        notes=(f"{silent} of {counted(len(explanation.hits), 'hit')} cover nothing that is wanted.",),
+        notes=(f"Irrelevant hits: {silent} of {len(explanation.hits)}.",),
         labels=str(LabelSources.of([query])),
         sections=(
             Section("Facts", tables=(_facts(explanation),)),

@@ -149,7 +149,7 @@ def test_without_labels_there_is_nothing_to_choose_but_a_query_can_be_named(
         evaluation.explain_metrics()
     found = evaluation.explain_metrics("q")
     assert all(math.isnan(one.value) and one.agrees for each in found.metrics for one in each.values)
-    assert "without labels: left out of every mean" in str(found)
+    assert "without labels: excluded from all averages" in str(found)
 
 
 def test_a_failed_query_counts_0_in_every_profile_and_one_that_came_back_empty_is_left_out_by_some(
