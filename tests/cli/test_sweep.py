@@ -236,7 +236,7 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err.endswith("\nraglift: stopped: what is finished is kept in runs/mine: go on with --resume\n")
+    assert err.endswith("\nraglift: stopped: what is finished is kept in runs/mine: continue with --resume\n")
     assert "Traceback" not in err
     stopped = run("runs/mine")[1]
     assert "1 of 2 cells measured" in stopped
