@@ -196,16 +196,22 @@ def _values(
 # In words.
 
 
+def is_unjudged_note(note: str) -> bool:
+    """Return whether a note says what share of the first hits has no label, in the words of this version or 0.1.0's."""
+    return _NO_LABEL in note or note.startswith("nobody judged")
+
+
 def unjudged_note(found: Unjudged) -> str:
     """Return what share of the first hits of one system nobody judged, and between what its metric lies for that."""
     (share,), (counted,) = found.shares.values(), found.counted.values()
-    first = f"{share:.1%} of the {_which(found.metric)} have no label and count as irrelevant"
+    first = f"{share:.1%} of the {_which(found.metric)} {_NO_LABEL}"
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
     (supposed,) = found.supposed.values()
     return f"{first}; {_if(found)}, {mean_title(found.metric)} would {_change(counted, supposed)}"
 
 
+_NO_LABEL = "have no label and count as irrelevant"
 _NOT_KNOWN = "no hit was judged irrelevant, so it is unknown how many of them are relevant"
 
 
@@ -227,7 +233,7 @@ def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
     """
     title = mean_title(found.metric)
     shares = _listed([f"{found.shares[name]:.1%} in {name}" for name in shown])
-    first = f"of the {_which(found.metric)}, {shares} have no label and count as irrelevant"
+    first = f"of the {_which(found.metric)}, {shares} {_NO_LABEL}"
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
     figures = _listed([f"{_change(found.counted[name], found.supposed[name])} in {name}" for name in shown])
@@ -240,7 +246,7 @@ def unjudged_in_short(found: Unjudged) -> str:
     """Return what share of the first hits of several systems nobody judged, and whether that can turn a verdict."""
     least, most = (f"{share:.0%}" for share in (min(found.shares.values()), max(found.shares.values())))
     share = least if least == most else f"{least} to {most}"
-    first = f"{share} of the {_which(found.metric)} have no label and count as irrelevant"
+    first = f"{share} of the {_which(found.metric)} {_NO_LABEL}"
     return f"{first}; labelling them could change which system is better" if found.turned else first
 
 

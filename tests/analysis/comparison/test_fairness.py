@@ -103,7 +103,7 @@ def test_a_budget_that_was_named_decides_though_no_run_was_scored_at_it(systems)
     assert str(named.primary) == "ndcg@tokens(1500)"
     assert named.fairness.smallest is None
     (sentence, *_) = fairness_sentences(named)
-    assert sentence.startswith("NDCG@tokens(1500) decides")
+    assert sentence.startswith("NDCG@tokens(1500) is the primary metric")
     assert "median" not in sentence
 
 
@@ -116,7 +116,7 @@ def test_runs_that_were_scored_by_containment_are_scored_again_by_coverage(syste
         assert comparison.evaluation(name).run.spec["match"]["mode"] == "coverage"
         assert comparison.fairness.containment[name] == evaluation.scores.mean("retrieve", NDCG @ 10)
     assert (
-        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is beside it."
+        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown beside it."
     ) in fairness_sentences(comparison)
 
 
@@ -227,7 +227,7 @@ def test_a_metric_that_has_no_meaning_at_a_budget_decides_as_it_is():
     found = compare(pair)
     assert found.primary == parse("precision@2")
     assert found.fairness.budgeted is None
-    (warning,) = [one for one in found.warnings if "the same prompt" in one]
+    (warning,) = [one for one in found.warnings if "not like for like" in one]
     assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
 
 

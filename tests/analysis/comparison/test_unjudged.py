@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.unjudged import is_unjudged_note, unjudged_of
+from raglift.gating.deciding import gate
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision, Recall
 from raglift.records.dataset import Dataset
@@ -146,3 +147,20 @@ def test_an_id_of_two_texts_of_which_one_was_judged_counts_as_judged():
     hits = [Chunk("It is in the tower, as they say.", id="c"), Chunk("Something else altogether.", id="c")]
     evaluation = evaluate(FakeRetriever({"where is it": hits}), dataset, ks=(1, 2))
     assert any("have no label" in note for note in evaluation.notes)
+
+
+def test_a_gate_says_it_once_in_the_words_of_the_comparison():
+    common = {"relevant": "ad", "irrelevant": "bce", "metrics": ["ndcg"]}
+    early, late = (system([hits] * 40, **common) for hits in (["a", "b", "x", "e"], ["b", "c", "a", "x"]))
+
+    def told(result):
+        return [text for text in (*result.notes, *result.warnings) if is_unjudged_note(text)]
+
+    assert len(told(gate(late, minimum={"ndcg@4": 0}))) == 1
+    (only,) = told(gate(late, baseline=early, no_regression=["ndcg@4"]))
+    assert "the verdict would" in only
+
+
+def test_notes_of_runs_saved_by_the_first_version_are_recognized():
+    assert is_unjudged_note("nobody judged 60.0% of the first 2 hits of each query: they count as irrelevant")
+    assert not is_unjudged_note("20 queries excluded from all averages: unanswerable")

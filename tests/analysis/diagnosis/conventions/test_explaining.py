@@ -347,7 +347,7 @@ def test_a_metric_that_such_labels_do_not_allow_is_refused() -> None:
 def test_an_unanswerable_query_is_said_to_be_one() -> None:
     query = Query("q", "?", (), answerable=False)
     found = evaluate(FakeRetriever({"?": [LAMP]}), Dataset((query,)), ks=(1,)).explain_metrics("q")
-    assert "not answerable: left out of every mean, in every profile" in str(found)
+    assert "Not answerable: excluded from all averages, in every profile" in str(found)
 
 
 spans = st.tuples(st.integers(0, 60), st.integers(1, 40)).map(lambda span: (span[0], span[0] + span[1]))
