@@ -99,13 +99,13 @@ def index_page(
     decides = _shared_primary(runs, primary)
     newest = sorted(runs, key=lambda run: (run.moment is None, -(run.moment or 0.0), run.name))
     datasets = dict.fromkeys(run.evaluation.dataset.name for run in newest)
-    of = f" of {counted(len(datasets), 'dataset')}" if len(datasets) > 1 else f" of {next(iter(datasets))}"
-    lead = f"{counted(len(runs), 'run')}{of}, the newest first; {mean_title(decides)} is the metric shown."
-    caption = f"{mean_title(decides)} of each run, what its reranker changed, and what it costs"
+    on = counted(len(datasets), "dataset") if len(datasets) > 1 else next(iter(datasets))
     return Page(
-        title=f"Runs in {folder}",
-        lead=lead,
-        headline=table_from(_columns(newest, decides), newest, caption, sortable=True),
+        title=f"Folder {folder}",
+        lead=f"{counted(len(runs), 'run')} on {on}",
+        headline=table_from(
+            _columns(newest, decides), newest, f"{mean_title(decides)} of each run, newest first", sortable=True
+        ),
         measured=(),
         warnings=tuple(warnings),
         notes=("Only runs on the same dataset can be compared.",) if len(datasets) > 1 else (),
