@@ -83,7 +83,7 @@ def test_json_has_every_value_mean_and_reason(run: Run, saved: Path) -> None:
 def test_a_query_without_labels_is_said_to_have_none(run: Run, saved: Path) -> None:
     code, out, _ = run("explain", "--conventions", saved, "none")
     assert code == 0
-    assert "Without labels: left out of every mean, in every profile" in out
+    assert "Without labels: excluded from all averages, in every profile" in out
     assert "this query" not in out
 
 

@@ -123,7 +123,7 @@ Primary = Annotated[
     str | None,
     typer.Option(
         autocompletion=completion(metric_names),
-        help="Primary metric, which decides. Default: ndcg@10, else the deepest NDCG, else the first metric.",
+        help="Metric that verdicts are based on. Default: ndcg@10, else the deepest NDCG, else the first metric.",
     ),
 ]
 Names = Annotated[

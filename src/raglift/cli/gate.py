@@ -177,7 +177,7 @@ def _opened(folder: Path) -> Evaluation:
             why = above.failures().get(folder.name)
             raise _Unfinished(
                 f"{folder}: the cell {name} "
-                + (f"failed: {why}" if why else f"is not measured yet: go on with the sweep in {above.path} (--resume)")
+                + (f"failed: {why}" if why else f"is not measured yet: continue the sweep in {above.path} (--resume)")
             )
     return load_evaluation(folder)
 
@@ -191,7 +191,7 @@ def _refuse_sweep(sweep: SweepFolder) -> None:
         more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
         raise _Unfinished(
             f"{sweep.path}: a sweep of which {len(lacking):,} of {len(cells):,} cells are not measured: "
-            f"{'; '.join(lacking[:_SHOWN])}{more}; go on with it (--resume), then gate one of its cells"
+            f"{'; '.join(lacking[:_SHOWN])}{more}; continue it (--resume), then gate one of its cells"
         )
     known = "; ".join(f"{sweep.place(cell.key, is_cell=True)} ({cell.name})" for cell in cells[:_SHOWN])
     raise ConfigurationError(f"{sweep.path}: found a sweep, which is many runs; expected one of its cells, as {known}")

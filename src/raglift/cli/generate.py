@@ -87,7 +87,9 @@ def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
     try:
         generation.write(output, overwrite=overwrite)
     except DatasetError:
-        sys.stderr.write("the answers are kept in the cache: the same command with another --output asks nothing\n")
+        sys.stderr.write(
+            "the answers are kept in the cache: the same command with another --output does not ask again\n"
+        )
         raise
 
 

@@ -103,7 +103,9 @@ def _write(request: Grade, summary: GradingSummary, documents: Sequence[Document
     try:
         write_queries(summary.labels, output, documents, overwrite=request.overwrite)
     except DatasetError as error:
-        _say("the grades are kept in the cache: the same command with another --output writes them, and asks nothing")
+        _say(
+            "the grades are kept in the cache: the same command with another --output writes them without asking again"
+        )
         raise error from None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
+from raglift.analysis.unjudged import is_unjudged_note
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
@@ -117,7 +118,7 @@ def gate(
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
     failed, notes = _failed(scored)
     if against is not None and against.says_unjudged:  # in the words of the comparison, with what it can do to it
-        notes = tuple(note for note in notes if not note.startswith("nobody judged"))
+        notes = tuple(note for note in notes if not is_unjudged_note(note))
     return GateResult(
         called,
         scored,

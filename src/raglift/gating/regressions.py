@@ -101,7 +101,7 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
     if found.budgeted is not None and not found.decides:
         row = comparison.row(name, found.budgeted)
         means = f"{number_text(row.baseline_mean)} → {number_text(row.mean)}"
-        change = f"{difference_text(row.difference)}, {p_equation(row.p)}, uncorrected"
+        change = f"{difference_text(row.difference)}, {p_equation(row.p)}, unadjusted"
         told.append(
             f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {means} ({change}); for "
             "information only: it is none of the metrics to check"

@@ -292,7 +292,7 @@ def _notes(summary: GradingSummary) -> Iterator[str]:
         f"and {irrelevant:,} judged irrelevant"
     )
     if summary.without_facts:
-        yield f"no chunk found relevant, so left out of every mean: {_listed(summary.without_facts)}"
+        yield f"no relevant chunk found, so excluded from all averages: {_listed(summary.without_facts)}"
 
 
 def _listed(names: Sequence[str]) -> str:

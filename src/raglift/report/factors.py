@@ -203,7 +203,7 @@ def _difference(one: LevelDifference, decimals: int) -> Cell:
 def _open(effects: FactorEffectsRecord) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     if effects.tested and not effects.interactions:
-        yield f"No part's effect depends on another by more than noise ({counted(effects.tested, 'contrast')} tested)."
+        yield f"No part's effect depends significantly on another ({counted(effects.tested, 'contrast')} tested)."
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
@@ -243,7 +243,7 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
     if len(found.candidates) == 1:
         the_next = ", the next" if len(others) > 1 and ahead else ""
         return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
-    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} cannot be told from the best"
+    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} may be the best"
 
 
 def _interaction(one: InteractionEffect, decimals: int) -> str:

@@ -218,7 +218,7 @@ def _means(result: SweepResultRecord, rows: Sequence[_Row], advised: Recommendat
         yield Column(
             f"to the best [{percent}]",
             partial(_to_the_best, best=advised.best),
-            definition="Query by query, this cell minus the one with the highest mean; intervals are not corrected",
+            definition="Query by query, this cell minus the one with the highest mean; intervals are not adjusted",
         )
         yield Column(
             "p (corrected)",

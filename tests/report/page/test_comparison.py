@@ -125,7 +125,7 @@ def test_only_shows_some_systems_with_the_same_figures(comparison):
 def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
     notes = section(comparison_document(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
-    assert "every system: 1 query without labels and left out of every mean" in notes
+    assert "every system: 1 query excluded from all averages: no labels" in notes
 
 
 @pytest.mark.slow

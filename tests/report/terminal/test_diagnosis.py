@@ -44,7 +44,7 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
             facts=2000,
         )
     )
-    first = "Of 2,000 facts 1,500 are found by rank 5; most of the rest (400) are dropped by rerank."
+    first = "1,500 of 2,000 facts (75%) are found in the top 5; most of the rest (400) are dropped by rerank."
     assert text.splitlines()[2] == first
     rows = [re.split(" {2,}", line.strip()) for line in text.splitlines()[6:]]
     assert rows == [
@@ -56,7 +56,7 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
 
 def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
     text = str(breakdown(OutcomeFacts("found", None, 0, ()), OutcomeFacts("not_retrieved", None, 1, ("q",)), facts=1))
-    assert "The only fact is not found by rank 5: it is not retrieved.\n" in text
+    assert "The only fact is not found in the top 5: it is not retrieved.\n" in text
     assert [line.split()[-1] for line in text.splitlines()[6:]] == ["0", "q"]
 
 
@@ -147,5 +147,7 @@ def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_term
 
 
 def test_queries_without_labels_are_told_from_those_without_an_answer() -> None:
-    assert "! The query is left out of every mean: it has no labels that count." in str(explanation(Query("q", "?")))
+    assert "! The query is excluded from all averages: it has no labels that count." in str(
+        explanation(Query("q", "?"))
+    )
     assert "not answerable" in str(explanation(Query("q", "?", answerable=False)))

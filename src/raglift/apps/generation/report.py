@@ -74,8 +74,8 @@ def _cut(text: str) -> str:
 
 _LONGEST = 200
 SYNTHETIC_NOTE = (
-    "a model wrote these questions and chose what answers them: they compare systems on one corpus, and say little of "
-    "what people ask; have some of them looked at"
+    "a model wrote these questions and chose what answers them: they can compare systems on one corpus, but "
+    "say little about what people ask; have a person check a sample"
 )
 
 

@@ -261,7 +261,8 @@ def differences_of_systems(
     rows = _best(comparison, [row for row in comparison.of(wanted) if row.difference is not None])
     if not rows:
         raise ConfigurationError(
-            f"differences: found no fair pair on {wanted}; expected a metric at a depth that every system returns"
+            f"differences: found no two systems that can be compared in {wanted}; expected a metric at a depth "
+            "that every system returns"
         )
     estimates = [
         _difference(

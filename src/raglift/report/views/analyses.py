@@ -90,7 +90,7 @@ def explanation_view(explanation: ExplanationRecord) -> Document:
     warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
     if not query.is_labelled:
         why = "it has no labels that count" if query.answerable else "it is marked as not answerable"
-        warnings.append(f"The query is left out of every mean: {why}.")
+        warnings.append(f"The query is excluded from all averages: {why}.")
     sections = [
         Section("What the answer needs", entries=tuple(map(_fact, count(1), query.facts))),
         Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),

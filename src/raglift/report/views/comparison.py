@@ -170,9 +170,9 @@ def _findings(comparison: ComparisonRecord) -> Iterator[str]:
 def _marks(comparison: ComparisonRecord) -> Iterator[str]:
     """Yield an explanation of each mark in the table."""
     if any(truncation_of(one) for one in comparison.evaluations):
-        yield f"{CUT} the share of chunks of which a model reads the beginning only"
+        yield f"{CUT} the share of chunks that exceed a model's input limit, so that it reads only their beginning"
     if any(row.truncated for row in comparison.of(comparison.primary)):
-        yield f"{TRUNCATED} deeper than what the system returned: there is no fair pair"
+        yield f"{TRUNCATED} deeper than what the system returned, so it cannot be compared"
 
 
 def notes_of(comparison: ComparisonRecord) -> list[str]:
@@ -267,7 +267,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         Column(
             corrected,
             lambda row: unless_baseline(row, p_cell(row.p_holm)),
-            definition="How often a difference as large comes by chance where there is none",
+            definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
         *_beside(comparison),
@@ -335,9 +335,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
         shown: those with their own lines and rows, if not all fit; the baseline is among them.
     """
     few = only(comparison, shown)
-    said = (
-        f"{mean_title(comparison.primary)} decides; every other metric is exploratory, and its p-values not corrected."
-    )
+    said = f"Primary metric: {mean_title(comparison.primary)}. The others are exploratory, with unadjusted p-values."
     found = [
         _pairs_section(comparison),
         *_cost_sections(comparison),
@@ -373,13 +371,13 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
             counts = (f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}")
             shows = "–" if row.minimum_detectable_effect is None else f"{row.minimum_detectable_effect:.3f}"
             rows.append(row_of((row.system, *counts, effect_text(found.effect_size), p_cell(found.p), shows)))
-    columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "minimum detectable effect")
+    columns = ("system", "wins", "ties", "losses", "effect size", "p (unadjusted)", "minimum detectable effect")
     pictures = [figures.intervals(comparison)]
     if not rows:
         return Section("Differences", figures=tuple(pictures))
     said = (
         f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
-        "difference that so many queries show with a power of 80%; a smaller one often goes unseen."
+        "difference that these queries detect with a power of 80%; smaller ones are often missed."
     )
     pictures.append(figures.differences(comparison))
     other = other_of(comparison)
@@ -446,7 +444,7 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
     if not rows:
         return []
     percent = level(method)
-    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p, uncorrected")
+    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p (unadjusted)")
     table = Table("Each system before and after reranking", (*columns, "win/tie/loss", "queries"), tuple(rows))
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
     return [Section("Before and after reranking", (said,), (table,))]
@@ -532,8 +530,9 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     metrics = table_metrics(comparison.metrics)
     alpha = comparison.method.alpha
     said = (
-        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
-        f"≤ {alpha:g}, uncorrected: one such mark in {1 / alpha:.0f} comes by chance where nothing differs."
+        f"Differences to {comparison.baseline}. Primary metric: {mean_title(comparison.primary)}; in the others, * is "
+        f"p ≤ {alpha:g}, not adjusted for multiple comparisons: where nothing differs, about 1 metric in "
+        f"{1 / alpha:.0f} is marked by chance."
     )
     fewer = (
         [f"The {len(shown)} best of {len(others)} systems; all are in to_frame()."] if len(shown) < len(others) else []

@@ -85,9 +85,9 @@ def _status(found: MetricsExplanationRecord) -> list[str]:
     """Return why there is little to show: the query failed, has no labels, or got nothing."""
     said = [] if found.error is None else [f"failed, so it counts 0 in every profile: {found.error}"]
     if not found.query.answerable:
-        said.append("not answerable: left out of every mean, in every profile")
+        said.append("not answerable: excluded from all averages, in every profile")
     elif not found.query.is_labelled:
-        said.append("without labels: left out of every mean, in every profile")
+        said.append("without labels: excluded from all averages, in every profile")
     if found.error is None and not found.hits:
         said.append("nothing came back")
     return said

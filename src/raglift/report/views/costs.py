@@ -92,4 +92,4 @@ def _index_text(index: IndexCost) -> str:
     if index.seconds is not None:
         return f"{size}, built in {seconds_text(index.seconds)}"
     cached = index.distinct_texts - index.embedded_now
-    return f"{size}; {cached:,} of {index.distinct_texts:,} texts came from the cache, so its building was not timed"
+    return f"{size} (build time unknown: {cached:,} of {index.distinct_texts:,} embeddings were cached)"

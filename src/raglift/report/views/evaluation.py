@@ -349,9 +349,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
         columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss")
         columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
-        said = (
-            f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
-        )
+        said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)
     table = Table("Every metric at every depth", columns, rows, sections=sections)
     beyond = (
         (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
@@ -424,7 +422,7 @@ def candidates_section(lift: LiftRecord) -> Section | None:
     said = (
         f"Asked for more hits, the system ranks otherwise. Lifts elsewhere are over {evaluation.before}, the system as "
         "deployed. These are over the candidates that the reranker got: what it alone changed. They are exploratory, "
-        "and no p-value is corrected."
+        "and p-values are not adjusted."
     )
     columns = ("metric", f"candidates [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p")
     rows = tuple(
@@ -503,5 +501,5 @@ def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, conf
 
 
 def _method(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric) -> Section:
-    said = f"{mean_title(primary)} decides; every other metric is exploratory, and its p-value not corrected."
+    said = f"Primary metric: {mean_title(primary)}. The others are exploratory, with unadjusted p-values."
     return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)

@@ -170,12 +170,16 @@ def _parted(metric: Metric, name: Callable[[Metric], str]) -> tuple[str, str]:
 
 def truncation(*, marked: bool) -> tuple[str, ...]:
     """Return the explanation of †, if it is used."""
-    return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
+    return (
+        (f"{TRUNCATED} The metric looks deeper than the stage returned, so it cannot be compared.",) if marked else ()
+    )
 
 
 def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
     """Return an explanation of each of the marks † and § that is used."""
-    told = [f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens: there is no fair pair"] * truncated
+    told = [
+        f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens, so it cannot be compared"
+    ] * truncated
     return (*told, *([f"{BEYOND} {BEYOND_CANDIDATES}"] * beyond))
 
 
@@ -271,7 +275,7 @@ def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, seve
 def few_text(slices: TagSlicesRecord) -> str:
     """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
-    return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little." if few else ""
+    return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures are unreliable." if few else ""
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
