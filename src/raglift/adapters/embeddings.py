@@ -277,6 +277,11 @@ _BATCH_SIZE = 32
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]+:.+")
 
 
+def is_of_provider(name: str) -> bool:
+    """Whether a name is `provider:model`: a model that is asked for over the network."""
+    return _PROVIDER.fullmatch(name) is not None
+
+
 def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """Return an embedding model.
 
@@ -294,7 +299,7 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
         raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
     if name == STATIC_MODEL:
         return StaticEmbedder()
-    if not _PROVIDER.fullmatch(name):
+    if not is_of_provider(name):
         return SentenceTransformerEmbedder(name, dtype=dtype)
     provider, _, model = name.partition(":")
     return OpenAIEmbedder(model) if provider == "openai" else LangChainEmbedder.by_name(name)

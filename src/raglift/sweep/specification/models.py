@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias, cast, get_args
 
 from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
 
+from raglift.adapters.named_chunkers import KINDS, kind_of
 from raglift.analysis.paired_statistics import is_quality, primary_of
 from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
@@ -211,10 +212,11 @@ class _Chunker(Model):
     encoding: Text | None = None
 
     def read(self) -> str:
-        if (self.size is None) != (self.overlap is None):
+        may_lack_overlap = self.size is not None and kind_of(self.splitter) in KINDS
+        if (self.size is None) != (self.overlap is None) and not may_lack_overlap:
             raise wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
         unit = self.unit or (None if self.encoding is None else "tokens")
-        sizes = None if self.size is None else f"{self.size}/{self.overlap}"
+        sizes = None if self.size is None else f"{self.size}" + ("" if self.overlap is None else f"/{self.overlap}")
         return short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
 
 

@@ -19,7 +19,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, nearest, quoted, shown, wrong
-from raglift.components.chunkers import Chunker
+from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import load_mapping
 from raglift.components.models import EMBEDDED_MODEL
@@ -134,7 +134,8 @@ def short_chunker(value: Any) -> str:
         raise told(error, value) from None
     if value is not given and chunker != value:
         raise wrong(quoted(given), "a chunker whose text form says all of it, as recursive:1000/100")
-    return str(chunker).removesuffix(":characters")
+    # characters are what a recursive chunker counts anyway; others say their unit where it is not their own
+    return str(chunker).removesuffix(":characters") if isinstance(chunker, RecursiveChunker) else str(chunker)
 
 
 @lru_cache(maxsize=256)
