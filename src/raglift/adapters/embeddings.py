@@ -13,6 +13,7 @@ from raglift.base.display import describe_error, encodable
 from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
+from raglift.components.late_chunking import LATE, LateChunkingEmbedder, base_of, is_late
 from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
@@ -286,7 +287,8 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """Return an embedding model.
 
     Args:
-        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it);
+        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it); `minilm(late)`, or
+            any other model on this machine with `(late)` behind its name, for late chunking;
             `provider:model`, as `openai:text-embedding-3-small`, for any provider that
             `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
         dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
@@ -297,6 +299,13 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """
     if not name.strip():
         raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
+    if is_late(name):
+        base = base_of(name)
+        if is_of_provider(base):
+            raise ConfigurationError(
+                f"embedding: found {name!r}; expected late chunking of a model on this machine, as minilm{LATE}"
+            )
+        return LateChunkingEmbedder(base, dtype=dtype)
     if name == STATIC_MODEL:
         return StaticEmbedder()
     if not is_of_provider(name):

@@ -14,6 +14,7 @@ from raglift.base.display import describe_error, short_repr
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.base.validation import nearest
 from raglift.components.chunkers import CHUNKERS, UNITS, check_sizes, parse_chunker
+from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.locating import locate_pieces, overlap_in
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.records.documents import Chunk
@@ -169,11 +170,15 @@ def chunker_by_name(text: str) -> Chunker:
         text: `recursive:1000/100`, `token:250/125`, `langchain.RecursiveCharacterTextSplitter:400/40:tokens`,
             `llama_index.SentenceSplitter:256/20`, `sentence:1000/100`, `markdown:1000`, `code(language=python):1500`,
             `semantic(model=minilm,percentile=95)`; some have no size: `markdown`, `llama_index.MarkdownNodeParser`.
+            With `+headings` at the end, chunks are indexed with the headings above them.
 
     Raises:
         ConfigurationError: the text does not have this form, or names something that there is not.
         MissingDependency: the framework is not installed.
     """
+    inner = text.strip().removesuffix(HEADINGS)
+    if inner != text.strip():
+        return ContextualChunker(chunker_by_name(inner))
     named = kind_of(text)
     if named in KINDS:
         return parse_named_chunker(text)

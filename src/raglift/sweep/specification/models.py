@@ -15,6 +15,7 @@ from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
 from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
+from raglift.components.headings import HEADINGS
 from raglift.components.http.client import is_http_address
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
@@ -31,6 +32,7 @@ from raglift.sweep.specification.values import (
     AS_TEXT,
     AsList,
     Distinct,
+    Flag,
     Given,
     Integer,
     Model,
@@ -210,6 +212,7 @@ class _Chunker(Model):
     overlap: Integer | None = None
     unit: Annotated[str, one_of(UNITS)] | None = None
     encoding: Text | None = None
+    headings: Flag = False
 
     def read(self) -> str:
         may_lack_overlap = self.size is not None and kind_of(self.splitter) in KINDS
@@ -217,7 +220,8 @@ class _Chunker(Model):
             raise wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
         unit = self.unit or (None if self.encoding is None else "tokens")
         sizes = None if self.size is None else f"{self.size}" + ("" if self.overlap is None else f"/{self.overlap}")
-        return short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
+        named = ":".join(filter(None, (self.splitter, sizes, unit, self.encoding)))
+        return short_chunker(named + (HEADINGS if self.headings else ""))
 
 
 class _Fusion(Model):
