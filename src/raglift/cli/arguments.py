@@ -78,7 +78,7 @@ Embedding = Annotated[
     typer.Option(
         autocompletion=completion(EMBEDDINGS),
         help="minilm or minilm-static (bundled, no network), a folder, a Hugging Face id, or provider:model such as "
-        "openai:text-embedding-3-small.",
+        "openai:text-embedding-3-small. 'minilm(late)' is late chunking.",
     ),
 ]
 Reranker = Annotated[
@@ -96,7 +96,7 @@ CHUNKER = "recursive:1000/100"
 _FORM = (
     "NAME:SIZE/OVERLAP[:UNIT], such as recursive:400/40 (at paragraphs, lines, words; UNIT: characters or tokens), "
     "token:256/20 (windows of tokens), sentence:400/40, markdown:1000, html:1000, 'code(language=python):1500', "
-    "'semantic(model=minilm)' or llama_index.SentenceSplitter:256/20."
+    "'semantic(model=minilm)' or llama_index.SentenceSplitter:256/20. +headings behind it adds contextual headers."
 )
 Chunker = Annotated[
     str, typer.Option("--chunker", autocompletion=completion(CHUNKERS), help=f"How documents are split: {_FORM}")
