@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.adapters import cutters
+from raglift.adapters.cutting import without_markup
 from raglift.adapters.named_chunkers import KINDS, NamedChunker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.errors import ConfigurationError, MissingDependency
@@ -128,6 +129,33 @@ def test_html_is_cut_at_headings_and_its_text_counted_as_without_offsets() -> No
         "Refunds Refunds take 5 days & a bit.",
     ]
     assert [(chunk.start, chunk.doc_id) for chunk in chunks] == [(None, "d")] * 2
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([*SCRIPTS, "<p>", "</p>", "<h2>", "</h2>", "<b>a</b>", "&amp;", "&nbsp;", "<!-- c -->"])),
+    st.sampled_from(["html", "html:30/10", "llama_index.HTMLNodeParser", "langchain.HTMLHeaderTextSplitter"]),
+)
+def test_the_text_of_html_is_at_its_place_among_the_markup(parts: list[str], name: str) -> None:
+    text = "".join(parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chunks = split(name, text)
+    for chunk in chunks:
+        start, end = chunk.metadata.get("html_span", (chunk.start, chunk.end))
+        if start is not None:
+            assert "".join(without_markup(text)[start:end].split()) == "".join(chunk.text.split())
+    check_places(chunks, text, whole=False)
+
+
+def test_repeated_paragraphs_of_html_have_places_of_their_own() -> None:
+    page = "<title>Soon</title><h1>A</h1><p alt='Soon'>Soon &amp; <i>cheap</i>.</p><h1>B</h1><p>Soon &amp; <i>cheap</i>.</p>"
+    with pytest.warns(UserWarning, match="the places of 2 among the markup are known"):
+        chunks = [chunk for chunk in split("html", page) if "cheap" in chunk.text]
+    assert [page[slice(*chunk.metadata["html_span"])] for chunk in chunks] == [
+        "A</h1><p alt='Soon'>Soon &amp; <i>cheap</i>.",
+        "B</h1><p>Soon &amp; <i>cheap</i>.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ def test_a_row_is_what_evaluating_the_chunks_gives(benchmark: Any) -> None:
     data = rl.load_dataset("lighthouse")
     row = benchmark.measured(data, "markdown:400+headings", [benchmark.BM25])
     chunks = chunker_by_name("markdown:400+headings").split(data.documents)
-    alone = rl.evaluate(BM25Retriever(chunks), data, match="coverage", metrics=["ndcg"], ks=(10, parse_depth("tokens(2000)")))
+    alone = rl.evaluate(
+        BM25Retriever(chunks), data, match="coverage", metrics=["ndcg"], ks=(10, parse_depth("tokens(2000)"))
+    )
     assert row.chunks == len(chunks)
     assert row.found[benchmark.BM25] == {
         metric: pytest.approx(alone.scores.mean("retrieve", metric)) for metric in benchmark.METRICS

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import logging
+import re
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -19,6 +21,18 @@ if TYPE_CHECKING:
 
 Cutter = Callable[[str], list[str]]
 """Cuts a text into texts."""
+
+
+HTML_SPAN = "html_span"
+"""The key of a chunk's metadata that holds where the plain text of HTML stands in the document."""
+_MARKUP = re.compile(r"<!--.*?-->|<[!/?a-zA-Z][^<>]*>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
+
+
+def without_markup(text: str) -> str:
+    """Return a text of the same length in which markup is white space, and entities are what they stand for."""
+    blank = _MARKUP.sub(lambda found: " " * len(found[0]), text)
+    return _ENTITY.sub(lambda found: html.unescape(found[0])[: len(found[0])].ljust(len(found[0])), blank)
 
 
 def cut_by(cut: Cutter, document: Document, chunker: object) -> list[str]:
@@ -40,11 +54,13 @@ def cut_by(cut: Cutter, document: Document, chunker: object) -> list[str]:
 
 def warn_of_lost(chunker: object, chunks: Sequence[Chunk]) -> None:
     """Warn of chunks without offsets."""
-    lost = sum(chunk.start is None for chunk in chunks)
+    lost = [chunk for chunk in chunks if chunk.start is None]
     if lost:
+        among = sum(HTML_SPAN in chunk.metadata for chunk in lost)
+        placed = f"; the places of {among:,} among the markup are known" if among else ""
         warnings.warn(
-            f"{chunker}: {lost:,} of {len(chunks):,} chunks are not in their documents word for word: the splitter "
-            "rewrites them. They have no offsets, and are matched by their text",
+            f"{chunker}: {len(lost):,} of {len(chunks):,} chunks are not in their documents word for word: the "
+            f"splitter rewrites them. They have no offsets, and are matched by their text{placed}",
             stacklevel=3,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.cutters import (
@@ -20,7 +20,7 @@ from raglift.adapters.cutters import (
     markdown_sections,
     sentences,
 )
-from raglift.adapters.cutting import cut_by, quiet_splitters, warn_of_lost
+from raglift.adapters.cutting import HTML_SPAN, cut_by, quiet_splitters, warn_of_lost, without_markup
 from raglift.adapters.embeddings import is_of_provider
 from raglift.base.display import short_repr
 from raglift.base.tokens import DEFAULT_ENCODING, load_encoding
@@ -96,20 +96,22 @@ class Kind:
     has_overlap: bool = True
     unit: Unit = "characters"
     """What sizes are counted in unless that is said."""
+    is_of_html: bool = False
+    """Whether it takes the text out of HTML."""
 
 
 KINDS: Mapping[str, Kind] = {
     "sentence": Kind(sentences),
     "semantic": Kind(llama_index_semantic, _SEMANTIC, needs_size=False),
     "markdown": Kind(markdown_sections, needs_size=False),
-    "html": Kind(html_sections, needs_size=False),
+    "html": Kind(html_sections, needs_size=False, is_of_html=True),
     "code": Kind(code, {"language": _LANGUAGE}, has_overlap=False),
     "langchain.SemanticChunker": Kind(langchain_semantic, _SEMANTIC, needs_size=False),
     "langchain.MarkdownHeaderTextSplitter": Kind(markdown_headers, needs_size=False),
-    "langchain.HTMLHeaderTextSplitter": Kind(html_headers, needs_size=False),
-    "langchain.HTMLSectionSplitter": Kind(html_sections, needs_size=False),
+    "langchain.HTMLHeaderTextSplitter": Kind(html_headers, needs_size=False, is_of_html=True),
+    "langchain.HTMLSectionSplitter": Kind(html_sections, needs_size=False, is_of_html=True),
     "llama_index.SemanticSplitterNodeParser": Kind(llama_index_semantic, _SEMANTIC, needs_size=False),
-    "llama_index.HTMLNodeParser": Kind(html_elements, needs_size=False),
+    "llama_index.HTMLNodeParser": Kind(html_elements, needs_size=False, is_of_html=True),
     "llama_index.CodeSplitter": Kind(code, {"language": _LANGUAGE}, has_overlap=False),
     "chonkie.SentenceChunker": Kind(chonkie_sentences, unit="tokens"),
     "chonkie.RecursiveChunker": Kind(chonkie_recursive, has_overlap=False, unit="tokens"),
@@ -139,8 +141,9 @@ class NamedChunker:
 
     What the library cuts is located in the document by everything but white space, all chunks of a document together. A
     chunk's text is the document's own at that place, even where the library rewrote the white space. A chunk that the
-    document does not have, as the plain text of HTML, is the library's, without offsets, and a warning counts such
-    chunks. Documents and chunks of white space alone are left out.
+    document does not have is the library's, without offsets, and a warning counts such chunks. So is the plain text of
+    HTML wherever there is markup in between; its place in the markup is in its id and in its metadata, as `html_span`.
+    Documents and chunks of white space alone are left out.
 
     Raises:
         ConfigurationError: an unknown kind or setting, or a size, overlap or unit that the kind cannot have.
@@ -226,6 +229,11 @@ class NamedChunker:
         if not document.text.strip():
             return
         text, pieces = document.text, cut_by(cut, document, self)
+        if KINDS[self.kind].is_of_html:
+            yield from self._of_html(
+                document, [piece[start:end] for piece in pieces for start, end in self._bounded(piece)]
+            )
+            return
         overlap = self.overlap if KINDS[self.kind].needs_size else 0
         spans = locate_pieces(text, pieces, overlap_in(text, overlap, self.count), exact=False)
         previous: tuple[int, int] | None = None
@@ -240,6 +248,27 @@ class NamedChunker:
                     first, last = previous = begin + start, begin + end
                     chunk_id = f"{document.id}:{first}-{last}"
                     yield Chunk(text[first:last], id=chunk_id, doc_id=document.id, start=first, end=last)
+
+    def _of_html(self, document: Document, pieces: list[str]) -> Iterator[Chunk]:
+        """Yield the plain texts that were cut, located among what is left of the document without its markup."""
+        shown = without_markup(document.text)
+        # the white space in the place of markup is counted too, so pieces may lie farther apart
+        reach = overlap_in(shown, 10 * self.overlap, self.count)
+        previous: tuple[int, int] | None = None
+        for number, (piece, span) in enumerate(
+            zip(pieces, locate_pieces(shown, pieces, reach, exact=False), strict=True)
+        ):
+            if span is None:
+                yield Chunk(piece, id=f"{document.id}#{number}", doc_id=document.id)
+            elif span != previous:
+                start, end = previous = span
+                chunk = Chunk(piece, f"{document.id}:{start}-{end}", document.id)
+                is_whole = document.text[start:end] == piece
+                yield (
+                    replace(chunk, start=start, end=end)
+                    if is_whole
+                    else replace(chunk, metadata={HTML_SPAN: [start, end]})
+                )
 
     def _bounded(self, words: str) -> Iterable[tuple[int, int]]:
         """Return the spans of a piece: itself, or several where it is larger than the size."""
