@@ -149,7 +149,10 @@ def test_the_text_of_html_is_at_its_place_among_the_markup(parts: list[str], nam
 
 
 def test_repeated_paragraphs_of_html_have_places_of_their_own() -> None:
-    page = "<title>Soon</title><h1>A</h1><p alt='Soon'>Soon &amp; <i>cheap</i>.</p><h1>B</h1><p>Soon &amp; <i>cheap</i>.</p>"
+    page = (
+        "<title>Soon</title><h1>A</h1><p alt='Soon'>Soon &amp; <i>cheap</i>.</p>"
+        "<h1>B</h1><p>Soon &amp; <i>cheap</i>.</p>"
+    )
     with pytest.warns(UserWarning, match="the places of 2 among the markup are known"):
         chunks = [chunk for chunk in split("html", page) if "cheap" in chunk.text]
     assert [page[slice(*chunk.metadata["html_span"])] for chunk in chunks] == [

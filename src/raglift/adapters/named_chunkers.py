@@ -230,9 +230,8 @@ class NamedChunker:
             return
         text, pieces = document.text, cut_by(cut, document, self)
         if KINDS[self.kind].is_of_html:
-            yield from self._of_html(
-                document, [piece[start:end] for piece in pieces for start, end in self._bounded(piece)]
-            )
+            bounded = [piece[start:end] for piece in pieces for start, end in self._bounded(piece)]
+            yield from self._of_html(document, bounded)
             return
         overlap = self.overlap if KINDS[self.kind].needs_size else 0
         spans = locate_pieces(text, pieces, overlap_in(text, overlap, self.count), exact=False)
@@ -255,20 +254,17 @@ class NamedChunker:
         # the white space in the place of markup is counted too, so pieces may lie farther apart
         reach = overlap_in(shown, 10 * self.overlap, self.count)
         previous: tuple[int, int] | None = None
-        for number, (piece, span) in enumerate(
-            zip(pieces, locate_pieces(shown, pieces, reach, exact=False), strict=True)
-        ):
+        spans = locate_pieces(shown, pieces, reach, exact=False)
+        for number, (piece, span) in enumerate(zip(pieces, spans, strict=True)):
             if span is None:
                 yield Chunk(piece, id=f"{document.id}#{number}", doc_id=document.id)
             elif span != previous:
                 start, end = previous = span
-                chunk = Chunk(piece, f"{document.id}:{start}-{end}", document.id)
-                is_whole = document.text[start:end] == piece
-                yield (
-                    replace(chunk, start=start, end=end)
-                    if is_whole
-                    else replace(chunk, metadata={HTML_SPAN: [start, end]})
-                )
+                chunk = Chunk(piece, id=f"{document.id}:{start}-{end}", doc_id=document.id)
+                if document.text[start:end] == piece:
+                    yield replace(chunk, start=start, end=end)
+                else:
+                    yield replace(chunk, metadata={HTML_SPAN: [start, end]})
 
     def _bounded(self, words: str) -> Iterable[tuple[int, int]]:
         """Return the spans of a piece: itself, or several where it is larger than the size."""
