@@ -15,7 +15,7 @@ from raglift.metrics.profiles.registry import PROFILES
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["sweeps.md", "command_line.md", "metrics.md"])
+@pytest.mark.parametrize("page", ["how-to/sweeps.md", "reference/command_line.md", "reference/metrics.md"])
 def test_the_pages_name_them(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     for name in PROFILES:

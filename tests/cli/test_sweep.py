@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -211,6 +212,17 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
+def read_all(terminal: int, seen: bytearray) -> None:
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            return
+        if not part:
+            return
+        seen += part
+
+
 @pytest.mark.slow
 def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None:
     (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
@@ -251,17 +263,13 @@ def test_on_a_terminal_the_step_the_count_and_the_time_left_are_seen(run, tmp_pa
         stderr=theirs,
     )
     os.close(theirs)
+    seen = bytearray()
+    terminal = threading.Thread(target=read_all, args=(ours, seen))  # one that is not read holds up who writes to it
+    terminal.start()
     wait_for(tmp_path / "asked")
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    seen = bytearray()
-    while True:
-        try:
-            seen += (part := os.read(ours, 4096))
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
+    terminal.join(timeout=60)
     process.wait(timeout=60)
     os.close(ours)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode("utf-8", "replace"))

@@ -118,6 +118,7 @@ def test_an_evaluation_warns_and_keeps_what_it_measured(tmp_path: Path) -> None:
     (known,) = evaluation.run.stages[0].vocabularies
     assert known.unknown > known.tokens / 2
     assert "does not know" in str(evaluation)
+    assert "Next: use a model for Chinese, or BM25" in " ".join(str(evaluation).split())
     evaluation.save(tmp_path / "run")
     assert rl.load_evaluation(tmp_path / "run").run.stages == evaluation.run.stages
 

@@ -288,7 +288,7 @@ def test_a_system_that_is_better_on_average_and_worse_for_more_queries_is_said_t
 
 def test_the_exploratory_table_says_which_column_holds_means_and_which_differences():
     pair = rl.compare({"one": measured(SHORT), "two": measured(SHORT[::-1])})
-    (title,) = [line for line in str(pair).splitlines() if line.startswith("metric")]
+    (title,) = [line for line in pair.to_text().splitlines() if line.startswith("metric")]
     assert re.split(" {2,}", title) == ["metric", "one (mean)", "Δ two"]
     assert "one (mean)" in pair.to_markdown()
 

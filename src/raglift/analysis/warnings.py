@@ -105,17 +105,32 @@ def vocabulary_warnings(vocabularies: Iterable[Vocabulary]) -> list[str]:
     return list(dict.fromkeys(filter(None, map(_vocabulary_warning, vocabularies))))
 
 
+def cannot_read(known: Vocabulary) -> str:
+    """Return which model to use instead of one that cannot read the texts; empty if it can."""
+    letters = known.letters_per_token
+    if _unknown_share(known) < _MOST_UNKNOWN and (letters is None or letters >= _FEWEST_LETTERS):
+        return ""
+    return f"{_better_model(known)}, or BM25"
+
+
+def _unknown_share(known: Vocabulary) -> float:
+    return known.unknown / known.tokens if known.tokens else 0.0
+
+
+def _better_model(known: Vocabulary) -> str:
+    return f"a model for {language_name(known.language) if known.language else 'their language'}"
+
+
 def _vocabulary_warning(known: Vocabulary) -> str | None:
     language = known.language and language_name(known.language)
     texts = f"the texts ({language})" if language else "the texts"
-    better = f"a model for {language or 'their language'}"
-    unknown = known.unknown / known.tokens if known.tokens else 0.0
-    letters = known.letters_per_token
+    better = _better_model(known)
+    unknown, letters = _unknown_share(known), known.letters_per_token
     if unknown >= _MOST_UNKNOWN:
-        return f"{known.model} does not know {unknown:.0%} of the tokens of {texts}: use {better}, or BM25"
+        return f"{known.model} does not know {unknown:.0%} of the tokens of {texts}: use {cannot_read(known)}"
     if letters is not None and letters < _FEWEST_LETTERS:
         spelled = f"spells {texts} out, {letters:.1f} letters per token where about 4 are usual"
-        return f"{known.model} {spelled}: use {better}, or BM25"
+        return f"{known.model} {spelled}: use {cannot_read(known)}"
     if language and known.trained_on and known.language not in known.trained_on:
         trained = ", ".join(map(language_name, known.trained_on[:3]))
         return f"the texts are in {language}, and {known.model} was trained on {trained}: {better} may do better"

@@ -210,18 +210,17 @@ def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
         finally:
             _state.tells_of_long_work = before
     elif _is_terminal():
-        with _display() as display:
+        with _display():
             try:
-                yield lambda text: _set_status(display, text)
+                yield _set_status
             finally:
                 _state.status = ""
     else:
         yield _status_lines(_SECONDS_BETWEEN_LINES, time.perf_counter())
 
 
-def _set_status(display: Progress, text: str) -> None:
-    _state.status = text
-    display.refresh()
+def _set_status(text: str) -> None:
+    _state.status = text  # drawn when the display is drawn next, ten times a second
 
 
 def _tell(unit: str, count: int) -> None:

@@ -179,11 +179,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure of the first screen, large, with what changed."""
+    """A figure or a choice of the first screen, large, with what changed."""
 
     label: str
     """What it is, in everyday words or as a metric."""
     value: str
+    """A figure, or the name of what was chosen."""
     change: str = ""
     """How it changed, and from what: `▲ 17 points, from 41%`."""
     emphasis: str = ""

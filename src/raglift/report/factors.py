@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.paired_statistics import TOO_SKEWED
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Document, Section, Table, Tile, table_from
 from raglift.report.format import MINUS, decimals_of, level, p_equation, p_text, signed, verdict_emphasis
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _HEADING = "What each part does"
 _MOST_LEVELS = 10
 """As many levels of a part are shown, those with the largest means."""
 _MOST_NAMED = 4
+_MOST_TILES = 4
 _PLURALS = {"embedding": "embedding models"}
 
 
@@ -52,6 +53,43 @@ def effects_view(effects: FactorEffectsRecord) -> Document:
         about=section.paragraphs[:1],
         labels=str(effects.label_sources),
     )
+
+
+def effect_tiles(effects: FactorEffectsRecord) -> tuple[Tile, ...]:
+    """Return the best level of each part and what it is worth, or that this is open, for the first screen."""
+    return tuple(_tile(effects, one) for one in effects.factors[:_MOST_TILES])
+
+
+def _tile(effects: FactorEffectsRecord, found: FactorEffect) -> Tile:
+    decimals = decimals_of(effects.primary)
+    definition = (
+        f"{mean_title(effects.primary)} of all cells that differ in the {found.factor} alone, over "
+        f"{counted(effects.n, 'query')}; an average, so another combination may do better."
+    )
+    label = _capital(found.factor)
+    if found.without is not None:
+        one = max(found.shown, key=lambda each: each.mean, default=None)
+    else:
+        one = min(_behind(found) if len(found.candidates) == 1 else (), key=lambda each: each.mean, default=None)
+    if one is None or one.verdict not in ("better", "worse"):
+        which = found.candidates if one is None else (one.level, one.other)
+        return Tile(label, "no clear winner", note=f"{_named(which)}: no significant difference", definition=definition)
+    between = ""
+    if not math.isnan(one.low):
+        between = f"{level(effects.method)} interval {signed(one.low, decimals)} to {signed(one.high, decimals)}"
+    best = one if one.verdict == "better" else one.turned
+    change = f"{signed(best.mean, decimals)} over {best.other}"
+    note = "; ".join(filter(None, [between if best is one else "", p_equation(one.p)]))
+    return Tile(label, best.level, change, "better", note, definition)
+
+
+def _behind(found: FactorEffect) -> Iterator[LevelDifference]:
+    """Yield the best level against each other one that it was compared with."""
+    for one in found.differences:
+        if one.level == found.best:
+            yield one
+        elif one.other == found.best:
+            yield one.turned
 
 
 def effect_sentence(effects: FactorEffectsRecord, factor: str) -> str:

@@ -189,7 +189,8 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
             "latency and cost, or ask harder questions."
         )
     are = "is" if most.facts == 1 else "are"
-    told = f"of {facts:,} facts it does not find {lost:,} by rank {k}, and {most.facts:,} of these {are}"
+    these = "these" if most.facts == lost else f"{most.facts:,} of these"
+    told = f"of {facts:,} facts it does not find {lost:,} by rank {k}, and {these} {are}"
     more = "more candidates, " if has_reranker else ""
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",

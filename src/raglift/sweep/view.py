@@ -19,6 +19,7 @@ from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
+from raglift.report.factors import effect_tiles
 from raglift.report.format import (
     confidence_text,
     difference_text,
@@ -28,7 +29,12 @@ from raglift.report.format import (
     signed,
 )
 from raglift.report.format import marks as marks_of
-from raglift.report.recommendation import equals_table, recommendation_section, recommendation_sentence
+from raglift.report.recommendation import (
+    equals_table,
+    next_sentence,
+    recommendation_section,
+    recommendation_sentence,
+)
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence, held_out_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
 from raglift.report.views.parts import definition_of, mean_cell, measured_together
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.recommendation import Contender
-    from raglift.results.analyses import Recommendation
+    from raglift.results.analyses import FactorEffects, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.records import CellResult, SweepResultRecord
@@ -79,6 +85,7 @@ def sweep_view(
     advised = None if compared is None else result.recommend()
     table = cells_table(result, advised)
     found = compared_in_detail(result, baseline) if detail >= Detail.DETAILS and compared is not None else None
+    effects = None if advised is None else effects_of(result)
     return Document(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
         lead="" if advised is None else recommendation_sentence(advised),
@@ -86,9 +93,11 @@ def sweep_view(
         measured=_measured(result, found),
         warnings=(*_unmeasured(result), *_warnings(result, compared)),
         notes=tuple(_notes(result, table)),
-        sections=tuple(_sections(result, advised, table, found, detail)),
+        sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),
         labels=str(result.label_sources),
+        tiles=() if effects is None else effect_tiles(effects),
+        next_step="" if advised is None or effects is None else next_sentence(advised),
     )
 
 
@@ -388,6 +397,7 @@ def failed_by_reason(result: SweepResultRecord) -> dict[str, list[str]]:
 def _sections(
     result: SweepResultRecord,
     advised: Recommendation | None,
+    effects: FactorEffects | None,
     table: Table,
     comparison: Comparison | None,
     detail: Detail,
@@ -396,7 +406,6 @@ def _sections(
         _, *reasons = recommendation_section(advised).paragraphs  # the first is above everything
         if reasons:
             yield Section("Why", tuple(reasons))
-        effects = effects_of(result)
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
     if detail < Detail.DETAILS:

@@ -91,7 +91,7 @@ def test_differences_rerankers_failures_tags_and_costs_have_their_sections(compa
 @pytest.mark.slow
 def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
     (table,) = section(comparison_document(comparison), "All metrics").tables
-    assert table.columns == ("metric", "base (mean)", "better", "reranked")
+    assert table.columns == ("metric", "base (mean)", "Δ better", "Δ reranked")
     for cells, metric in zip(table.rows, comparison.metrics, strict=True):
         found = comparison.row("better", metric).difference
         assert cells[2].text.endswith("*") == (found.p <= 0.05)
@@ -156,6 +156,8 @@ def test_report_writes_the_page(comparison, tmp_path: Path):
 def test_the_page_is_whole_in_a_browser(comparison, open_page):
     page = open_page(comparison_document(comparison)).page
     assert page.inner_text("h1") == "stones: 3 systems compared"
-    page.wait_for_selector("figure svg, figure canvas")
+    page.click("text=Queries")
     assert "36 of 36 queries" in page.inner_text("#explorer")
+    page.click("text=Details")
+    page.wait_for_selector("figure svg, figure canvas")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280

@@ -268,3 +268,20 @@ def test_bars_have_an_axis_with_its_ends(open_page: Callable, make_document: Any
     page = open_page(make_document(), "").page
     assert page.locator(".headline .axis").first.locator("span").all_text_contents() == ["0", "0.84"]
     assert page.locator(".headline .axis").nth(2).locator("span").all_text_contents() == ["−0.01", "+0.18"]
+
+
+def test_of_a_long_table_of_systems_the_first_rows_are_shown_until_all_are_asked_for(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    rows = tuple((Cell(f"system {n}"), Cell(f"0.{n:03}", value=n / 1000)) for n in range(30))
+    table = Table("Systems", ("system", "NDCG@10"), rows, text_columns=(0,), sortable=True)
+    page = open_page(make_document(drill_down, headline=table), "").page
+    shown = page.locator(".headline tbody tr:visible th")
+    assert shown.all_inner_texts() == [f"system {n}" for n in range(8)]
+    page.get_by_role("button", name="Sort by NDCG@10").click()
+    assert shown.all_inner_texts() == [f"system {n}" for n in range(29, 21, -1)]
+    page.emulate_media(media="print")
+    assert shown.count() == 30
+    page.emulate_media(media="screen")
+    page.get_by_role("button", name="Show all 30").click()
+    assert shown.count() == 30

@@ -96,3 +96,10 @@ def test_where_no_query_is_named_none_is_said_to_have_stayed(ranked):
     assert "moved up" not in told
     assert "moved down" not in told
     assert "RR@3 improved for 1 query, got worse for 0 and stayed the same for 2" in told
+
+
+def test_a_reranker_that_hurts_is_to_be_left_out_first_of_all(ranked):
+    text = ranked([1] * 30 + [2] * 6, reranked=[3] * 30 + [1] * 6).reranker_lift("rr@3").to_text()
+    assert "Next: leave the reranker out, or try another one: without it MRR@3 is 0.917 instead of 0.444." in " ".join(
+        text.split()
+    )

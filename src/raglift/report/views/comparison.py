@@ -502,7 +502,7 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     lines = tuple(place for place, (one, two) in enumerate(pairwise(metrics), start=1) if one.name != two.name)
     table = Table(
         "Every metric at every depth",
-        ("metric", f"{comparison.baseline} (mean)", *shown),
+        ("metric", f"{comparison.baseline} (mean)", *(f"Δ {name}" for name in shown)),
         rows,
         sections=lines,
         optional=tuple(range(3, 2 + len(shown))),

@@ -12,7 +12,7 @@ from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
-from raglift.analysis.warnings import few_queries, not_read
+from raglift.analysis.warnings import cannot_read, few_queries, not_read
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
@@ -154,7 +154,7 @@ def _document(
         labels=str(evaluation.label_sources),
         tiles=tiles,
         shares=shares_of(losses) if tiles else (),
-        next_step=_next_step(evaluation, losses) if tiles else "",
+        next_step=_next_step(evaluation, losses, lift) if tiles else "",
     )
 
 
@@ -228,7 +228,7 @@ def _sections(
     measured_any = not _all_failed(evaluation)
     found: list[Section | None] = []
     if measured_any:
-        found.append(failure_section(evaluation, primary))
+        found.append(failure_section(evaluation, primary, lift))
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
         found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
@@ -480,13 +480,13 @@ def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Tab
     )
 
 
-def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
+def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: LiftRecord | None) -> Section | None:
     """Return where recall was lost; None if no query is labelled."""
     k = failure_analysis_depth(evaluation, primary)
     losses = failure_analysis(evaluation, k)
     if not losses.facts:
         return None
-    said = [_next_step(evaluation, losses)]
+    said = [_next_step(evaluation, losses, lift)]
     said.append(f"{headroom_line(headroom(evaluation, k))}.")
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
@@ -500,7 +500,16 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric) -> Section | 
     )
 
 
-def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> str:
+def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord, lift: LiftRecord | None) -> str:
+    """Return what to try next: another model where one cannot read the texts, no reranker where it hurts."""
+    for known in (one for stage in evaluation.run.stages for one in stage.vocabularies):
+        if better := cannot_read(known):
+            return f"Next: use {better}: {known.model} cannot read these texts."
+    row = None if lift is None else lift.row()
+    if row is not None and row.verdict == "worse":
+        name, decimals = mean_title(row.metric), decimals_of(row.metric)
+        means = f"{row.before:.{decimals}f} instead of {row.after:.{decimals}f}"
+        return f"Next: leave the reranker out, or try another one: without it {name} is {means}."
     lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
     return next_step(losses.facts, lost, losses.k, has_reranker=len(evaluation.scores.stages) > 1)
 

@@ -1,4 +1,8 @@
-// Tables whose rows can be sorted: by the numbers of a column, largest first, or by its words.
+// Tables whose rows can be sorted: by the numbers of a column, largest first, or by its words. Of a long one on the first
+// screen, the first rows are shown until the others are asked for.
+
+const ROWS_SHOWN = 8; // as `.folded` in shell.css has it
+const FEW_MORE = 4; // so many rows more are shown at once
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
@@ -33,4 +37,17 @@ function numberOf(cell) {
   return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
 }
 
+function foldRows(table) {
+  const rows = table.tBodies[0].rows.length;
+  if (rows <= ROWS_SHOWN + FEW_MORE) return;
+  table.classList.add("folded");
+  const unfold = () => {
+    table.classList.remove("folded");
+    control.remove();
+  };
+  const control = element("button", { type: "button", class: "quiet unfold", onclick: unfold }, `Show all ${rows}`);
+  table.closest(".scroll").after(control);
+}
+
 for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+for (const table of document.querySelectorAll(".headline table.sortable")) foldRows(table);
