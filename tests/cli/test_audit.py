@@ -28,7 +28,7 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "labels: 0 broken, 2 warnings" in out
     assert "recursive:1000/100" in out  # the default way to chunk
-    assert "attainable recall@10" in out
+    assert "recall ceiling@10" in out
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
-from raglift.auditing.result import Attainable, Audit, ChunkingAudit
+from raglift.auditing.records import Attainable, ChunkingAudit
+from raglift.auditing.result import Audit
 from raglift.components.chunkers import Chunker
 from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.components.models import EMBEDDED_MODEL

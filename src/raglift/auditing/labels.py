@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.auditing.result import Finding, Nearest, Place
+from raglift.auditing.records import Finding, Nearest, Place
 from raglift.base.normalization import normalize
 from raglift.base.progress import track
 from raglift.base.validation import quoted
@@ -25,7 +25,7 @@ from raglift.records.labels import Passage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from raglift.auditing.result import Kind
+    from raglift.auditing.records import Kind
     from raglift.matching.chunk_index import Places
     from raglift.records.anchors import Resolution
     from raglift.records.dataset import Dataset

@@ -11,13 +11,12 @@ from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
-from raglift.gating.markdown import gate_summary
 from raglift.gating.records import FailedQuery, GateResultRecord, Outcome
 from raglift.gating.regressions import regressions_of
-from raglift.gating.text import gate_text
 from raglift.gating.values import check_of, with_metrics
+from raglift.gating.view import gate_view
 from raglift.records.dataset import Dataset
-from raglift.report.presenting import text_of, view_of, whole
+from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 from raglift.results.evaluation import Evaluation
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-text_of.register(GateResultRecord, gate_text)
-view_of.register(GateResultRecord, whole(gate_summary))
+view_of.register(GateResultRecord, whole(gate_view))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

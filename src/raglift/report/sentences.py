@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, LiftRecord, Method
+    from raglift.analysis.upper_bound import HeadroomRecord
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -445,3 +446,11 @@ def _named(ids: tuple[str, ...], most: int | None) -> str:
     shown = ids if most is None else ids[:most]
     more = f" and {len(ids) - len(shown):,} more" if len(ids) > len(shown) else ""
     return ", ".join(shown) + more
+
+
+def headroom_line(headroom: HeadroomRecord) -> str:
+    """Return what a perfect reranker over the same candidates would score, in one line."""
+    most = "" if headroom.is_exact else "≤ "
+    recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
+    figures = f"Recall@{headroom.k} {most}{recall:.3f}, NDCG@{headroom.k} {most}{ndcg:.3f}"
+    return f"A perfect reranker over the same candidates: {'no query is labelled' if math.isnan(recall) else figures}"

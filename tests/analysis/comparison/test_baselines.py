@@ -51,8 +51,8 @@ def test_the_only_plain_bm25_is_the_baseline(three, bm25):
 
 def test_a_baseline_that_is_named_stays(three):
     found = compare(three, primary="rr@3", baseline="a")
-    assert (found.baseline, found.baseline_reason) == ("a", "as asked for")
-    assert "Baseline: a (as asked for)." in str(found)
+    assert (found.baseline, found.baseline_reason) == ("a", "as requested")
+    assert "Baseline: a (as requested)." in str(found)
 
 
 def test_a_system_that_returns_too_few_hits_is_not_the_baseline(ranked):

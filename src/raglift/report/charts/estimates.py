@@ -211,7 +211,7 @@ def means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | str
     stages = list(dict.fromkeys((evaluation.before, evaluation.after)))
     estimates = [one for metric in wanted for one in _stages_of(evaluation, metric, stages)]
     colours = (BEFORE, AFTER) if len(stages) > 1 else (AFTER,)
-    scale = Scale("mean, with 95 % intervals", quantity(wanted[0]), bounds=_bounds(wanted[0]))
+    scale = Scale("mean, with 95% intervals", quantity(wanted[0]), bounds=_bounds(wanted[0]))
     return intervals_chart(estimates, scale, title="Means of the stages", series=stages, colours=colours)
 
 

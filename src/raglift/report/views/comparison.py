@@ -13,6 +13,7 @@ from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
+from raglift.analysis.shared_queries import system_name
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import match_tables_of, rule_of
@@ -78,6 +79,7 @@ _BY_TAG = 3
 _SHOWN = 3
 """Of as many systems besides the baseline the failures and the queries that moved are shown, where not all fit."""
 _NAMED = 3
+_FEW_SYSTEMS = 3
 """As many systems are named one by one where a note is theirs."""
 _MOVED = 5
 """As many queries are shown that a system answers better, and as many that it answers worse."""
@@ -113,7 +115,7 @@ def comparison_view(
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
         sections=tuple(comparison_sections(comparison, names)) if detail >= Detail.DETAILS else (),
         about=(
-            f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}",
+            f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
             baseline_sentence(comparison),
         ),
         labels=str(comparison.label_sources),
@@ -135,6 +137,15 @@ def _counts(comparison: ComparisonRecord) -> str:
 
 def _profile(evaluation: EvaluationRecord) -> str:
     return "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
+
+
+def _systems(comparison: ComparisonRecord) -> str:
+    """Return what the systems are, where these are few and differ, and their names do not say it."""
+    called = {name: system_name(one) for name, one in zip(comparison.names, comparison.evaluations, strict=True)}
+    if len(called) > _FEW_SYSTEMS or len(set(called.values())) < len(called):
+        return ""
+    told = ", ".join(f"{name} is {system}" for name, system in called.items() if name != system)
+    return f"; {told}" if told else ""
 
 
 def _failures(comparison: ComparisonRecord) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
@@ -35,14 +36,16 @@ from raglift.report.sentences import (
     failure_analysis_depth,
     failure_sentence,
     failures_table,
+    headroom_line,
     next_step,
     over_candidates_sentence,
     verdict_sentence,
 )
-from raglift.report.terminal.analysis import headroom_line, over_k_table
 from raglift.report.views import figures
+from raglift.report.views.costs import cost_section
+from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
-    cost_section,
+    by_depth,
     decided_cell,
     difference_cell,
     failure_table,
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
+_ONE_DEPTH = 2
+"""The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
 _LONGEST_QUESTION = 120
 MOVED = 10
@@ -358,34 +363,9 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
 
 def _by_depth(evaluation: EvaluationRecord, lift: LiftRecord | None, metrics: Sequence[Metric]) -> Table | None:
     """Return a row for each measure and a column for each depth; None where that saves no rows."""
-    measures = list(dict.fromkeys(_measure(metric) for metric in metrics))
-    depths = list(dict.fromkeys(_depth(metric) for metric in metrics))
-    if len(depths) == 1 or len(measures) == len(metrics):
-        return None
-    known = {(_measure(metric), _depth(metric)): metric for metric in metrics}
-    rows = tuple(
-        row_of(
-            (
-                measure,
-                *(
-                    _mean_at(evaluation, lift, metric) if (metric := known.get((measure, depth))) is not None else ""
-                    for depth in depths
-                ),
-            )
-        )
-        for measure in measures
-    )
-    columns = tuple(f"k = {depth}" if depth.isdecimal() else depth or "all hits" for depth in depths)
     told = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
-    return Table(f"Every measure at every depth: {told}", ("metric", *columns), rows)
-
-
-def _measure(metric: Metric) -> str:
-    return mean_title(replace(metric, depth=None))
-
-
-def _depth(metric: Metric) -> str:
-    return mean_title(metric).removeprefix(_measure(metric)).removeprefix("@")
+    table = by_depth(metrics, partial(_mean_at, evaluation, lift), f"Every measure at every depth: {told}")
+    return table if len(table.columns) > _ONE_DEPTH and len(table.rows) < len(metrics) else None
 
 
 def _mean_at(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Cell:
