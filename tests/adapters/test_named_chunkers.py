@@ -299,3 +299,21 @@ def test_every_kind_makes_what_it_names() -> None:
 def test_a_chunker_by_name_is_audited() -> None:
     audit = rl.audit(rl.load_dataset("lighthouse"), chunkers=["markdown:400", "sentence:400/40"], embedding=None)
     assert [chunking.name for chunking in audit.chunkings] == ["markdown:400/0", "sentence:400/40"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "semantic(model=minilm,percentile=60)",
+        "semantic(model=minilm,percentile=60):40/10",
+        "langchain.SemanticChunker(model=minilm,percentile=60)",
+        "chonkie.SemanticChunker(model=minilm):20",
+    ],
+)
+def test_what_is_cut_by_meaning_covers_the_document(name: str) -> None:
+    text = MARKDOWN.replace("\n\n", " ") + "Haddock is a fish. It lives in the sea. " * 3
+    chunks = split(name, text)
+    assert len(chunks) > 2
+    check_places(chunks, text)
+    assert split(name, " ") == ()
