@@ -116,7 +116,8 @@ def test_runs_that_were_scored_by_containment_are_scored_again_by_coverage(syste
         assert comparison.evaluation(name).run.spec["match"]["mode"] == "coverage"
         assert comparison.fairness.containment[name] == evaluation.scores.mean("retrieve", NDCG @ 10)
     assert (
-        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown beside it."
+        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown "
+        "beside it."
     ) in fairness_sentences(comparison)
 
 
