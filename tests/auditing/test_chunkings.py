@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from raglift.auditing.dataset_audit import audit
-from raglift.auditing.result import Audit, ChunkingAudit
+from raglift.auditing.records import ChunkingAudit
+from raglift.auditing.result import Audit
 from raglift.matching.rule import MatchRule
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document

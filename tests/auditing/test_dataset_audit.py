@@ -7,7 +7,7 @@ import math
 import pytest
 
 import raglift as rl
-from raglift.auditing.result import KINDS, PLACEMENTS
+from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.components.chunkers import RecursiveChunker
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
@@ -25,7 +25,7 @@ DATASET = Dataset((QUERY,), (DOCUMENT,), "lights")
     [
         ({"chunkers": "recursive:1000/100"}, "expected a list"),
         ({"chunkers": [1000]}, "found a int; expected chunkers"),
-        ({"chunkers": ["words:5"]}, "chunker: found 'words:5'"),
+        ({"chunkers": ["words:5"]}, "chunker: found 'words'"),
         ({"chunks": "text"}, "found a str; expected a list of Chunk"),
         ({"chunks": ["text"]}, r"chunks\[0\]: found a str; expected a Chunk"),
         ({"match": "fuzzy"}, "expected 'coverage' or 'containment'"),
@@ -63,16 +63,16 @@ def test_as_text_it_is_printable_and_says_everything() -> None:
     text = str(rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5)))
     assert "\x1b" not in text
     assert "labels: 1 broken, 2 warnings" in text
-    assert "broken: nowhere (1)" in text
+    assert "Broken: nowhere (1)" in text
     assert 'nearest (98% alike), "d" from' in text
-    assert "attainable recall@5" in text
-    assert text.index("broken:") < text.index("warning:")
+    assert "recall ceiling@5" in text
+    assert text.index("Broken:") < text.index("Warning:")
 
 
 def test_many_findings_of_a_kind_are_cut_with_a_count() -> None:
     queries = tuple(Query(str(number), "?", (Fact((Passage("zzz"),)),)) for number in range(25))
     text = str(rl.audit(Dataset(queries, (DOCUMENT,))))
-    assert "broken: nowhere (25)" in text
+    assert "Broken: nowhere (25)" in text
     assert "… and 5 more" in text
 
 

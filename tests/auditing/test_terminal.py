@@ -6,8 +6,10 @@ import pytest
 from rich.console import Console
 
 import raglift as rl
-from raglift.auditing.result import print_audit
 from raglift.components.chunkers import TokenChunker
+from raglift.report.presenting import view_of
+from raglift.report.terminal.document import document_parts
+from raglift.report.terminal.rendering import write
 
 DATA = rl.Dataset.from_dict(
     {"Who keeps the lamp?": ["The keeper trims the lamp at dusk."]},
@@ -20,9 +22,9 @@ DATA = rl.Dataset.from_dict(
 def test_chunkers_that_do_not_fit_side_by_side_stand_below_each_other(width: int) -> None:
     chunkers = [TokenChunker(size, 0) for size in (5, 10, 50, 100, 1000)]
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_audit(rl.audit(DATA, chunkers=chunkers), console)
+    write(console, document_parts(view_of(rl.audit(DATA, chunkers=chunkers))))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     heads = [line.split() for line in lines if "token:" in line]
     assert [name for head in heads for name in head] == [str(chunker) for chunker in chunkers]
-    assert all(len(line) <= width for line in lines if line.startswith("attainable recall@") or "token:" in line)
+    assert all(len(line) <= width for line in lines if line.startswith("recall ceiling@") or "token:" in line)
     assert (len(heads) == 1) == (width == 200)

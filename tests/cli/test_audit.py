@@ -28,7 +28,7 @@ def test_an_audit_is_printed_and_ends_well(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "labels: 0 broken, 2 warnings" in out
     assert "recursive:1000/100" in out  # the default way to chunk
-    assert "attainable recall@10" in out
+    assert "recall ceiling@10" in out
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, t
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--chunker", "words:3"), "chunker: found 'words:3'"),
+        (("--chunker", "words:3"), "chunker: found 'words'"),
         (("--chunker", "langchain.Words:3/0"), "splitter: found 'langchain.Words'"),
         (("--match", "fuzzy"), "expected 'coverage' or 'containment'"),
         (("-k", "0"), "-k: found '0'"),

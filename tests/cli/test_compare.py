@@ -101,7 +101,7 @@ def test_json_is_complete_and_agrees_with_the_library(run, runs) -> None:
     comparison = rl.compare(["base", "better", "reranked"], primary="rr@3", baseline="base", hold_out=True)
     assert code == 0
     assert (told["dataset"], told["primary"], told["baseline"]) == ("stones", "rr@3", "base")
-    assert (told["baseline_reason"], told["best"]) == ("as asked for", comparison.best)
+    assert (told["baseline_reason"], told["best"]) == ("as requested", comparison.best)
     assert told["best_without_truncation"] == comparison.best
     assert [system["name"] for system in told["systems"]] == ["base", "better", "reranked"]
     assert [system["stage"] for system in told["systems"]] == ["retrieve", "retrieve", "rerank"]

@@ -29,7 +29,7 @@ def test_demo_prints_a_verdict_five_metrics_and_what_to_do_next_in_25_lines(run,
         :3
     ]
     assert all(out.count(metric) == 1 for metric in metrics)
-    assert re.search(r"Of 389 facts that the questions need: \d+ found by rank 10", out)
+    assert re.search(r"What became of the 389 facts that the questions need: \d+ found by rank 10", out)
     assert "\x1b" not in out
     assert "\nReport: raglift-demo/report.html\n" in out
     assert (folder / "raglift-demo" / "report.html").read_bytes().startswith(b"<!DOCTYPE html>")

@@ -23,7 +23,8 @@ def test_metrics_are_shown_at_one_depth_on_one_line_unless_all_are_wanted(run, s
     assert "@1 " not in short
     assert short.splitlines()[-1] == "--all shows all 4 metrics"
     _, long, _ = run("explain", saved, "q0001", "--all")
-    assert "RR@1" in long
+    assert "earned:\n      RR@3 +0.500" in long or "earned: RR@3 +0.500" in long
+    assert "k = 1" in long
     assert "--all" not in long
 
 

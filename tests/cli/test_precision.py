@@ -91,7 +91,7 @@ def test_answers_come_from_a_file(run, server, saved: Path, tmp_path: Path) -> N
 def test_too_little_money_stops_with_what_to_do(run, server, saved: Path) -> None:
     code, out, err = run("precision", saved, "--max-cost", "0.000000001")
     assert (code, out, server.requests) == (1, "", [])
-    assert "the same command with more to spend goes on from there" in err
+    assert "the same command with more to spend continues from there" in err
 
 
 @pytest.mark.slow

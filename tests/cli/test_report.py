@@ -170,6 +170,25 @@ def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path)
     assert (code, "--baseline with a folder of runs" in err) == (2, True)
 
 
+def test_sweeps_in_a_folder_are_listed_with_how_to_get_their_pages(run, runs: Path, sweep: Path) -> None:
+    assert run("report", ".")[0] == 0
+    written = page(runs / "index.html")
+    assert "1 sweep; the cells of each are compared on its own page." in written
+    command = "raglift report sweep -o reports/sweep.html"
+    assert command in written
+    assert run(*command.split()[1:])[0] == 0
+    assert run("report", ".")[0] == 0
+    assert '<a href="reports/sweep.html">sweep</a>' in page(runs / "index.html")
+
+
+def test_a_folder_of_sweeps_alone_has_an_index_too(run, runs: Path, sweep: Path) -> None:
+    (runs / "sweeps").mkdir()
+    sweep.rename(runs / "sweeps" / "mine")
+    assert run("report", "sweeps")[0] == 0
+    written = page(runs / "sweeps" / "index.html")
+    assert "raglift report sweeps/mine -o sweeps/reports/mine.html" in written
+
+
 @pytest.mark.slow
 def test_two_ticked_runs_have_the_commands_that_compare_them(run, runs: Path, browser) -> None:
     (runs / "base").rename(runs / "it's base")

@@ -77,7 +77,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert out.startswith(
         "lighthouse: 2 of 2 cells measured\n"
         "by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a reranker\n\n"
-        "Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, the best of 2 by more than noise.\n"
+        "Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, significantly the best of 2.\n"
     )
     assert "\n400/0 " in out
     assert "\nNext: raglift report runs/sizes shows every query; raglift sweep runs/sizes --all prints " in out
@@ -236,7 +236,7 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err.endswith("\nraglift: stopped: what is finished is kept in runs/mine: go on with --resume\n")
+    assert err.endswith("\nraglift: stopped: what is finished is kept in runs/mine: continue with --resume\n")
     assert "Traceback" not in err
     stopped = run("runs/mine")[1]
     assert "1 of 2 cells measured" in stopped

@@ -34,7 +34,7 @@ def test_one_figure_on_the_wrong_side_is_enough_to_fail(ranked) -> None:
     result = rl.gate(ranked([1, 1, 2, None]), minimum={"recall@3": 0.75, "rr@3": 0.9})
     assert (result.passed, result.outcome, int(result.outcome)) == (False, Outcome.FAILED, 1)
     assert "FAILED (1 of 2 checks)" in str(result)
-    assert "rr@3: worst queries: q0003 0.000, q0002 0.500" in str(result)
+    assert "Worst queries\n  rr@3: q0003 0.000, q0002 0.500\n" in str(result)
 
 
 ranks = st.lists(st.sampled_from([1, 2, 3, None, ValueError("no")]), min_size=4, max_size=4)
@@ -101,10 +101,9 @@ def test_queries_taken_out_of_the_set_are_warned_of_near_the_top_of_everything(r
         "2 queries of the baseline are in the labelled set no more, so the gate does not hold the run to them: "
         "q0006, q0007"
     )
-    assert f": 6 queries, none missing ! {told} pass" in plain(str(result))
-    assert f"! {told}" in plain(result.to_junit())
+    assert f": 6 queries, none missing {told}." in plain(str(result))
+    assert told in plain(result.to_junit())
     above, _, _ = result.to_markdown().partition("Against the baseline")
-    assert "WARNING" in above
     assert told in above
     one = rl.gate(ranked([1] * 7), baseline=baseline, no_regression=["rr@3"], dataset=ranked([1] * 7).dataset)
     assert (

@@ -38,7 +38,7 @@ def test_what_failed_comes_first_and_details_are_folded(ranked) -> None:
     assert headings[:2] == ["9 queries did worse in RR@3 than with the baseline", "q0000: RR@3 1.000 → 0.333"]
     assert headings[-1] == "What was measured"
     assert ("| 1 | ✓ | the stone with the number 0000 lies at the ford |  | nothing to the point, line 1 |\n") in told
-    assert "- Bands of NDCG: above 0.9 elite, 0.7 to 0.9 solid, 0.5 to 0.7 fair, under 0.5 rework" in told
+    assert "- NDCG in a word, by rule of thumb: elite above 0.9, solid from 0.7, fair from 0.5, rework below." in told
 
 
 def test_a_run_that_passes(ranked) -> None:

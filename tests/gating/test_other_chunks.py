@@ -35,8 +35,8 @@ def test_the_named_metric_decides_and_the_budgeted_one_is_told(runs):
     assert result.passed
     (told,) = [note for note in result.notes if note.startswith("at an equal budget of context tokens, NDCG@tokens(")]
     assert "is 0.326 → 0.000 (−0.326 [" in told
-    assert told.endswith("it decides nothing, since it was not named")
-    assert any("the same k is not the same prompt" in warning for warning in result.warnings)
+    assert told.endswith("for information only: it is none of the metrics to check")
+    assert any("not like for like" in warning for warning in result.warnings)
 
 
 def test_a_metric_at_a_budget_that_is_named_fails_the_gate(runs):

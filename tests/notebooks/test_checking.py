@@ -71,7 +71,7 @@ def test_a_number_in_the_explanations_that_no_output_shows_is_a_fault(checking: 
         ("lift −0.10", "lift −0.11"),
         (
             "Index: 9 chunks, 1 kB, built in 3.2 s",
-            "Index: 9 chunks, 1 kB; 9 of 9 texts came from the cache, so its building was not timed",
+            "Index: 9 chunks, 1 kB (build time unknown: 9 of 9 embeddings were cached)",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def test_what_is_printed_says_it(shown, name):
 def test_an_explanation_says_it_of_its_own_query(shown):
     explanation = shown(4)["explanation"]
     assert "labels: 1 passage judged by openai:gpt-4o-mini (relevance@3f9a1c07)" in str(explanation)
-    assert "(grade 1, openai:gpt-4o-mini (relevance@3f9a1c07, 2026-11-21))" in str(explanation)
+    assert "(grade 1, openai:gpt-4o-mini (relevance@3f9a1c07, 2026-11-21))" in one_line(str(explanation))
     assert "openai" not in str(shown(0)["explanation"])
 
 

@@ -79,19 +79,19 @@ def test_what_may_be_chance_is_no_finding(ranked):
 
 def test_a_reranker_that_changes_nothing(ranked):
     assert lift_sentence(ranked([1, 2], reranked=[1, 2]).reranker_lift("rr@3")) == (
-        "The reranker changed MRR@3 of no query: it stays at 0.750 on 2 queries."
+        "The reranker did not change MRR@3 for any query: it stays at 0.750 on 2 queries."
     )
 
 
 def test_no_fair_pair_and_no_labelled_query_say_nothing_of_the_lift(ranked):
     cut = ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2).reranker_lift("rr@3")
     assert lift_sentence(cut) == (
-        "MRR@3 before and after reranking is no fair pair, because rerank returned no more than 2 hits, whatever was "
-        "asked: nothing is said about the lift."
+        "Lift is not reported: rerank returned no more than 2 hits, whatever was asked, so MRR@3 before and after "
+        "reranking cannot be compared."
     )
     nothing = ranked([1], reranked=[1], unlabelled=[0])
     assert verdict_sentence(nothing, nothing.reranker_lift("rr@3"), parse("rr@3")) == (
-        "No query has labels that count, so nothing is said about MRR@3."
+        "No query has labels that count, so MRR@3 cannot be computed."
     )
 
 
@@ -116,24 +116,24 @@ def test_failures_are_counted(ranked):
     ("losses", "expected"),
     [
         ([("found", 0)], ""),
-        ([("found", 43)], "All 43 facts are found by rank 10."),
-        ([("found", 1)], "The only fact is found by rank 10."),
+        ([("found", 43)], "All 43 facts are found in the top 10."),
+        ([("found", 1)], "The only fact is found in the top 10."),
         ([("found", 0), ("not_attainable", 1)],
-         "The only fact is not found by rank 10: it is lost in chunking."),
+         "The only fact is not found in the top 10: it is lost in chunking."),
         ([("found", 42), ("dropped", 1)],
-         "Of 43 facts 42 are found by rank 10; the other one is dropped by rerank."),
+         "42 of 43 facts (98%) are found in the top 10; the other one is dropped by rerank."),
         ([("found", 325), ("below_k", 44), ("not_retrieved", 20)],
-         "Of 389 facts 325 are found by rank 10; most of the rest (44) are ranked too low (below 10)."),
+         "325 of 389 facts (84%) are found in the top 10; most of the rest (44) are ranked too low (below 10)."),
         ([("failed", 2), ("found", 1), ("below_k", 1), ("not_retrieved", 2)],
-         ("Of 6 facts 1 is found by rank 10; of the rest, 2 are of queries that failed; 2 not retrieved; 1 ranked too "
-                "low (below 10).")),
+         ("1 of 6 facts (17%) is found in the top 10; of the rest, 2 are of queries that failed; 2 not retrieved; 1 "
+                "ranked too low (below 10).")),
         ([("found", 0), ("missed", 7)],
-         ("Of 7 facts none is found by rank 10; they are not retrieved, or lost in "
+         ("None of 7 facts is found in the top 10; they are not retrieved, or lost in "
                 "chunking (not known which).")),
         ([("found", 0), ("below_k", 1), ("not_retrieved", 4)],
-         "Of 5 facts none is found by rank 10; most of them (4) are not retrieved."),
+         "None of 5 facts is found in the top 10; most of them (4) are not retrieved."),
         ([("found", 1200), ("failed", 300)],
-         "Of 1,500 facts 1,200 are found by rank 10; the other 300 are of queries that failed."),
+         "1,200 of 1,500 facts (80%) are found in the top 10; the other 300 are of queries that failed."),
     ],
 )  # fmt: skip
 def test_where_recall_is_lost(losses, expected):
@@ -142,15 +142,16 @@ def test_where_recall_is_lost(losses, expected):
 
 def test_the_system_is_named_where_there_are_several():
     assert (
-        failure_analysis_sentence(breakdown(("found", 2)), "dense") == "With dense, all 2 facts are found by rank 10."
+        failure_analysis_sentence(breakdown(("found", 2)), "dense")
+        == "With dense, all 2 facts are found in the top 10."
     )
 
 
 def test_two_systems_are_a_pair(ranked):
     better = comparison_sentence(rl.compare({"old": ranked(UP), "new": ranked(DOWN)}, primary="rr@3"))
-    assert better == "new is better than old: MRR@3 0.917 against 0.444, more than noise on 36 queries."
+    assert better == "new is better than old: MRR@3 0.917 against 0.444, statistically significant on 36 queries."
     worse = comparison_sentence(rl.compare({"old": ranked(DOWN), "new": ranked(UP)}, primary="rr@3"))
-    assert worse == "old is better than new: MRR@3 0.917 against 0.444, more than noise on 36 queries."
+    assert worse == "old is better than new: MRR@3 0.917 against 0.444, statistically significant on 36 queries."
     even = comparison_sentence(rl.compare({"old": ranked([1, 2, 1]), "new": ranked([1, 1, 1])}, primary="rr@3"))
     assert even == (
         "No clear difference between new and old: MRR@3 1.000 against 0.833, which may be chance on 3 queries."
@@ -175,7 +176,7 @@ def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
     )
     assert held_out_sentence(best) == ""
     unfair = rl.compare({"old": ranked([1, 2], top_n=2), "new": ranked([1, 2])}, primary="rr@3")
-    assert comparison_sentence(unfair) == "No verdict: no system has a fair pair with old on MRR@3."
+    assert comparison_sentence(unfair) == "No verdict: no system can be compared with old in MRR@3."
     blank = ranked([1], unlabelled=[0])
     assert "No query has labels" in comparison_sentence(rl.compare({"a": blank, "b": blank}, primary="rr@3"))
 

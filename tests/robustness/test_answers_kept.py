@@ -229,7 +229,7 @@ def test_ctrl_c_of_an_evaluation_says_where_the_answers_are(make: Callable[[str]
     assert code == 130
     assert err == (
         "\nraglift: stopped: each answer that came is kept in runs/one.unfinished: "
-        "the same command with --resume goes on from there\n"
+        "the same command with --resume continues from there\n"
     )
     code, _, err = command.run(*line)
     assert code == 2
@@ -246,7 +246,7 @@ def test_ctrl_c_without_a_folder_says_that_nothing_is_kept(make: Callable[[str],
     assert code == 130
     assert err == (
         "\nraglift: stopped: the answers of the system are not kept; with -o FOLDER each is kept as it comes, "
-        "and --resume goes on from there\n"
+        "and --resume continues from there\n"
     )
 
 

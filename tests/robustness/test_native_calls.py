@@ -57,7 +57,7 @@ def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path, system: str) -> None:
     assert process.returncode == 130
     assert err == (
         "\nraglift: stopped: the answers of the system are not kept; with -o FOLDER each is kept as it comes, "
-        "and --resume goes on from there\n"
+        "and --resume continues from there\n"
     )
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SECURITY.md").read_text("utf-8")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)
 PARTS = {part.splitlines()[0]: part for part in re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]}
-WITHOUT = {"Reporting a fault", "What is not trusted"}
+WITHOUT = {"Reporting a vulnerability", "What is not trusted"}
 
 
 @pytest.mark.parametrize("path", sorted({path for path, _ in NAMED}))

@@ -41,11 +41,11 @@ def test_the_text_and_the_page_say_what_decides(result):
     text = str(result)
     assert text.startswith(f"lighthouse: 2 of 2 cells measured\nby {title}; match by coverage")
     told = " ".join(text.split())
-    assert f"- {title} decides, at an equal budget of context tokens, because the same k is not the same prompt" in told
-    assert " to 3,773 characters long on average" in told
+    assert f"- {title} is the primary metric, at an equal token budget, because hits differ in length" in told
+    assert " to 3,773 characters on average" in told
     assert "10 hits are 42% of the index of recursive:6000/0 (24 chunks)." in text
     assert sweep_view(result).headline.columns[-2:] == ("NDCG@10", "by containment")
-    assert f"{title} decides" in result.to_markdown()
+    assert f"{title} is the primary metric" in result.to_markdown()
 
 
 def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
@@ -73,7 +73,7 @@ def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):
     assert named.primary == NDCG @ 10
     assert named.best().cell.chunker == LARGE
     assert not named.fairness.decides
-    assert any("the same k is not the same prompt" in warning for warning in named.compare().warnings)
+    assert any("not like for like" in warning for warning in named.compare().warnings)
     assert f"NDCG@{named.fairness.budgeted.budget}" in str(named)
 
 

@@ -169,7 +169,7 @@ def test_a_damaged_cell_fails_by_itself_and_can_be_measured_again(island: Any, t
     (place / "run.json").write_text("{", encoding="utf-8")
     again = run_sweep(sweep, tmp_path / "sweep", resume=True, progress=False)
     assert [entry.cell for entry in again.failed] == [damaged]
-    assert f"remove the folder {place}, and go on with --resume" in str(again.failed[0].error)
+    assert f"remove the folder {place}, and continue with --resume" in str(again.failed[0].error)
     for file in place.iterdir():
         file.unlink()
     place.rmdir()

@@ -43,10 +43,10 @@ def test_cells_and_their_comparison_say_how_much_nobody_judged(folder: Path, isl
     result = load_sweep_result(folder)
     for entry in result.finished:
         assert entry.evaluation is not None
-        assert any(note.startswith("nobody judged") for note in entry.evaluation.notes)
-    assert any("of each query nobody judged" in warning for warning in result.compare().warnings)
+        assert any("have no label and count as irrelevant" in note for note in entry.evaluation.notes)
+    assert any("have no label and count as irrelevant" in warning for warning in result.compare().warnings)
     plain = measured(island, tmp_path / "plain")
-    assert not any("nobody judged" in warning for warning in plain.compare().warnings)
+    assert not any("have no label" in warning for warning in plain.compare().warnings)
     assert "labels: " not in str(plain)
 
 

@@ -69,7 +69,7 @@ def test_the_first_screen_has_what_to_use_and_the_best_first(measured: SweepResu
     assert document.lead == recommendation_sentence(measured.recommend())
     assert document.sections[0].heading == "Why"
     assert section(document, "Differences").paragraphs[0].startswith("Baseline: ")
-    assert any(warning.startswith("only 5 queries count") for warning in document.warnings)
+    assert any(warning.startswith("only 5 labelled queries") for warning in document.warnings)
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def choose_baseline(systems: Mapping[str, EvaluationRecord], given: str | int | 
     """
     names = list(systems)
     if given is not None:
-        return Baseline(baseline_of(names, given), "as asked for")
+        return Baseline(baseline_of(names, given), "as requested")
     if len(names) <= _TWO:
         return Baseline(names[0], "the first of two")
     plain = [name for name, evaluation in systems.items() if is_plain_bm25(evaluation)]

@@ -207,8 +207,8 @@ def hold_out_best(paired: Paired, queries: Sequence[Query], method: Method, *, i
     systems = [number for metric, number in paired.fair if metric == 0]
     if not systems:
         raise ConfigurationError(
-            f"hold_out: found no system with a fair pair on {paired.metrics[0]}; expected at least one: take a depth "
-            "that all of them return"
+            f"hold_out: found no system that can be compared in {paired.metrics[0]}; expected at least one: use a "
+            "depth that all of them return"
         )
     values = paired.values[0]
     counted = np.flatnonzero(~np.isnan(values[[*systems, paired.baseline]]).any(axis=0)).tolist()

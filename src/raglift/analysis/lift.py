@@ -139,7 +139,7 @@ def _decided(row: LiftRow, lift: NDArray[np.float64], method: Method) -> LiftRow
 def _warnings(evaluation: EvaluationRecord, row: LiftRow) -> list[str]:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, row.metric)]
     unfair = [
-        f"no fair pair on {mean_title(row.metric)}: {evaluation.truncation(stage)}; choose a primary metric at a "
+        f"no lift in {mean_title(row.metric)}: {evaluation.truncation(stage)}; choose a primary metric at a "
         "smaller depth"
         for stage in cut
         if row.truncated

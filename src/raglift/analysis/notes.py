@@ -223,10 +223,10 @@ def _left_out(run: Run, dataset: Dataset) -> list[str]:
     notes = [failed_note(run)] if failed_note(run) else []
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
-        notes.append(f"{counted(unanswerable, 'query')} marked unanswerable and left out of every mean")
+        notes.append(f"{counted(unanswerable, 'query')} excluded from all averages: unanswerable")
     unlabelled = sum(query.answerable and not query.facts for query in dataset)
     if unlabelled:
-        notes.append(f"{counted(unlabelled, 'query')} without labels and left out of every mean")
+        notes.append(f"{counted(unlabelled, 'query')} excluded from all averages: no labels")
     return notes
 
 

@@ -51,7 +51,7 @@ def method_text(differences: Sequence[PairedDifference | None], metric: Metric |
     """
     known = [difference for difference in differences if difference is not None]
     if not known:
-        return "no test: there is no fair pair on the primary metric"
+        return "no test: there are no comparable values of the primary metric"
     tests = _tests(dict.fromkeys(_ANY_NUMBER.sub("all assignments", found.test) for found in known))
     means = "" if metric is None else ", of means by Wilson's" if is_bounded(metric) else ", of means by t"
     return f"p by {tests}; intervals of differences by {known[0].interval}{means}; {correction}"

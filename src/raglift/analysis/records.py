@@ -300,7 +300,7 @@ class ComparisonRecord:
     unjudged: Unjudged | None = None
     """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
     baseline_reason: str = ""
-    """Why the baseline is the one it is: `as asked for`, `the first of two`, `the only plain BM25`, or its mean."""
+    """Why the baseline is the one it is: `as requested`, `the first of two`, `the only plain BM25`, or its mean."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

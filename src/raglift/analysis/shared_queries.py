@@ -135,7 +135,7 @@ def check_same_queries(
             raise ConfigurationError(
                 f"compare: the {what} of {_queries(len(changed))} {differ} between "
                 f"{baseline!r} and {name!r}: found {named(changed)}{whose if what == 'labels' else ''}; "
-                f"expected the same {what} for a fair pair: {relabelled if what == 'labels' else _ASK_AGAIN}"
+                f"expected the same {what} in all compared runs: {relabelled if what == 'labels' else _ASK_AGAIN}"
             )
 
 

@@ -196,17 +196,23 @@ def _values(
 # In words.
 
 
+def is_unjudged_note(note: str) -> bool:
+    """Return whether a note says what share of the first hits has no label, in the words of this version or 0.1.0's."""
+    return _NO_LABEL in note or note.startswith("nobody judged")
+
+
 def unjudged_note(found: Unjudged) -> str:
     """Return what share of the first hits of one system nobody judged, and between what its metric lies for that."""
     (share,), (counted,) = found.shares.values(), found.counted.values()
-    first = f"nobody judged {share:.1%} of the {_which(found.metric)} of each query: they count as irrelevant"
+    first = f"{share:.1%} of the {_which(found.metric)} {_NO_LABEL}"
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
     (supposed,) = found.supposed.values()
     return f"{first}; {_if(found)}, {mean_title(found.metric)} would {_change(counted, supposed)}"
 
 
-_NOT_KNOWN = "no hit was judged irrelevant, so how many of them are relevant is not known"
+_NO_LABEL = "have no label and count as irrelevant"
+_NOT_KNOWN = "no hit was judged irrelevant, so it is unknown how many of them are relevant"
 
 
 def _change(counted: float, supposed: float) -> str:
@@ -215,7 +221,7 @@ def _change(counted: float, supposed: float) -> str:
 
 
 def _if(found: Unjudged) -> str:
-    return f"if as many of them were relevant as of the judged ({found.relevant:,} of {found.judged:,})"
+    return f"if the same share of them were relevant as of the labelled ones ({found.relevant:,} of {found.judged:,})"
 
 
 def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
@@ -227,12 +233,12 @@ def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
     """
     title = mean_title(found.metric)
     shares = _listed([f"{found.shares[name]:.1%} in {name}" for name in shown])
-    first = f"of the {_which(found.metric)} of each query nobody judged {shares}: they count as irrelevant"
+    first = f"of the {_which(found.metric)}, {shares} {_NO_LABEL}"
     if found.supposed is None:
         return f"{first}; {_NOT_KNOWN}"
     figures = _listed([f"{_change(found.counted[name], found.supposed[name])} in {name}" for name in shown])
     turned = [f"{name} would be {verdict}" for name, verdict in found.turned.items()]
-    verdict = f"the verdict could turn: {named(turned)}" if turned else "the verdict stays"
+    verdict = f"the verdict could change: {named(turned)}" if turned else "the verdict would stay the same"
     return f"{first}; {_if(found)}, {title} would {figures}, and {verdict}"
 
 
@@ -240,8 +246,8 @@ def unjudged_in_short(found: Unjudged) -> str:
     """Return what share of the first hits of several systems nobody judged, and whether that can turn a verdict."""
     least, most = (f"{share:.0%}" for share in (min(found.shares.values()), max(found.shares.values())))
     share = least if least == most else f"{least} to {most}"
-    first = f"nobody judged {share} of the {_which(found.metric)} of each query: they count as irrelevant"
-    return f"{first}, and labels of them could turn which is better" if found.turned else first
+    first = f"{share} of the {_which(found.metric)} {_NO_LABEL}"
+    return f"{first}; labelling them could change which system is better" if found.turned else first
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -251,4 +257,4 @@ def _listed(parts: Sequence[str]) -> str:
 def _which(metric: Metric) -> str:
     if metric.budget is not None:
         return f"hits within {metric.budget.most:,} tokens"
-    return "hits" if metric.k is None else "first hits" if metric.k == 1 else f"first {metric.k} hits"
+    return "hits" if metric.k is None else f"top-{metric.k} hits"

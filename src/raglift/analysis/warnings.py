@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Run, Vocabulary
 
 
-_READ_IN_PART = "beginning only"
+_READ_IN_PART = ("only the beginning", "beginning only")  # the second in runs that were saved by earlier versions
 _NAMED = 6
 """As many metrics without a lift are named."""
 
@@ -85,14 +85,17 @@ def few_queries(n: int) -> list[str]:
     """Warn of a comparison of so few queries that it says little."""
     if n >= FEW_QUERIES or not n:  # of none there is nothing to read
         return []
-    queries = "1 query counts" if n == 1 else f"{n} queries count"
-    return [f"only {queries}: with fewer than {FEW_QUERIES}, intervals and p-values say little"]
+    queries = "query" if n == 1 else "queries"
+    return [f"only {n} labelled {queries}: below {FEW_QUERIES}, intervals and p-values are unreliable"]
 
 
 def not_read(evaluation: EvaluationRecord) -> list[str]:
     """Return the evaluation's own notes of what the embedding model or a reranker did not read to the end."""
     known = [vocabulary for stage in evaluation.run.stages for vocabulary in stage.vocabularies]
-    return [*vocabulary_warnings(known), *(note for note in evaluation.notes if _READ_IN_PART in note)]
+    return [
+        *vocabulary_warnings(known),
+        *(note for note in evaluation.notes if any(text in note for text in _READ_IN_PART)),
+    ]
 
 
 _MOST_UNKNOWN = 0.05
@@ -190,16 +193,16 @@ def _lengths(
     lengths = {name: hit_length(one, metric.k) for name, one in systems.items()}
     if not differ_in_length(lengths):
         return []
-    told = f"the same k is not the same prompt: {lengths_text(lengths)}"
+    told = f"not like for like: {lengths_text(lengths)}, so the same k is not the same amount of text"
     if fairness is None or fairness.budgeted is None:
         name = "recall" if MEASURES[metric.name].needs_k else metric.name
         budget = max(round(min(lengths.values()) * metric.k / CHARACTERS_A_TOKEN, -2), 100.0)
-        return [f"{told}; look at equal budgets too, as {name}@tokens({budget:.0f})"]
+        return [f"{told}; compare at an equal token budget too, e.g. {name}@tokens({budget:.0f})"]
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
     by_k, by_budget = best[metric].system, best[fairness.budgeted].system
-    whose = f"{by_budget} too" if by_k == by_budget else f"{by_budget}, not of {by_k}"
+    leads = f"{by_budget} leads too" if by_k == by_budget else f"{by_budget} leads, not {by_k}"
     title = mean_title(fairness.budgeted)
-    return [f"{told}; at an equal budget of context tokens the highest {title} is that of {whose}"]
+    return [f"{told}; at an equal token budget {leads} ({title})"]
 
 
 def lengths_text(lengths: Mapping[str, float]) -> str:
@@ -328,18 +331,18 @@ def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out
         return []
     best = max(known, key=lambda row: row.mean)
     if is_chosen:
-        how = "" if held_out else "; hold_out=True (--hold-out) chooses on one half of them and measures on the other"
+        how = "" if held_out else "; hold_out=True (--hold-out) chooses on one half and measures on the other"
         return [
             (
-                f"the baseline, {best.system}, is the best of {len(deciding)} on the queries that it was chosen on, so "
-                "differences to it are likely too large and p-values too small; name a baseline to test against "
-                f"it{how}"
+                f"the baseline, {best.system}, was picked as the best of {len(deciding)} on these same queries, so "
+                "differences to it are probably overstated and p-values too small; name a baseline to test against it"
+                f"{how}"
             )
         ]
     return [
         (
-            f"{best.system} is the best of {len(deciding)} on the queries that it was chosen on, so its lead is likely "
-            "too large: hold_out=True (--hold-out) chooses on one half of them and measures on the other"
+            f"{best.system} was picked as the best of {len(deciding)} on these same queries, so its lead is probably "
+            "overstated; hold_out=True (--hold-out) chooses on one half of the queries and measures on the other"
         )
     ]
 

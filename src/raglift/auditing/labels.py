@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.auditing.result import Finding, Nearest, Place
+from raglift.auditing.records import Finding, Nearest, Place
 from raglift.base.normalization import normalize
 from raglift.base.progress import track
 from raglift.base.validation import quoted
@@ -25,7 +25,7 @@ from raglift.records.labels import Passage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from raglift.auditing.result import Kind
+    from raglift.auditing.records import Kind
     from raglift.matching.chunk_index import Places
     from raglift.records.anchors import Resolution
     from raglift.records.dataset import Dataset
@@ -288,7 +288,7 @@ def chunks_read_in_part(chunks: Sequence[Chunk]) -> int:
     with track("count tokens", len(chunks), "chunks", show=None if len(chunks) > _MANY else False) as advance:
         for first in range(0, len(chunks), _BATCH):
             batch = chunks[first : first + _BATCH]
-            encoded = tokenizer.encode_batch_fast([chunk.text for chunk in batch])
+            encoded = tokenizer.encode_batch_fast([chunk.indexed_text for chunk in batch])
             count += sum(len(tokens.ids) > limit for tokens in encoded)
             advance(len(batch))
     return count

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.auditing.labels import Whereabouts
-    from raglift.auditing.result import Place
+    from raglift.auditing.records import Place
     from raglift.records.documents import Document
     from raglift.records.labels import Query
 

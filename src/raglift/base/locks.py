@@ -55,7 +55,7 @@ def hold(path: Path, work: str) -> Iterator[None]:
             if error.errno in _TAKEN:
                 raise RunError(
                     f"{path.parent}: another process is working on {work}; expected one at a time: "
-                    "wait until it is done, or stop it and go on with --resume"
+                    "wait until it is done, or stop it and continue with --resume"
                 ) from None
         yield
     finally:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_MODELS_KEPT = "what the models finished is kept: the same command goes on from there"
+_MODELS_KEPT = "what the models finished is kept: the same command continues from there"
 _DISK = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What a disk that is full, broken or not ours answers."""
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from raglift.auditing.dataset_audit import audit
+from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.auditing.relabelling import relabel
-from raglift.auditing.result import KINDS, PLACEMENTS, print_audit
 from raglift.base.display import lines_text, printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
@@ -24,12 +24,15 @@ from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
+from raglift.report.presenting import view_of
+from raglift.report.terminal.document import print_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raglift.auditing.records import Attainable, ChunkingAudit, Finding
     from raglift.auditing.relabelling import Form, Relabelling
-    from raglift.auditing.result import Attainable, Audit, ChunkingAudit, Finding
+    from raglift.auditing.result import Audit
     from raglift.cli.labels import AuditDataset, Relabel
     from raglift.errors import Fault
 
@@ -61,7 +64,7 @@ def run(request: AuditDataset) -> None:
     if request.as_json:
         _write_json(_as_json(audited))
     else:
-        print_audit(audited, Console())
+        print_document(view_of(audited), Console())
     if request.strict and audited.broken:
         raise typer.Exit(_BROKEN)
 

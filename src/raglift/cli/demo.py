@@ -129,7 +129,7 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
 def _facts(evaluation: Evaluation) -> str:
     analysis = evaluation.failure_analysis()
     outcomes = ", ".join(f"{loss.facts} {outcome_text(loss, analysis.k)}" for loss in analysis.losses if loss.facts)
-    return f"Of {analysis.facts} facts that the questions need: {outcomes}."
+    return f"What became of the {analysis.facts} facts that the questions need: {outcomes}."
 
 
 def _what_next(evaluation: Evaluation, page: Path | None, saved: Path) -> list[str]:

@@ -184,14 +184,14 @@ def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
     """Return what is true of the answers of a user's system when a run was stopped."""
     if request.system_version is not None and is_kept_on_disk():
         resume = " with --resume" if unfinished is not None else ""
-        return f"each answer that came is kept in the cache: the same command{resume} goes on from there"
+        return f"each answer that came is kept in the cache: the same command{resume} continues from there"
     if unfinished is None:
-        kept = "with -o FOLDER each is kept as it comes, and --resume goes on from there"
+        kept = "with -o FOLDER each is kept as it comes, and --resume continues from there"
         return f"the answers of the system are not kept; {kept}"
     if not unfinished.holds_answers:
-        return "the system had not answered anything yet, so there is nothing to go on with"
+        return "the system had not answered anything yet, so there is nothing to resume"
     where = unfinished.folder
-    return f"each answer that came is kept in {where}: the same command with --resume goes on from there"
+    return f"each answer that came is kept in {where}: the same command with --resume continues from there"
 
 
 def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfinished: Unfinished | None) -> None:
@@ -282,7 +282,7 @@ def chunker_of(text: str, size: int | None = None, overlap: int | None = None, u
     """
     earlier = {"--chunk-size": size, "--chunk-overlap": overlap, "--chunk-unit": unit}
     given = next((option for option, value in earlier.items() if value is not None), None)
-    if given is None and (":" in text or "." in text):
+    if given is None and text not in CHUNKERS:
         return chunker_by_name(text)
     if given is not None and text not in (*CHUNKERS, CHUNKER):
         raise ConfigurationError(f"{given}: found it with --chunker {text}; expected all of it in --chunker")

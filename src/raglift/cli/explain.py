@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,9 @@ from raglift.cli import explain_metrics
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError
+from raglift.report.presenting import view_of
+from raglift.report.terminal.document import print_document
+from raglift.report.terminal.rendering import WIDTH
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-_INDENT = 4
-
-
 def run(request: Explain) -> None:
     """Print why one query of a saved evaluation scored what it did.
 
@@ -30,7 +29,6 @@ def run(request: Explain) -> None:
         ConfigurationError: no query, or options that do not go together.
     """
     from rich.console import Console
-    from rich.text import Text
 
     request = _with_one_query(request)
     if request.conventions:
@@ -48,12 +46,10 @@ def run(request: Explain) -> None:
         print_json(_as_json(explanation))
         return
     shown = explanation if request.every else _at_one_depth(explanation, evaluation)
-    lines = str(shown).splitlines()
-    if len(shown.metrics) < len(explanation.metrics):
-        lines.append(f"--all shows all {len(explanation.metrics)} metrics")
     console = Console()
-    for line in lines:
-        console.print(Text(_wrapped(line, console.width) if has_width(console) else line), soft_wrap=True)
+    print_document(view_of(shown), console, width=console.width if has_width(console) else WIDTH)
+    if len(shown.metrics) < len(explanation.metrics):
+        console.print(f"\n--all shows all {len(explanation.metrics)} metrics")
 
 
 def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanation:
@@ -71,12 +67,6 @@ def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanati
         values=tuple(explanation.values[place] for place in kept),
         hits=tuple(replace(hit, earned=tuple(hit.earned[place] for place in kept)) for hit in explanation.hits),
     )
-
-
-def _wrapped(line: str, width: int) -> str:
-    """Return a line broken at words, with what follows below the beginning of its text."""
-    indent = " " * (len(line) - len(line.lstrip()) + _INDENT)
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, drop_whitespace=True) or line
 
 
 def _with_one_query(request: Explain) -> Explain:

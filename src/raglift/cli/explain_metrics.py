@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.json_output import hit_json, labels_json, print_json
+from raglift.report.presenting import view_of
+from raglift.report.terminal.document import print_document
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
@@ -16,14 +18,13 @@ if TYPE_CHECKING:
 def run(request: Explain) -> None:
     """Print one query's metrics under every profile, and why they differ."""
     from rich.console import Console
-    from rich.text import Text
 
     evaluation = load_evaluation(request.run)
     found = evaluation.explain_metrics(request.query, metrics=request.metrics or None, stage=request.stage)
     if request.as_json:
         print_json(_as_json(found))
     else:
-        Console().print(Text(str(found)), soft_wrap=True)
+        print_document(view_of(found), Console())
 
 
 def _as_json(found: MetricsExplanation) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import JUNIT_MARK, GateError, without_commands
 from raglift.gating.deciding import gate
 from raglift.gating.records import Outcome
-from raglift.gating.text import gate_parts
-from raglift.report.terminal.rendering import as_text, write
+from raglift.gating.view import gate_view
+from raglift.report.terminal.document import document_text, print_document
 from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
 from raglift.sweep.folder import SweepFolder
@@ -177,7 +177,7 @@ def _opened(folder: Path) -> Evaluation:
             why = above.failures().get(folder.name)
             raise _Unfinished(
                 f"{folder}: the cell {name} "
-                + (f"failed: {why}" if why else f"is not measured yet: go on with the sweep in {above.path} (--resume)")
+                + (f"failed: {why}" if why else f"is not measured yet: continue the sweep in {above.path} (--resume)")
             )
     return load_evaluation(folder)
 
@@ -191,7 +191,7 @@ def _refuse_sweep(sweep: SweepFolder) -> None:
         more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
         raise _Unfinished(
             f"{sweep.path}: a sweep of which {len(lacking):,} of {len(cells):,} cells are not measured: "
-            f"{'; '.join(lacking[:_SHOWN])}{more}; go on with it (--resume), then gate one of its cells"
+            f"{'; '.join(lacking[:_SHOWN])}{more}; continue it (--resume), then gate one of its cells"
         )
     known = "; ".join(f"{sweep.place(cell.key, is_cell=True)} ({cell.name})" for cell in cells[:_SHOWN])
     raise ConfigurationError(f"{sweep.path}: found a sweep, which is many runs; expected one of its cells, as {known}")
@@ -318,12 +318,8 @@ def _print(result: GateResult, request: Gate) -> None:
         print_json(gate_json(result))
         own_commands(sys.stderr).write(annotations)
     elif _is_github(request):
-        own_commands(sys.stdout).write(without_commands(as_text(gate_parts(result))) + annotations)
+        own_commands(sys.stdout).write(without_commands(document_text(gate_view(result))) + annotations)
     else:
         from rich.console import Console
 
-        console = Console()
-        if console.is_terminal:
-            write(console, gate_parts(result))
-        else:
-            sys.stdout.write(as_text(gate_parts(result)) + "\n")
+        print_document(gate_view(result), Console())

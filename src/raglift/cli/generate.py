@@ -11,7 +11,7 @@ import typer
 
 from raglift.apps.generation.drafts import parse_styles
 from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate
-from raglift.apps.generation.report import print_generation
+from raglift.apps.generation.report import generation_view
 from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
@@ -20,6 +20,7 @@ from raglift.cli.model_options import limited, model_and_limits, print_estimate,
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import Dataset
+from raglift.report.terminal.document import print_document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +87,9 @@ def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
     try:
         generation.write(output, overwrite=overwrite)
     except DatasetError:
-        sys.stderr.write("the answers are kept in the cache: the same command with another --output asks nothing\n")
+        sys.stderr.write(
+            "the answers are kept in the cache: the same command with another --output does not ask again\n"
+        )
         raise
 
 
@@ -149,7 +152,7 @@ def _print(generation: Generation, *, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(generation))
     else:
-        print_generation(generation, Console())
+        print_document(generation_view(generation), Console())
 
 
 def _as_json(generation: Generation) -> dict[str, Any]:

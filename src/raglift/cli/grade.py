@@ -19,10 +19,11 @@ from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.judging.batch import NoAnswer
 from raglift.judging.grading import estimate_grading, grade
-from raglift.judging.grading_text import print_grading
+from raglift.judging.grading_text import grading_view
 from raglift.judging.labels import placed
 from raglift.judging.pooling import pool
 from raglift.judging.rubrics import check_relevant_from
+from raglift.report.terminal.document import print_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +80,7 @@ def _finish(request: Grade, summary: GradingSummary, documents: Sequence[Documen
     if request.as_json:
         print_json(_as_json(summary))
     else:
-        print_grading(summary, Console())
+        print_document(grading_view(summary), Console())
     if request.output is not None:
         runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
         output = shlex.quote(str(request.output))
@@ -102,7 +103,9 @@ def _write(request: Grade, summary: GradingSummary, documents: Sequence[Document
     try:
         write_queries(summary.labels, output, documents, overwrite=request.overwrite)
     except DatasetError as error:
-        _say("the grades are kept in the cache: the same command with another --output writes them, and asks nothing")
+        _say(
+            "the grades are kept in the cache: the same command with another --output writes them without asking again"
+        )
         raise error from None
 
 

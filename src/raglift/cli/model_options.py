@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MAX_COST = 5.0
 """US dollars, where the price is known and no other limit was given."""
 _STOPPED = 1
-_GOES_ON = "goes on from there: what was answered is kept, and no file was written"
+_GOES_ON = "continues from there: what was answered is kept, and no file was written"
 
 
 def model_and_limits(

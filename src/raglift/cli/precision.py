@@ -10,7 +10,8 @@ from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.judging.usefulness import context_precision, estimate_context_precision
-from raglift.judging.usefulness_records import MEASURES, print_precision, read_answers
+from raglift.judging.usefulness_records import MEASURES, precision_view, read_answers
+from raglift.report.terminal.document import print_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def run(request: Precision) -> None:
     if request.as_json:
         print_json(_as_json(found))
     else:
-        print_precision(found, Console())
+        print_document(precision_view(found), Console())
 
 
 def _as_json(found: ContextPrecision) -> dict[str, Any]:

@@ -43,9 +43,9 @@ def run(request: Report) -> None:
     form = _form(request)
     if form not in FORMATS:
         raise ConfigurationError(f"--format: found {form!r}; expected one of {', '.join(FORMATS)}")
-    folders = _runs_within(request)
-    if folders and form == "html":
-        _write_index(folders, request)
+    folders, sweeps = _runs_within(request)
+    if (folders or sweeps) and form == "html":
+        _write_index(folders, sweeps, request)
         return
     found = _found(request)
     output = Path(f"report{FORMATS[form]}") if request.output is None else request.output
@@ -61,19 +61,20 @@ def run(request: Report) -> None:
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
 
 
-def _runs_within(request: Report) -> list[Path]:
-    """Return the runs in the only folder that is named, where it is neither a run nor a sweep itself."""
+def _runs_within(request: Report) -> tuple[list[Path], list[Path]]:
+    """Return the runs and the sweeps in the only folder that is named, where it is neither of them itself."""
     if len(request.runs) != 1:
-        return []
+        return [], []
     folder = user_path(request.runs[0])
     if not is_folder(folder) or is_there(folder / RUN) or SweepFolder(folder).exists():
-        return []
-    return sorted(one for one in folder.iterdir() if is_folder(one) and is_there(one / RUN))
+        return [], []
+    inside = sorted(one for one in folder.iterdir() if is_folder(one))
+    return [one for one in inside if is_there(one / RUN)], [one for one in inside if SweepFolder(one).exists()]
 
 
-def _write_index(folders: list[Path], request: Report) -> None:
+def _write_index(folders: list[Path], sweeps: list[Path], request: Report) -> None:
     """Write the index of a folder of runs, and the page of each run that has none or an older one."""
-    from raglift.report.page.index import IndexedRun, index_page
+    from raglift.report.page.index import IndexedRun, IndexedSweep, index_page, sweeps_page
     from raglift.report.page.rendering import write_page
 
     _refuse(request, "a folder of runs", "baseline", "names", "seed", "confidence", "hold_out", "match")
@@ -92,13 +93,31 @@ def _write_index(folders: list[Path], request: Report) -> None:
         except RagliftError as error:
             unread.append(f"{folder.name} is not shown: {error}")
             continue
-        link = quote(os.path.relpath(page.resolve(), place).replace(os.sep, "/"))
-        runs.append(IndexedRun(folder.name, evaluation, link))
-    if not runs:
+        runs.append(IndexedRun(folder.name, evaluation, _link(page, place)))
+    listed = []
+    for folder in sweeps:
+        page = folder.parent / _PAGES / f"{folder.name}.html"
+        try:
+            head, measured = SweepFolder(folder).head(), SweepFolder(folder).finished()
+        except RagliftError as error:
+            unread.append(f"{folder.name} is not shown: {error}")
+            continue
+        link = _link(page, place) if is_there(page) else ""
+        listed.append(IndexedSweep(folder.name, str(head["title"]), len(head["cells"]), len(measured), link))
+    if not runs and not listed:
         raise ConfigurationError(f"report: found no run that can be read in {named}; the first: {unread[0]}")
-    write_page(index_page(str(named), runs, primary=request.primary, warnings=unread), output)
+    if runs:
+        index = index_page(str(named), runs, listed, primary=request.primary, warnings=unread)
+    else:
+        index = sweeps_page(str(named), listed, warnings=unread)
+    write_page(index, output)
     pages = f", with {counted(written, 'page')} of runs in {user_path(named) / _PAGES}" if written else ""
     sys.stderr.write(f"written to {output}{pages}\n")
+
+
+def _link(page: Path, place: Path) -> str:
+    """Return the address of a page, relative to the folder of another one."""
+    return quote(os.path.relpath(page.resolve(), place).replace(os.sep, "/"))
 
 
 def _form(request: Report) -> str:

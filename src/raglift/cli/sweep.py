@@ -102,7 +102,7 @@ def _measured(sweep: Sweep, request: RunSweep, limits: CallLimits, console: Cons
     except CostLimitReached as error:
         return error.result, str(error)
     except KeyboardInterrupt:
-        raise Stopped(f"what is finished is kept in {request.folder}: go on with --resume") from None
+        raise Stopped(f"what is finished is kept in {request.folder}: continue with --resume") from None
     return result, ""
 
 

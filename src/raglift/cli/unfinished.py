@@ -57,7 +57,7 @@ class Unfinished:
             self.remove()
             return
         raise RunError(
-            f"{self.folder}: found answers of a run that was stopped; expected none: go on with it (--resume), remove "
+            f"{self.folder}: found answers of a run that was stopped; expected none: continue it (--resume), remove "
             "them (--overwrite), or choose another folder"
         )
 

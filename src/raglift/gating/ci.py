@@ -13,21 +13,23 @@ from raglift.gating.text import (
     bound_text,
     check_lines,
     check_sentence,
-    gate_text,
     missing_sentence,
-    regression_lines,
     regression_sentence,
     verdict_sentence,
 )
+from raglift.gating.view import gate_view, regressed_sections
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Document, table_of
 from raglift.rendering.markdown import markdown_of
+from raglift.report.format import number_text
+from raglift.report.terminal.document import document_text, section_parts
 from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.gating.records import GateResultRecord
+    from raglift.gating.records import GateResultRecord, Regression
+    from raglift.rendering.document import Part
 
 
 # A gate's result as JUnit XML, which every CI system reads.
@@ -56,7 +58,9 @@ class Case:
 
 def gate_junit(result: GateResultRecord) -> str:
     """Return a gate's result as JUnit XML: a test case for each check, each metric compared, and missing queries."""
-    return junit_xml(result.name, list(_cases(result)), f"{verdict_sentence(result)}\n\n{gate_text(result)}")
+    return junit_xml(
+        result.name, list(_cases(result)), f"{verdict_sentence(result)}\n\n{document_text(gate_view(result))}"
+    )
 
 
 def junit_xml(run: str, cases: Sequence[Case], said: str) -> str:
@@ -94,13 +98,18 @@ def _cases(result: GateResultRecord) -> Iterator[Case]:
         yield Case(f"{check.name} {bound_text(check)}", "" if check.passed else sentence, details)
     for one in result.regressions:
         sentence = regression_sentence(one)
-        every = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.regressed]
-        details = _lines((sentence, *regression_lines(one), "", "Every query that did worse:", *every))
+        rankings = [part for section in regressed_sections(one) for part in section_parts(section)]
+        details = _lines((sentence, *rankings, "", "Every query that did worse:", *_changes(one)))
         yield Case(f"no regression in {mean_title(one.metric)}", "" if one.passed else sentence, details)
 
 
-def _lines(lines: Sequence[str]) -> str:
-    return as_text(lines, wrap=False)
+def _changes(one: Regression) -> list[str]:
+    """Return how much each query that did worse lost."""
+    return [f"{flip.query_id}: {number_text(flip.before)} → {number_text(flip.after)}" for flip in one.regressed]
+
+
+def _lines(parts: Sequence[Part]) -> str:
+    return as_text(parts, wrap=False)
 
 
 def _text(text: str) -> str:
@@ -144,8 +153,7 @@ def _failures(result: GateResultRecord) -> Iterator[tuple[str, str]]:
             yield check.name, "\n".join((check_sentence(check), *check_lines(check)))
     for one in result.regressions:
         if not one.passed:
-            regressed = [f"{flip.query_id}: {flip.before:.3f} → {flip.after:.3f}" for flip in one.regressed[:_FLIPPED]]
-            yield mean_title(one.metric), "\n".join((regression_sentence(one), *regressed))
+            yield mean_title(one.metric), "\n".join((regression_sentence(one), *_changes(one)[:_FLIPPED]))
 
 
 def _data(text: str) -> str:
@@ -179,7 +187,7 @@ class GateError:
 
     def to_markdown(self) -> str:
         """Return a summary for a pull request, as GitHub's Markdown."""
-        return markdown_of(Document(f"❌ {self}", self.reason, table_of((), ()), ()))
+        return markdown_of(Document(str(self), self.reason, table_of((), ()), (), passed=False))
 
     def to_junit(self) -> str:
         """Return JUnit XML with one test case, which could not be run."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
+from raglift.analysis.unjudged import is_unjudged_note
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
-from raglift.gating.markdown import gate_summary
 from raglift.gating.records import FailedQuery, GateResultRecord, Outcome
 from raglift.gating.regressions import regressions_of
-from raglift.gating.text import gate_text
 from raglift.gating.values import check_of, with_metrics
+from raglift.gating.view import gate_view
 from raglift.records.dataset import Dataset
-from raglift.report.presenting import text_of, view_of, whole
+from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 from raglift.results.evaluation import Evaluation
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-text_of.register(GateResultRecord, gate_text)
-view_of.register(GateResultRecord, whole(gate_summary))
+view_of.register(GateResultRecord, whole(gate_view))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +118,7 @@ def gate(
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
     failed, notes = _failed(scored)
     if against is not None and against.says_unjudged:  # in the words of the comparison, with what it can do to it
-        notes = tuple(note for note in notes if not note.startswith("nobody judged"))
+        notes = tuple(note for note in notes if not is_unjudged_note(note))
     return GateResult(
         called,
         scored,

@@ -19,7 +19,7 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
 from raglift.metrics.computing import mean_title
-from raglift.report.format import difference_text, p_equation
+from raglift.report.format import difference_text, number_text, p_equation
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
 
@@ -96,14 +96,15 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
         before, after = found.containment[first], found.containment[name]
         told.append(
             f"the run has other chunks than the baseline, so both are matched by coverage; by containment, "
-            f"{mean_title(found.unbudgeted)} is {before:.3f} → {after:.3f}"
+            f"{mean_title(found.unbudgeted)} is {number_text(before)} → {number_text(after)}"
         )
     if found.budgeted is not None and not found.decides:
         row = comparison.row(name, found.budgeted)
-        change = difference_text(row.difference)
+        means = f"{number_text(row.baseline_mean)} → {number_text(row.mean)}"
+        change = f"{difference_text(row.difference)}, {p_equation(row.p)}, unadjusted"
         told.append(
-            f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {row.baseline_mean:.3f} → "
-            f"{row.mean:.3f} ({change}, {p_equation(row.p)}, uncorrected); it decides nothing, since it was not named"
+            f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {means} ({change}); for "
+            "information only: it is none of the metrics to check"
         )
     return told
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.rendering.document import Document, Section, table_of
-from raglift.report.presenting import text_of, view_of, whole
-from raglift.report.terminal.rendering import as_text
+from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 from raglift.stats.paired_tests import FEW_QUERIES
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raglift.rendering.document import Part, Table
+    from raglift.rendering.document import Table
 
 
 # Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
@@ -208,21 +207,8 @@ class SystemAgreement(Presentable):
     """How many pairs of systems there are."""
 
 
-def parts_of(found: Agreement | SystemAgreement) -> Iterator[Part]:
-    """Yield the lines and tables of an agreement."""
-    if isinstance(found, Agreement):
-        yield _head(found)
-        if found.pairs:
-            yield from ("", _matrix(found), "", _figures(found))
-        yield from _foot(found)
-    else:
-        yield _system_head(found)
-        if found.queries:
-            yield from ("", _systems(found), _correlation(found))
-
-
-def summary_of_agreement(found: Agreement | SystemAgreement) -> Document:
-    """Return a summary of an agreement."""
+def agreement_view(found: Agreement | SystemAgreement) -> Document:
+    """Return what is shown of an agreement."""
     if isinstance(found, Agreement):
         sections = (Section("Pairs by grade", (), (_matrix(found),)),) if found.pairs else ()
         return Document(_head(found), "", _figures(found), (), notes=tuple(_foot(found)), sections=sections)
@@ -332,10 +318,5 @@ def _correlation(found: SystemAgreement) -> str:
     return f"Kendall's tau-b {found.kendall:.2f}, Spearman's rho {found.spearman:.2f}; {swaps}"
 
 
-def _text_of(found: Agreement | SystemAgreement) -> str:
-    return as_text(parts_of(found), wrap=False, roomy=True)
-
-
 for _kind in (Agreement, SystemAgreement):
-    text_of.register(_kind, _text_of)
-    view_of.register(_kind, whole(summary_of_agreement))
+    view_of.register(_kind, whole(agreement_view))

@@ -25,6 +25,7 @@ from raglift.judging.pooling import label_grades, systems_of
 from raglift.metrics.computing import mean_of, title
 from raglift.metrics.parsing import as_metric
 from raglift.records.labels import Fact
+from raglift.report.format import confidence_text
 from raglift.running.scoring import rescore
 from raglift.stats.intervals import checked_fraction, checked_integer
 
@@ -161,7 +162,9 @@ def agreement_of(
         kappa=_unless(one_class, lambda: counts.coefficient(lambda found: kappa(two(found)))),
         same=_unless(one_scale, lambda: counts.coefficient(raw_agreement)),
         weighted=_unless(one_scale, lambda: counts.coefficient(lambda found: kappa(found, grades))),
-        method=f"{confidence * 100:g} % intervals: percentiles over {RESAMPLES:,} resamples of queries, seed {seed}",
+        method=(
+            f"{confidence_text(confidence)} intervals: percentiles over {RESAMPLES:,} resamples of queries, seed {seed}"
+        ),
     )
 
 

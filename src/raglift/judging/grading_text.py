@@ -11,19 +11,18 @@ import numpy as np
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import counted
 from raglift.base.validation import quoted
-from raglift.judging.agreement_records import summary_of_agreement
+from raglift.judging.agreement_records import agreement_view
 from raglift.judging.comparing import labels_by_people, system_agreement
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
 from raglift.rendering.document import Document, Section, Table, row_of
 from raglift.report.format import percent_text
-from raglift.report.terminal.rendering import as_text, write
+from raglift.report.presenting import view_of, whole
+from raglift.results.analyses import Presentable
 from raglift.running.scoring import rescore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.console import Console
 
     from raglift.judging.agreement_records import Agreement, SystemAgreement
     from raglift.judging.grading import Evaluations, Graded
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from raglift.metrics.computing import Scores
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
-    from raglift.rendering.document import Part
 
 
 # Results of a model's grading: how many of each grade, the systems scored by them, and grades that gave no label.
@@ -57,8 +55,8 @@ class GradedSystem:
     """How many queries these means are over."""
 
 
-@dataclass(frozen=True)
-class GradingSummary:
+@dataclass(frozen=True, repr=False)
+class GradingSummary(Presentable):
     """A model's grades, the labels that follow from them, and the systems under these."""
 
     graded: Graded
@@ -109,21 +107,6 @@ class GradingSummary:
             for grade, label in zip(row, labels, strict=True)
             if entry.query.answerable
         )
-
-    def to_markdown(self) -> str:
-        """Return the summary as GitHub's Markdown, for a pull request."""
-        from raglift.rendering.markdown import markdown_of
-
-        return markdown_of(grading_summary_document(self))
-
-    def _repr_html_(self) -> str:
-        from raglift.rendering.notebook import html_of
-
-        return html_of(grading_summary_document(self))
-
-    def __str__(self) -> str:
-
-        return grading_text(self)
 
 
 def summarize(
@@ -206,35 +189,9 @@ def _depth(graded: Graded, evaluations: Evaluations) -> int:
 _SHOWN = 20
 
 
-def grading_text(summary: GradingSummary) -> str:
-    """Return a summary as plain text."""
-    return as_text(grading_parts(summary))
-
-
-def print_grading(summary: GradingSummary, console: Console) -> None:
-    """Print a summary."""
-    write(console, grading_parts(summary))
-
-
-def grading_parts(summary: GradingSummary) -> Iterator[Part]:
-    """Yield the lines and tables of a summary, as a terminal shows them."""
-    document = grading_summary_document(summary)
-    yield from (document.title, document.lead, "")
-    yield document.headline
-    for section in document.sections:
-        yield from ("", section.heading)
-        for number, table in enumerate(section.tables):
-            yield from (("", table) if number else (table,))
-        yield from section.paragraphs
-    yield ""
-    yield from (f"{name}: {value}" for name, value in document.measured)
-    yield from document.notes
-    yield from (f"! {warning}" for warning in document.warnings)
-
-
-def grading_summary_document(summary: GradingSummary) -> Document:
-    """Return a model's grades in short."""
-    graded = summary.graded
+def grading_view(summary: GradingSummary) -> Document:
+    """Return what is shown of a model's grades."""
+    graded, measured = summary.graded, _measured(summary.graded)
     return Document(
         title=f"{graded.pool.name}: {counted(len(graded.pool), 'pair')} graded by {graded.annotator.model}",
         lead=(
@@ -242,10 +199,11 @@ def grading_summary_document(summary: GradingSummary) -> Document:
             f"{counted(len(graded.pool.queries), 'query')}, on a scale from 0 to {graded.scale}."
         ),
         headline=_grades(graded),
-        measured=_measured(graded),
+        measured=measured,
         warnings=tuple(_warnings(summary)),
         notes=tuple(_notes(summary)),
         sections=tuple(_sections(summary)),
+        about=tuple(f"{name}: {value}" for name, value in measured),
     )
 
 
@@ -260,10 +218,10 @@ def _grades(graded: Graded) -> Table:
 
 def _sections(summary: GradingSummary) -> Iterator[Section]:
     graded = summary.graded
-    yield Section("Systems", tables=(_systems(summary.systems, graded.pool.depth),))
+    yield Section("Systems under these grades", tables=(_systems(summary.systems, graded.pool.depth),))
     for found in (summary.agreement, summary.order):
         if found is not None:
-            agreement = summary_of_agreement(found)
+            agreement = agreement_view(found)
             tables = [table for section in agreement.sections for table in section.tables]
             yield Section(
                 agreement.title, tuple(filter(None, (agreement.lead, *agreement.notes))), (*tables, agreement.headline)
@@ -334,9 +292,12 @@ def _notes(summary: GradingSummary) -> Iterator[str]:
         f"and {irrelevant:,} judged irrelevant"
     )
     if summary.without_facts:
-        yield f"no chunk found relevant, so left out of every mean: {_listed(summary.without_facts)}"
+        yield f"no relevant chunk found, so excluded from all averages: {_listed(summary.without_facts)}"
 
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
+
+
+view_of.register(GradingSummary, whole(grading_view))

@@ -16,8 +16,7 @@ from raglift.llm.providers import dollars_in_short
 from raglift.records.metric import Metric
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import differing, interval_text
-from raglift.report.presenting import text_of, view_of, whole
-from raglift.report.terminal.rendering import as_text, write
+from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 from raglift.stats.intervals import mean_interval
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -27,14 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from rich.console import Console
 
     from raglift.errors import Fault
     from raglift.judging.agreement_records import Agreement
     from raglift.judging.pooling import Pool, PooledChunk
     from raglift.llm.replies import Usage
     from raglift.records.labels import Annotator, Query
-    from raglift.rendering.document import Part
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
@@ -180,25 +177,8 @@ class ContextPrecision(Presentable):
         return f"ContextPrecision({len(self.judged):,} pairs by {self.judge.model}; print() shows the figures)"
 
 
-def print_precision(found: ContextPrecision, console: Console) -> None:
-    """Print the figures."""
-    write(console, precision_parts(found))
-
-
-def precision_parts(found: ContextPrecision) -> Iterator[Part]:
-    """Yield lines and tables, as a terminal shows them."""
-    document = precision_summary(found)
-    yield from (document.title, document.lead, "", document.headline)
-    for section in document.sections:
-        yield from ("", section.heading, *section.paragraphs)
-        yield from section.tables
-    yield ""
-    yield from (f"! {warning}" for warning in document.warnings)
-    yield from document.notes
-
-
-def precision_summary(found: ContextPrecision) -> Document:
-    """Return a summary of context precision, with the judge and its agreement with people."""
+def precision_view(found: ContextPrecision) -> Document:
+    """Return what is shown of context precision, with the judge and its agreement with people."""
     return Document(
         title=f"{found.pool.name}: context precision without labels, as {found.judge.model} judges",
         lead=(
@@ -212,6 +192,7 @@ def precision_summary(found: ContextPrecision) -> Document:
         warnings=tuple(_warnings(found)),
         notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95%; {_cost(found)}"),
         sections=tuple(_sections(found)),
+        printed=Detail.DETAILS,
     )
 
 
@@ -295,9 +276,4 @@ def _cost(found: ContextPrecision) -> str:
     return f"{pairs}, {counted(found.asked, 'prompt')} asked now{dollars}"
 
 
-def _text_of(found: ContextPrecision) -> str:
-    return as_text(precision_parts(found))
-
-
-text_of.register(ContextPrecision, _text_of)
-view_of.register(ContextPrecision, whole(precision_summary))
+view_of.register(ContextPrecision, whole(precision_view))

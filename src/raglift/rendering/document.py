@@ -21,7 +21,7 @@ class Cell:
 
     text: str
     emphasis: str = ""
-    """`better`, `worse`, `muted`, or nothing. Never the only sign: the text says it too."""
+    """`better`, `worse`, `passed`, `failed`, `muted`, or nothing. Never the only sign: the text says it too."""
     low: float | None = None
     """Where a small bar next to the text begins, …"""
     middle: float | None = None
@@ -54,6 +54,8 @@ class Table:
     """The columns that a terminal too narrow for all leaves out, the last of them first."""
     definitions: tuple[str, ...] = ()
     """What each column means, where its title does not say it; empty, or as many as there are columns."""
+    continued: bool = False
+    """Whether a terminal too narrow for all columns shows the rest in another table below, with the first again."""
 
 
 def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
@@ -108,6 +110,27 @@ def table_from(columns: Sequence[Column[RowT]], rows: Iterable[RowT], caption: s
     )
 
 
+def table_across(
+    measures: Iterable[Column[RowT] | None], things: Sequence[RowT], name: Callable[[RowT], str], caption: str
+) -> Table:
+    """Return a table of few things with many figures: a row for each declared figure, and a column for each thing.
+
+    Args:
+        measures: what is shown of each thing; None for a line between rows.
+        things: the things.
+        name: what stands above the column of each.
+        caption: what the table shows.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    lines = []
+    for measure in measures:
+        if measure is None:
+            lines.append(len(rows))
+        else:
+            rows.append((Cell(measure.title), *map(measure.cell_of, things)))
+    return Table(caption, ("", *map(name, things)), tuple(rows), sections=tuple(lines), continued=True)
+
+
 Part = str | Table
 """What a report on a terminal consists of: lines, and tables."""
 
@@ -160,6 +183,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """An entry of a list, and what is listed below it."""
+
+    text: str
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of a report under a heading."""
 
@@ -168,6 +199,8 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     detail: Detail = Detail.SUMMARY
+    entries: tuple[Entry, ...] = ()
+    """A list, between paragraphs and tables."""
     overview: Table | None = None
     """Its tables in fewer rows, which a page shows with the tables folded below; None for the tables alone."""
 
@@ -232,3 +265,7 @@ class Document:
     """What became of the facts, for a bar on the first screen of a page."""
     next_step: str = ""
     """What to try next; a section says it too."""
+    printed: Detail = Detail.SUMMARY
+    """How much of it `print` and a command show where nothing is said of that."""
+    passed: bool | None = None
+    """Whether what was checked passed; None where nothing was."""

@@ -10,9 +10,9 @@ from raglift.base.display import printable, shorten
 from raglift.rendering.document import Detail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from raglift.rendering.document import Cell, Document, Section, Table
+    from raglift.rendering.document import Cell, Document, Entry, Section, Table
 
 
 # Escaping for GitHub's Markdown: no markup, no link, no mention, no reference, no formula.
@@ -67,6 +67,8 @@ _LONGEST = 120
 """The longest text of a cell."""
 _LONGEST_LINE = 1500
 """The longest text elsewhere."""
+_BOLD = ("better", "worse", "failed")
+_MARKED = {"passed": "✅ ", "failed": "❌ "}
 _MOST_ROWS = 60
 """The most rows of a table: GitHub takes 65,536 characters in all."""
 
@@ -76,7 +78,8 @@ def markdown_of(document: Document) -> str:
 
     Every text is escaped: it shows as it is, and neither links nor mentions anybody.
     """
-    blocks = [f"### {_line(document.title)}"] if document.title else []
+    mark = "" if document.passed is None else "✅ " if document.passed else "❌ "
+    blocks = [f"### {mark}{_line(document.title)}"] if document.title else []
     blocks += [_line(document.lead)] if document.lead else []
     blocks += _table(document.headline, document.labels)
     if document.warnings:
@@ -93,6 +96,7 @@ def markdown_of(document: Document) -> str:
 
 def _section(section: Section, labels: str) -> list[str]:
     inside = [_line(paragraph) for paragraph in section.paragraphs]
+    inside += ["\n".join(_list(section.entries))] if section.entries else []
     inside += [block for table in section.shown_tables for block in _table(table, labels)]
     return _folded(section.heading, inside) if section.detail else [f"**{_line(section.heading)}**", *inside]
 
@@ -117,11 +121,19 @@ def _table(table: Table, labels: str) -> list[str]:
     return ["\n".join(f"| {' | '.join(row)} |" for row in rows), *more, *whose]
 
 
+def _list(entries: Sequence[Entry], indent: str = "") -> Iterator[str]:
+    """Yield the lines of a list, and of those inside it."""
+    for entry in entries:
+        yield f"{indent}- {_line(entry.text)}"
+        yield from _list(entry.entries, f"{indent}  ")
+
+
 def _cells(row: tuple[Cell, ...]) -> Iterator[str]:
-    """Yield the texts of a row; what is better or worse is bold."""
+    """Yield the texts of a row; what is better, worse or failed is bold."""
     for cell in row:
         text = escaped_cell(shorten(cell.text, _LONGEST))
-        yield f"**{text}**" if cell.emphasis in ("better", "worse") and text else text
+        text = _MARKED.get(cell.emphasis, "") + text
+        yield f"**{text}**" if cell.emphasis in _BOLD and text else text
 
 
 def _line(text: str) -> str:

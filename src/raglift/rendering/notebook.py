@@ -9,9 +9,9 @@ from raglift.base.display import excerpt, printable
 from raglift.rendering.document import Detail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from raglift.rendering.document import Cell, Document, Section, Table
+    from raglift.rendering.document import Cell, Document, Entry, Section, Table
 
 
 _LONGEST = 300
@@ -21,6 +21,8 @@ _MOST_ROWS = 60
 _STYLES = {
     "better": "background:rgba(40,130,220,.22);font-weight:600",
     "worse": "background:rgba(225,120,20,.25);font-weight:600",
+    "passed": "background:rgba(40,130,220,.22);font-weight:600",
+    "failed": "background:rgba(225,120,20,.25);font-weight:600",
     "muted": "opacity:.75",
 }
 _LINE = "1px solid rgba(128,128,128,.4)"
@@ -53,10 +55,17 @@ def _paragraph(text: str, before: str = "") -> str:
 
 def _section(section: Section, labels: str) -> str:
     tables = (_table(table, labels) for table in section.shown_tables)
-    inside = "".join([*map(_paragraph, section.paragraphs), *tables])
+    inside = "".join([*map(_paragraph, section.paragraphs), _list(section.entries), *tables])
     if section.detail:
         return _folded(section.heading, inside)
     return f'<p style="margin:1em 0 .2em"><strong>{_text(section.heading)}</strong></p>{inside}'
+
+
+def _list(entries: Sequence[Entry]) -> str:
+    if not entries:
+        return ""
+    lines = "".join(f"<li>{_text(entry.text)}{_list(entry.entries)}</li>" for entry in entries)
+    return f'<ul style="margin:.3em 0">{lines}</ul>'
 
 
 def _folded(heading: str, inside: str) -> str:

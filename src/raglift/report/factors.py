@@ -13,7 +13,7 @@ from raglift.rendering.document import Cell, Column, Document, Section, Table, T
 from raglift.report.format import MINUS, decimals_of, level, p_equation, p_text, signed, verdict_emphasis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.analysis.factor_records import (
         FactorEffect,
@@ -55,31 +55,47 @@ def effects_view(effects: FactorEffectsRecord) -> Document:
     )
 
 
-def effect_tiles(effects: FactorEffectsRecord) -> tuple[Tile, ...]:
-    """Return the best level of each part and what it is worth, or that this is open, for the first screen."""
-    return tuple(_tile(effects, one) for one in effects.factors[:_MOST_TILES])
+def effect_tiles(effects: FactorEffectsRecord, recommended: Mapping[str, str]) -> tuple[Tile, ...]:
+    """Return the best level of each part and what it is worth, or that this is open, for the first screen.
+
+    Args:
+        effects: what each part does on average.
+        recommended: the parts of the cell that is recommended; a part that it has not is left out there.
+    """
+    return tuple(_tile(effects, one, recommended) for one in effects.factors[:_MOST_TILES])
 
 
-def _tile(effects: FactorEffectsRecord, found: FactorEffect) -> Tile:
+def _tile(effects: FactorEffectsRecord, found: FactorEffect, recommended: Mapping[str, str]) -> Tile:
     decimals = decimals_of(effects.primary)
     definition = (
         f"{mean_title(effects.primary)} of all cells that differ in the {found.factor} alone, over "
         f"{counted(effects.n, 'query')}; an average, so another combination may do better."
     )
     label = _capital(found.factor)
+    advice = f"recommended: {recommended.get(found.factor, 'none needed')}" if recommended else ""
     if found.without is not None:
         one = max(found.shown, key=lambda each: each.mean, default=None)
     else:
         one = min(_behind(found) if len(found.candidates) == 1 else (), key=lambda each: each.mean, default=None)
     if one is None or one.verdict not in ("better", "worse"):
         which = found.candidates if one is None else (one.level, one.other)
-        return Tile(label, "no clear winner", note=f"{_named(which)}: no significant difference", definition=definition)
+        note = "; ".join(filter(None, [f"{_named(which)}: no significant difference", advice]))
+        return Tile(label, "no clear winner", note=note, definition=definition)
     between = ""
     if not math.isnan(one.low):
         between = f"{level(effects.method)} interval {signed(one.low, decimals)} to {signed(one.high, decimals)}"
     best = one if one.verdict == "better" else one.turned
     change = f"{signed(best.mean, decimals)} over {best.other}"
-    note = "; ".join(filter(None, [between if best is one else "", p_equation(one.p)]))
+    note = "; ".join(
+        filter(
+            None,
+            [
+                between if best is one else "",
+                p_equation(one.p),
+                advice if recommended.get(found.factor) != best.level else "",
+            ],
+        )
+    )
     return Tile(label, best.level, change, "better", note, definition)
 
 
@@ -187,7 +203,7 @@ def _difference(one: LevelDifference, decimals: int) -> Cell:
 def _open(effects: FactorEffectsRecord) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     if effects.tested and not effects.interactions:
-        yield f"No part's effect depends on another by more than noise ({counted(effects.tested, 'contrast')} tested)."
+        yield f"No part's effect depends significantly on another ({counted(effects.tested, 'contrast')} tested)."
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
@@ -227,7 +243,7 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
     if len(found.candidates) == 1:
         the_next = ", the next" if len(others) > 1 and ahead else ""
         return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
-    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} cannot be told from the best"
+    return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} may be the best"
 
 
 def _interaction(one: InteractionEffect, decimals: int) -> str:

@@ -34,13 +34,13 @@ def budget_sentence(found: Fairness) -> str:
     title = mean_title(found.budgeted)
     shortest, longest = (f"{length:,.0f}" for length in (min(found.lengths.values()), max(found.lengths.values())))
     why = (
-        f"{title} decides, at an equal budget of context tokens, because the same k is not the same prompt: hits are "
-        f"{shortest} to {longest} characters long on average"
+        f"{title} is the primary metric, at an equal token budget, because hits differ in length: {shortest} to "
+        f"{longest} characters on average"
     )
     if found.smallest is None or found.unbudgeted is None or found.budgeted.budget is None:
         return f"{why}."
     hits = "1 hit holds" if found.unbudgeted.k == 1 else f"{found.unbudgeted.k} hits hold"
-    return f"{why}. The budget is what {hits} in {found.smallest}, the median over the queries; only whole hits count."
+    return f"{why}. The budget is what {hits} in {found.smallest} (median over queries); only whole hits count."
 
 
 def matching_sentence(found: Fairness) -> str:
@@ -49,10 +49,10 @@ def matching_sentence(found: Fairness) -> str:
         return ""
     title = mean_title(found.unbudgeted)
     if not found.rescored:
-        return f"Chunks differ, so hits are matched by coverage; {title} by containment is beside it."
+        return f"Chunks differ, so hits are matched by coverage; {title} by containment is shown beside it."
     every = len(found.rescored) == len(found.lengths)
     whose = "as the runs were scored" if every else f"as {named(found.rescored)} were scored"
-    return f"Chunks differ, so hits are matched by coverage; {title} by containment, {whose}, is beside it."
+    return f"Chunks differ, so hits are matched by coverage; {title} by containment, {whose}, is shown beside it."
 
 
 def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> list[str]:

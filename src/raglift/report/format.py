@@ -223,16 +223,6 @@ def earned_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str
     return [*(_by_measure(earned) or ["nothing"]), *(f"cost: {line}" for line in _by_measure(cost))]
 
 
-def value_lines(explanation: ExplanationRecord) -> list[str]:
-    """Return the values of a query's metrics, a line each; where many were taken, a line for each measure."""
-    values = list(zip(explanation.metrics, explanation.values, strict=True))
-    if len(values) > _MOST_ON_A_LINE:
-        return _by_measure([(m, "left out" if math.isnan(value) else figure_text(m, value)) for m, value in values])
-    return [
-        f"{title(m)}: left out" if math.isnan(value) else f"{title(m)} = {figure_text(m, value)}" for m, value in values
-    ]
-
-
 def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:
     """Return a line for each measure, with its figures at all depths: `Recall@1 0.500, @3 1.000`."""
     lines: dict[str, list[str]] = {}

@@ -16,21 +16,22 @@ from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.upper_bound import HeadroomRecord
+from raglift.base.display import lines_text
 from raglift.rendering.document import Detail
-from raglift.report.conventions import conventions_text
 from raglift.report.factors import effects_view
+from raglift.report.format import labels_line
 from raglift.report.recommendation import recommendation_view
-from raglift.report.terminal.analysis import explanation_text, headroom_text
-from raglift.report.terminal.document import document_parts
+from raglift.report.sentences import headroom_line
+from raglift.report.terminal.document import document_parts, document_text
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.analyses import (
-    conventions_view,
     explanation_view,
     failure_analysis_view,
     slices_view,
     tradeoff_view,
 )
 from raglift.report.views.comparison import comparison_view
+from raglift.report.views.conventions import conventions_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 
 if TYPE_CHECKING:
@@ -52,13 +53,13 @@ def view_of(result: object, *, detail: Detail = Detail.REFERENCE) -> Document:
 
 @singledispatch
 def text_of(result: object) -> str:
-    """Return a result as the text that `print` shows: its view, without details."""
-    return text_in_detail(result, Detail.SUMMARY)
+    """Return a result as the text that `print` shows: its view, in as much detail as that asks for."""
+    return document_text(view_of(result, detail=Detail.SUMMARY))
 
 
 def text_in_detail(result: object, detail: Detail) -> str:
     """Return a result as plain text, in as much detail as asked for."""
-    return as_text(document_parts(view_of(result, detail=detail), detail))
+    return document_text(view_of(result, detail=detail), detail)
 
 
 def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
@@ -69,6 +70,11 @@ def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
         return view(result)
 
     return shown
+
+
+def _headroom_text(headroom: HeadroomRecord) -> str:
+    """Return what a perfect reranker over the same candidates would score, and the label provenance."""
+    return lines_text([headroom_line(headroom), *labels_line(headroom.label_sources)])
 
 
 def lift_parts(lift: LiftRecord) -> Iterator[Part]:
@@ -90,6 +96,4 @@ view_of.register(FactorEffectsRecord, whole(effects_view))
 view_of.register(MetricsExplanationRecord, whole(conventions_view))
 
 text_of.register(LiftRecord, lambda lift: as_text(lift_parts(lift)))
-text_of.register(HeadroomRecord, headroom_text)
-text_of.register(ExplanationRecord, explanation_text)
-text_of.register(MetricsExplanationRecord, conventions_text)
+text_of.register(HeadroomRecord, _headroom_text)

@@ -50,11 +50,11 @@ def recommendation_sentence(found: RecommendationRecord) -> str:
     if found.recommended != found.best:
         best = f"{found.of(found.best).mean:.{decimals}f}"
         return (
-            f"Use {name}: {metric} {mean}, the cheapest of {equals - len(found.too_low)} that {found.queries:,} "
-            f"queries cannot tell from the best ({best})."
+            f"Use {name}: {metric} {mean}, the cheapest of {equals - len(found.too_low)} systems not significantly "
+            f"worse than the best ({best}) on {counted(found.queries, 'query')}."
         )
     if equals == 1:
-        return f"Use {name}: {metric} {mean}, the best of {found.systems} by more than noise."
+        return f"Use {name}: {metric} {mean}, significantly the best of {found.systems}."
     if equals == len(found.too_low) + 1:
         return f"Use {name}: {metric} {mean}, the best of {found.systems}; no cheaper one is within {found.margin:g}."
     return f"Use {name}: {metric} {mean}, the highest of {found.systems}; none as good is cheaper."
@@ -115,7 +115,7 @@ def _set_sentence(found: RecommendationRecord) -> str:
     if len(found.equals) == 1:
         others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
         return f"{others} worse." if found.beaten else ""
-    told = f"{len(found.equals)} of {found.systems} cannot be told from the best"
+    told = f"{len(found.equals)} of {found.systems} are not significantly worse than the best"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
     order = f" Cheaper means by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
     return f"{told}{_too_low(found)}.{order}"
@@ -165,7 +165,7 @@ def equals_table(found: RecommendationRecord) -> Table:
     """Return the systems that cannot be told from the best, with their costs, the cheapest first."""
     rows = _first(found)
     more = len(found.equals) - len(rows)
-    caption = "The systems that cannot be told from the best, the cheapest first"
+    caption = "Systems not significantly worse than the best, the cheapest first"
     return table_from(_columns(found), rows, f"{caption}; {more} more are not shown" if more else caption)
 
 

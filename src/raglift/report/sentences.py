@@ -12,13 +12,23 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Table
-from raglift.report.format import confidence_text, decimals_of, difference_text, level, outcome_text, p_equation, signed
+from raglift.report.format import (
+    confidence_text,
+    decimals_of,
+    difference_text,
+    level,
+    outcome_text,
+    p_equation,
+    percent_text,
+    signed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, LiftRecord, Method
+    from raglift.analysis.upper_bound import HeadroomRecord
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -30,19 +40,19 @@ _BETWEEN = ("·", "+", "→")
 """Signs between the parts of a name, which are no words."""
 _FEW_LOST = 0.02
 """Where no more than this share of the facts is not found, finding them gains little."""
-EXPLORATORY = "Exploratory: no p-value is corrected, and a query of several tags counts in each."
-BEYOND_CANDIDATES = "hits that were not among the candidates raise it: there is no fair pair"
+EXPLORATORY = "Exploratory: p-values are not adjusted, and a query with several tags is counted under each."
+BEYOND_CANDIDATES = "hits that were not candidates raise it, so before and after cannot be compared"
 PARETO = "Pareto-optimal: no other system beats it on one measure without losing on another."
 
 
 def detectable_effect_text(size: str) -> str:
-    """Return the smallest difference that so many queries would show with a power of 80%."""
+    """Return the smallest difference that this number of queries detects with a power of 80%."""
     return f"minimum detectable effect {size}"
 
 
 def detectable_effect_sentence(size: str, name: str) -> str:
     """Return the minimum detectable effect on a metric, and what happens to smaller ones, as a sentence."""
-    return f"Minimum detectable effect in {name} (80% power): {size}; smaller ones often go unseen."
+    return f"Minimum detectable effect in {name} (80% power): {size}; smaller differences are often missed."
 
 
 def verdict_sentence(
@@ -73,18 +83,18 @@ def lift_sentence(lift: LiftRecord) -> str:
         return _nothing_counts(name)
     if found is None or not found.n:
         return (
-            f"{name} before and after reranking is no fair pair, because {_shallow(lift.evaluation, lift.primary)}: "
-            "nothing is said about the lift."
+            f"Lift is not reported: {_shallow(lift.evaluation, lift.primary)}, so {name} before and after reranking "
+            "cannot be compared."
         )
     decimals = decimals_of(lift.primary)
     before, after = f"{row.before:.{decimals}f}", f"{row.after:.{decimals}f}"
     if not found.wins and not found.losses:
-        return f"The reranker changed {name} of no query: it stays at {before} on {counted(found.n, 'query')}."
+        return f"The reranker did not change {name} for any query: it stays at {before} on {counted(found.n, 'query')}."
     if row.verdict == NOT_SIGNIFICANT:
         moved = f"{name} went from {before} to {after}" if before != after else f"{name} stays at {after} on average"
         return f"The reranker made no clear difference: {moved}, which may be chance on {counted(found.n, 'query')}."
     if row.verdict == TOO_SKEWED:
-        return f"Whether the reranker helped is open: {name} went from {before} to {after}, {_undecided(found)}."
+        return f"It is unclear whether the reranker helped: {name} went from {before} to {after}, {_undecided(found)}."
     told = _first_passages(lift) or f"{name} {'rose' if row.verdict == 'better' else 'fell'} from {before} to {after}"
     return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {told}."
 
@@ -156,16 +166,18 @@ def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -
     """
     if not losses.facts:
         return ""
-    found, by_rank = losses.of("found").facts, f"found by rank {losses.k}"
+    found, in_top = losses.of("found").facts, "found at rank 1" if losses.k == 1 else f"found in the top {losses.k}"
     whose = f"With {system}, " if system else ""
     if found == losses.facts:
         every = "the only fact is" if found == 1 else f"all {found:,} facts are"
-        return _sentence(f"{whose}{every} {by_rank}")
+        return _sentence(f"{whose}{every} {in_top}")
     lost = sorted((loss for loss in losses.losses if loss.facts and loss.outcome != "found"), key=lambda x: -x.facts)
     if losses.facts == 1:
-        return _sentence(f"{whose}the only fact is not {by_rank}: it is {_outcome_of_fact(lost[0], losses.k)}")
-    are_found = f"{found:,} {'is' if found == 1 else 'are'}" if found else "none is"
-    return _sentence(f"{whose}of {losses.facts:,} facts {are_found} {by_rank}; {_others(lost, losses, found)}")
+        return _sentence(f"{whose}the only fact is not {in_top}: it is {_outcome_of_fact(lost[0], losses.k)}")
+    are = "is" if found == 1 else "are"
+    of_all = f"{found:,} of {losses.facts:,} facts ({percent_text(found / losses.facts, 0)}) {are}"
+    are_found = of_all if found else f"none of {losses.facts:,} facts is"
+    return _sentence(f"{whose}{are_found} {in_top}; {_others(lost, losses, found)}")
 
 
 def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranker: bool) -> str:
@@ -181,16 +193,16 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         return ""
     lost = sum(loss.facts for loss in losses)
     if not lost:
-        return f"Next: it finds all {facts:,} facts by rank {k}; ask harder questions, or look at a lower k."
+        return f"Next: ask harder questions, or look at a lower k: all {facts:,} facts are found by rank {k}."
     most = losses[0]
     if lost <= _FEW_LOST * facts and most.outcome != "failed":
         return (
-            f"Next: it finds {facts - lost:,} of {facts:,} facts by rank {k}, so little is left to gain; look at its "
-            "latency and cost, or ask harder questions."
+            f"Next: look at latency and cost, or ask harder questions: {facts - lost:,} of {facts:,} facts are found "
+            f"by rank {k}, so little is left to gain."
         )
     are = "is" if most.facts == 1 else "are"
-    these = "these" if most.facts == lost else f"{most.facts:,} of these"
-    told = f"of {facts:,} facts it does not find {lost:,} by rank {k}, and {these} {are}"
+    these = ("it" if lost == 1 else "they") if most.facts == lost else f"{most.facts:,} of them"
+    not_found = f"{lost:,} of {facts:,} facts {'is' if lost == 1 else 'are'} not found by rank {k}"
     more = "more candidates, " if has_reranker else ""
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
@@ -200,8 +212,9 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         "missed": f"{more}another retriever, or larger chunks",
     }.get(most.outcome)
     if most.outcome == "failed":
-        return f"Next: find out why queries fail: {told} theirs."
-    return f"Next: try {advice}: {told} {outcome_text(most, k)}."
+        which = "" if most.facts == lost else f"{most.facts:,} of them "
+        return f"Next: find out why queries fail: {not_found}, {which}because the query failed."
+    return f"Next: try {advice}: {not_found}, and {these} {are} {outcome_text(most, k)}."
 
 
 def failure_sentence(evaluation: EvaluationRecord) -> str:
@@ -227,7 +240,7 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     if not told:
         if not comparison.row(comparison.baseline).n:
             return _nothing_counts(name)
-        return f"No verdict: no system has a fair pair with {short_name(comparison.baseline)} on {name}."
+        return f"No verdict: no system can be compared with {short_name(comparison.baseline)} in {name}."
     if len(comparison.others) == 1:
         return _pair_sentence(told[0], comparison)
     best = best_of(comparison)
@@ -242,8 +255,8 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     against = {
         "better": f"significantly above the baseline's {value}",
         NOT_SIGNIFICANT: f"but that may be chance: the baseline has {value}",
-        TOO_SKEWED: f"but whether that is above the baseline's {value} is open",
-    }.get(str(row.verdict), "but without a fair pair with the baseline")
+        TOO_SKEWED: f"but it is unclear whether that is above the baseline's {value}",
+    }.get(str(row.verdict), "but cannot be compared with the baseline")
     first = f"{short_name(best)} has the highest {name} of {systems:,} systems, {_mean(row)}"
     return f"{first}, {against}{_caution(comparison, best)}."
 
@@ -261,10 +274,10 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
         return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     caution = _caution(comparison, better)
     if row.verdict == TOO_SKEWED:
-        return f"Whether {new} differs from {old} is open: {means} is {TOO_SKEWED}{caution}."
+        return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
     if row.verdict == "worse":
         new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
-    return f"{new} is better than {old}: {means}, more than noise {on}{caution}."
+    return f"{new} is better than {old}: {means}, statistically significant {on}{caution}."
 
 
 def _caution(comparison: ComparisonRecord, best: str) -> str:
@@ -278,7 +291,7 @@ def _caution(comparison: ComparisonRecord, best: str) -> str:
         if other != best and fair.budgeted.budget is not None:
             return f"; at equal prompts of {fair.budgeted.budget.most:,} tokens {short_name(other)} leads"
     if comparison.unjudged is not None and comparison.unjudged.turned:
-        return "; hits that nobody judged could turn that"
+        return "; judging the unlabelled hits could change that"
     if whole is not None and whole != best and truncation_of(comparison.evaluation(best)):
         return f"; without truncated chunks {short_name(whole)} leads"
     return ""
@@ -338,10 +351,6 @@ def _mean(row: ComparisonRow) -> str:
     return f"{row.mean:.{decimals_of(row.metric)}f}"
 
 
-def _verdict(verdict: str) -> str:
-    return verdict if verdict in (NOT_SIGNIFICANT, TOO_SKEWED) else f"{verdict}, by more than noise"
-
-
 def _undecided(found: PairedDifference) -> str:
     return f"{TOO_SKEWED}: {outweighed_text(found)}"
 
@@ -355,13 +364,13 @@ def _difference(found: PairedDifference, method: Method, p: float, decimals: int
 
 
 def _nothing_counts(name: str) -> str:
-    return f"No query has labels that count, so nothing is said about {name}."
+    return f"No query has labels that count, so {name} cannot be computed."
 
 
 def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
     cut = [stage for stage in evaluation.scores.stages if evaluation.is_truncated(stage, metric)]
     if evaluation.is_beyond_candidates(evaluation.after, metric):
-        return "hits that were not among the candidates raise it"
+        return f"hits that were not candidates raise {mean_title(metric)}"
     if not cut:
         return "no query has a value on both sides"
     return evaluation.truncation(cut[0])
@@ -445,3 +454,12 @@ def _named(ids: tuple[str, ...], most: int | None) -> str:
     shown = ids if most is None else ids[:most]
     more = f" and {len(ids) - len(shown):,} more" if len(ids) > len(shown) else ""
     return ", ".join(shown) + more
+
+
+def headroom_line(headroom: HeadroomRecord) -> str:
+    """Return what a perfect reranker over the same candidates would score, in one line."""
+    most = "" if headroom.is_exact else "≤ "
+    recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
+    figures = f"Recall@{headroom.k} {most}{recall:.3f}, NDCG@{headroom.k} {most}{ndcg:.3f}"
+    figures = "no query is labelled" if math.isnan(recall) else figures
+    return f"Best possible with these candidates (perfect reranker): {figures}"

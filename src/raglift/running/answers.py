@@ -234,7 +234,7 @@ def _set_aside(queries: Sequence[str]) -> str:
     asked = f"“{shorten(queries[0], _SHOWN)}”{others}"
     return (
         f"set aside: the process ended {TRIES} times while the system was asked {asked}; "
-        "expected an answer or an error: mend the system, and go on with --resume (resume=True), which asks it again"
+        "expected an answer or an error: fix the system, and continue with --resume (resume=True), which asks it again"
     )
 
 

@@ -132,24 +132,22 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
                 "environment, kept as ***; what was changed may no longer match its labels"
             )
         notes += [
-            f"{count:,} distinct chunks are longer than the embedding model reads and were embedded by their "
-            "beginning only"
-            if count > 1
-            else "1 distinct chunk is longer than the embedding model reads and was embedded by its beginning only"
+            f"{counted(count, 'distinct chunk')} {'exceeds' if count == 1 else 'exceed'} the embedding model's input "
+            "limit; only the beginning was embedded"
             for count in _read_in_part(getattr(stage, "retriever", None))
         ]
         asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
         notes += [
-            f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not tell "
-            "of them"
+            f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not report "
+            "them"
             for name in getattr(asked, "uncounted_models", ())
         ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages
     ):
         notes.append(
-            f"{counted(provenance.unknown_document, 'distinct chunk')} came from a document that could not be told "
-            "(see doc_key)"
+            f"{counted(provenance.unknown_document, 'distinct chunk')} came from a document that could not be "
+            "identified (see doc_key)"
         )
     if provenance.false_offsets:
         notes.append(

@@ -86,16 +86,16 @@ def _read_in_part(stage: Stage, queries: Sequence[Query], traces: Sequence[Trace
 
 
 def _notes(name: str, found: ReadInPart) -> Iterator[str]:
-    # Both say "beginning only": by that they are shown beside the figures, as are the notes of embedding models
+    # Both say "only the beginning": by that they are shown beside the figures, as are the notes of embedding models
     if found.candidates:
-        do, were, their = ("does", "was", "its") if found.candidates == 1 else ("do", "were", "their")
+        exceed = "exceeds" if found.candidates == 1 else "exceed"
         yield (
-            f"{name}: {found.candidates:,} of {counted(found.of, 'candidate')} {do} not fit into what the reranker "
-            f"reads and {were} scored by {their} beginning only"
+            f"{name}: {found.candidates:,} of {counted(found.of, 'candidate')} {exceed} the reranker's input limit; "
+            "only the beginning was scored"
         )
     if found.queries:
-        are, count, their = ("is", "counts", "its") if found.queries == 1 else ("are", "count", "their")
+        exceed = "exceeds" if found.queries == 1 else "exceed"
         yield (
-            f"{name}: {counted(found.queries, 'query')} {are} longer than the reranker reads and {count} by {their} "
-            "beginning only"
+            f"{name}: {counted(found.queries, 'query')} {exceed} the reranker's input limit; only the beginning was "
+            "read"
         )

@@ -160,5 +160,5 @@ def _told(cache: Cache) -> Iterator[None]:
         said = printable(str(error.__cause__ or error))
         raise CacheError(
             f"{cache.path}: the answers of the system cannot be kept or read there: {said}; expected a place with "
-            "room, and the right to write: those that it holds are used again when the run is gone on with"
+            "room, and the right to write: those that it holds are used again when the run is resumed"
         ) from error

@@ -131,12 +131,12 @@ class SweepFolder:
         if not resume:
             raise ConfigurationError(
                 f"{self.path}: found a sweep there already ({len(self.finished())} cells finished); expected a new "
-                "folder: go on with it (--resume, or resume=True), or choose another folder (--output)"
+                "folder: continue it (--resume, or resume=True), or choose another folder (--output)"
             )
         changed = self._what_changed(head)
         if changed:
             raise ConfigurationError(
-                f"{self.path}: found another sweep there: {changed}; expected the same to go on with: "
+                f"{self.path}: found another sweep there: {changed}; expected the same, to resume it: "
                 "choose another folder (--output) — what the models computed is in the cache and is not computed again"
             )
 
@@ -290,7 +290,7 @@ class SweepFolder:
 
 def measure_again(place: Path) -> str:
     """Say what to do where a folder of a cell cannot be used."""
-    return f"remove the folder {place}, and go on with --resume to measure it again"
+    return f"remove the folder {place}, and continue with --resume to measure it again"
 
 
 def write_whole(path: Path, content: Any) -> None:

@@ -92,11 +92,11 @@ def sweep_view(
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
         warnings=(*_unmeasured(result), *_warnings(result, compared)),
-        notes=tuple(_notes(result, table)),
+        notes=tuple(_notes(result, table, advised)),
         sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),
         labels=str(result.label_sources),
-        tiles=() if effects is None else effect_tiles(effects),
+        tiles=() if effects is None else effect_tiles(effects, _recommended_parts(result, advised)),
         next_step="" if advised is None or effects is None else next_sentence(advised),
     )
 
@@ -119,6 +119,12 @@ def shown_cells(comparison: Comparison) -> list[str]:
         front = [one for one in tradeoff(comparison).systems if one.on_front]
         chosen += [one.system for one in sorted(front, key=lambda one: -one.quality)]
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
+
+
+def _recommended_parts(result: SweepResultRecord, advised: Recommendation | None) -> dict[str, str]:
+    """Return the parts of the cell that is recommended; nothing where none is."""
+    name = advised.recommended if advised is not None and advised.is_decided else None
+    return next((entry.cell.to_dict() for entry in result.finished if entry.cell.name == name), {})
 
 
 def _about(result: SweepResultRecord) -> tuple[str, ...]:
@@ -212,7 +218,7 @@ def _means(result: SweepResultRecord, rows: Sequence[_Row], advised: Recommendat
         yield Column(
             f"to the best [{percent}]",
             partial(_to_the_best, best=advised.best),
-            definition="Query by query, this cell minus the one with the highest mean; intervals are not corrected",
+            definition="Query by query, this cell minus the one with the highest mean; intervals are not adjusted",
         )
         yield Column(
             "p (corrected)",
@@ -353,8 +359,13 @@ def _new_hits(result: SweepResultRecord) -> dict[str, list[str]]:
     return cells
 
 
-def _notes(result: SweepResultRecord, table: Table) -> Iterator[str]:
+def _notes(result: SweepResultRecord, table: Table, advised: Recommendation | None) -> Iterator[str]:
     """Yield why cells are compared as they are, what marks mean, and what was billed."""
+    if advised is not None and any(_is_below(one) for one in advised.equals):
+        yield (
+            f"each interval is of one comparison alone, while p and the verdict account for all {advised.systems:,} "
+            "cells: a cell may be the best although its interval is below 0"
+        )
     if len(table.rows) > _MOST_ROWS:
         yield f"the {_MOST_ROWS} best of {len(table.rows):,} cells; the details have all"
     yield from sweep_sentences(result)
@@ -370,6 +381,10 @@ def _notes(result: SweepResultRecord, table: Table) -> Iterator[str]:
         dollars = dollars_of(model.partition(":")[2], tokens)
         price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
         yield f"billed for {model}: {tokens:,} tokens{price}"
+
+
+def _is_below(one: Contender) -> bool:
+    return one.difference is not None and one.difference.high < 0.0
 
 
 def _cutters(cut: Sequence[CellResult]) -> str:

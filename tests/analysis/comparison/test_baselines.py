@@ -35,7 +35,7 @@ def test_of_more_it_is_the_best_and_not_the_first(three):
     found = compare(three, primary="rr@3")
     assert (found.baseline, found.baseline_reason) == ("b", "the highest mean MRR@3")
     assert found.baseline == compare(dict(reversed(three.items())), primary="rr@3").baseline
-    assert found.warnings[0].startswith("the baseline, b, is the best of 3 on the queries that it was chosen on")
+    assert found.warnings[0].startswith("the baseline, b, was picked as the best of 3 on these same queries")
     assert found.method.text.endswith("Holm over 2 systems, not over the choice of the baseline")
 
 
@@ -44,15 +44,15 @@ def test_the_only_plain_bm25_is_the_baseline(three, bm25):
     three["c"] = called(three["c"], bm25)
     found = compare(three, primary="rr@3")
     assert (found.baseline, found.baseline_reason) == ("c", "the only plain BM25")
-    assert found.warnings[0].startswith("b is the best of 3")
+    assert found.warnings[0].startswith("b was picked as the best of 3")
     three["a"] = called(three["a"], bm25)
     assert compare(three, primary="rr@3").baseline == "b"
 
 
 def test_a_baseline_that_is_named_stays(three):
     found = compare(three, primary="rr@3", baseline="a")
-    assert (found.baseline, found.baseline_reason) == ("a", "as asked for")
-    assert "Baseline: a (as asked for)." in str(found)
+    assert (found.baseline, found.baseline_reason) == ("a", "as requested")
+    assert "Baseline: a (as requested)." in str(found)
 
 
 def test_a_system_that_returns_too_few_hits_is_not_the_baseline(ranked):

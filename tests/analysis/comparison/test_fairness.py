@@ -56,7 +56,7 @@ def test_the_verdict_does_not_fall_for_ten_hits_that_are_forty_times_as_long(com
 def test_the_first_lines_say_what_decides_and_the_table_has_both_figures(comparison):
     lines = str(comparison).replace("\n", " ")
     title = f"NDCG@{comparison.primary.budget}"
-    assert f"- {title} decides, at an equal budget of context tokens, because the same k is not the same" in lines
+    assert f"- {title} is the primary metric, at an equal token budget, because hits differ in length" in lines
     table = comparison.to_markdown().split("\n| ")[1:]
     titles = f"system | {title} [95%] | difference [95%] | p | verdict | NDCG@10 | NDCG@10 by containment"
     assert table[0].startswith(titles)
@@ -91,11 +91,11 @@ def test_a_primary_metric_that_was_named_decides_with_a_warning_and_the_budgeted
     assert named.primary == NDCG @ 10
     assert named.row("6000").verdict == "better"
     title = f"NDCG@{comparison.primary.budget}"
-    (warning,) = [one for one in named.warnings if one.startswith("the same k is not the same prompt")]
-    assert warning.endswith(f"the highest {title} is that of 150, not of 6000")
+    (warning,) = [one for one in named.warnings if one.startswith("not like for like")]
+    assert warning.endswith(f"at an equal token budget 150 leads, not 6000 ({title})")
     assert named.row("6000", comparison.primary).mean == comparison.row("6000").mean
     assert f"| {title} | NDCG@10 by containment |" in named.to_markdown()
-    assert not any("decides" in sentence for sentence in fairness_sentences(named))
+    assert not any("is the primary metric" in sentence for sentence in fairness_sentences(named))
 
 
 def test_a_budget_that_was_named_decides_though_no_run_was_scored_at_it(systems):
@@ -103,7 +103,7 @@ def test_a_budget_that_was_named_decides_though_no_run_was_scored_at_it(systems)
     assert str(named.primary) == "ndcg@tokens(1500)"
     assert named.fairness.smallest is None
     (sentence, *_) = fairness_sentences(named)
-    assert sentence.startswith("NDCG@tokens(1500) decides")
+    assert sentence.startswith("NDCG@tokens(1500) is the primary metric")
     assert "median" not in sentence
 
 
@@ -116,7 +116,8 @@ def test_runs_that_were_scored_by_containment_are_scored_again_by_coverage(syste
         assert comparison.evaluation(name).run.spec["match"]["mode"] == "coverage"
         assert comparison.fairness.containment[name] == evaluation.scores.mean("retrieve", NDCG @ 10)
     assert (
-        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is beside it."
+        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown "
+        "beside it."
     ) in fairness_sentences(comparison)
 
 
@@ -227,7 +228,7 @@ def test_a_metric_that_has_no_meaning_at_a_budget_decides_as_it_is():
     found = compare(pair)
     assert found.primary == parse("precision@2")
     assert found.fairness.budgeted is None
-    (warning,) = [one for one in found.warnings if "the same prompt" in one]
+    (warning,) = [one for one in found.warnings if "not like for like" in one]
     assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
 
 

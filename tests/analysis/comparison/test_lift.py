@@ -68,7 +68,7 @@ def test_no_fair_pair_is_marked_and_has_no_p(ranked):
     assert row.truncated
     assert (row.difference, row.verdict) == (None, None)
     assert row.after == 1.0
-    assert any("no fair pair on MRR@3: rerank returned no more than 2 hits" in warning for warning in lift.warnings)
+    assert any("no lift in MRR@3: rerank returned no more than 2 hits" in warning for warning in lift.warnings)
     assert lift.row(RR @ 1).difference.mean == pytest.approx(3 / 4)
     assert (lift.up, lift.down) == ((), ())
 
@@ -93,7 +93,8 @@ def test_failed_and_unlabelled_queries(ranked):
 
 
 def test_few_queries_are_warned_of(ranked):
-    assert any("only 6 queries count" in each for each in ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3").warnings)
+    warnings = ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3").warnings
+    assert any("only 6 labelled queries" in each for each in warnings)
     assert ranked([2] * 30, reranked=[1] * 30).reranker_lift("rr@3").warnings == ()
 
 

@@ -40,10 +40,10 @@ def test_the_cheapest_of_those_that_cannot_be_told_from_the_best(systems):
     assert [one.system for one in found.equals] == ["cheap", "dear"]
     assert [one.system for one in found.beaten] == ["low"]
     assert recommendation_sentence(found) == (
-        "Use cheap: MRR@3 0.744, the cheapest of 2 that 80 queries cannot tell from the best (0.750)."
+        "Use cheap: MRR@3 0.744, the cheapest of 2 systems not significantly worse than the best (0.750) on 80 queries."
     )
     assert "The recommended one costs less (p50 latency: 10.0 ms against 200 ms)." in " ".join(str(found).split())
-    assert "2 of 3 cannot be told from the best" in str(found)
+    assert "2 of 3 are not significantly worse than the best" in str(found)
 
 
 def test_what_was_named_as_a_cost_decides_first(systems):
@@ -81,7 +81,7 @@ def test_a_mean_that_is_lower_by_more_than_the_margin_is_not_recommended(ranked)
 
 def test_the_only_one_that_may_be_the_best(ranked):
     found = compare({"good": ranked([1] * 60), "low": ranked(LOW[:60])}, primary="rr@3").recommend()
-    assert recommendation_sentence(found) == "Use good: MRR@3 1.000, the best of 2 by more than noise."
+    assert recommendation_sentence(found) == "Use good: MRR@3 1.000, significantly the best of 2."
     assert found.of("low").p <= 0.05
 
 
@@ -116,7 +116,7 @@ def test_the_recommendation_of_one_half_is_measured_on_the_other(systems):
     [
         ([1] * 20 + [3] * 20, None, "try a reranker: all"),
         ([None] * 20 + [1] * 20, None, "try another retriever, or larger chunks"),
-        ([1] * 40, None, "it finds all 40 facts by rank 1"),
+        ([1] * 40, None, "all 40 facts are found by rank 1"),
         ([1] * 40, [1] * 20 + [3] * 20, "try another reranker, or more hits in the prompt"),
     ],
 )

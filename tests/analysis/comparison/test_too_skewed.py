@@ -20,7 +20,7 @@ def test_small_wins_without_a_loss_are_told_to_decide_nothing(ranked):
     assert row.verdict == "too skewed to decide"
     assert f"up against base is too skewed to decide: {WHY}; more queries would show them" in comparison.notes
     assert comparison_sentence(comparison) == (
-        "Whether up differs from base is open: MRR@3 0.392 against 0.333 is too skewed to decide."
+        "It is unclear whether up differs from base: MRR@3 0.392 against 0.333 is too skewed to decide."
     )
     assert "too skewed to decide" in str(comparison)
 
@@ -29,7 +29,7 @@ def test_the_best_of_several_is_told_with_it(ranked):
     systems = {"base": ranked(BASE), "up": ranked(UP), "same": ranked(BASE)}
     told = comparison_sentence(compare(systems, baseline="base", primary="rr@3"))
     assert told == (
-        "up has the highest MRR@3 of 3 systems, 0.392, but whether that is above the baseline's 0.333 is open."
+        "up has the highest MRR@3 of 3 systems, 0.392, but it is unclear whether that is above the baseline's 0.333."
     )
 
 

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.unjudged import is_unjudged_note, unjudged_of
+from raglift.gating.deciding import gate
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision, Recall
 from raglift.records.dataset import Dataset
@@ -105,9 +106,9 @@ def test_a_comparison_says_what_the_verdict_would_be():
     first, second = (found.unjudged.supposed[name] for name in ("early", "late"))
     (warning,) = found.warnings
     assert warning == (
-        "of the first 4 hits of each query nobody judged 0.0% in early and 25.0% in late: they count as irrelevant; if "
-        f"as many of them were relevant as of the judged (40 of 160), NDCG@4 would be {first:.3f} instead of 0.613 in "
-        f"early and be {second:.3f} instead of 0.307 in late, and the verdict stays"
+        "of the top-4 hits, 0.0% in early and 25.0% in late have no label and count as irrelevant; if the same share "
+        f"of them were relevant as of the labelled ones (40 of 160), NDCG@4 would be {first:.3f} instead of 0.613 in "
+        f"early and be {second:.3f} instead of 0.307 in late, and the verdict would stay the same"
     )
 
 
@@ -121,7 +122,7 @@ def test_a_verdict_that_could_turn_is_named():
     found = compare(both, primary="precision@4")
     assert found.row("unjudged").verdict == "not significant"
     assert found.unjudged.turned == {"unjudged": "better"}
-    assert found.warnings[0].endswith("the verdict could turn: unjudged would be better")
+    assert found.warnings[0].endswith("the verdict could change: unjudged would be better")
     assert found.row("unjudged").verdict == "not significant"  # what is supposed decides nothing
 
 
@@ -145,4 +146,21 @@ def test_an_id_of_two_texts_of_which_one_was_judged_counts_as_judged():
     dataset = Dataset((Query("q", "where is it", (Fact((passage,)),), judged_irrelevant=(passage,)),))
     hits = [Chunk("It is in the tower, as they say.", id="c"), Chunk("Something else altogether.", id="c")]
     evaluation = evaluate(FakeRetriever({"where is it": hits}), dataset, ks=(1, 2))
-    assert any("nobody judged" in note for note in evaluation.notes)
+    assert any("have no label" in note for note in evaluation.notes)
+
+
+def test_a_gate_says_it_once_in_the_words_of_the_comparison():
+    common = {"relevant": "ad", "irrelevant": "bce", "metrics": ["ndcg"]}
+    early, late = (system([hits] * 40, **common) for hits in (["a", "b", "x", "e"], ["b", "c", "a", "x"]))
+
+    def told(result):
+        return [text for text in (*result.notes, *result.warnings) if is_unjudged_note(text)]
+
+    assert len(told(gate(late, minimum={"ndcg@4": 0}))) == 1
+    (only,) = told(gate(late, baseline=early, no_regression=["ndcg@4"]))
+    assert "the verdict would" in only
+
+
+def test_notes_of_runs_saved_by_the_first_version_are_recognized():
+    assert is_unjudged_note("nobody judged 60.0% of the first 2 hits of each query: they count as irrelevant")
+    assert not is_unjudged_note("20 queries excluded from all averages: unanswerable")

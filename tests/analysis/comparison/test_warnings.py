@@ -22,7 +22,7 @@ def test_there_is_nothing_to_warn_of_where_all_is_alike(ranked):
     assert warnings(ranked([1, 2] * 15), ranked([2, 1] * 15)) == ()
 
 
-@pytest.mark.parametrize(("count", "text"), [(29, "only 29 queries count"), (1, "only 1 query counts")])
+@pytest.mark.parametrize(("count", "text"), [(29, "only 29 labelled queries"), (1, "only 1 labelled query")])
 def test_fewer_than_thirty_queries(ranked, count, text):
     (warning,) = warnings(ranked([1] * count), ranked([2] * count))
     assert warning.startswith(text)
@@ -31,7 +31,7 @@ def test_fewer_than_thirty_queries(ranked, count, text):
 def test_the_best_of_many_on_the_queries_that_chose_it(ranked):
     systems = {"a": ranked([2] * 30), "b": ranked([1] * 30), "c": ranked([3] * 30)}
     (warning,) = compare(systems, primary="rr@3", baseline="a").warnings
-    assert warning.startswith("b is the best of 3 on the queries that it was chosen on")
+    assert warning.startswith("b was picked as the best of 3 on these same queries")
     assert compare(systems, primary="rr@3", baseline="a", hold_out=True).warnings == ()
 
 
@@ -62,14 +62,14 @@ def test_hits_of_the_same_chunks_that_are_longer_are_another_prompt(ranked):
 
     (warning,) = warnings(short, longer(60), names=["short", "long"])
     assert warning == (
-        "the same k is not the same prompt: hits are 1,680 characters long in long and 34 in short, on average; look "
-        "at equal budgets too, as rr@tokens(100)"
+        "not like for like: hits are 1,680 characters long in long and 34 in short, on average, so the same k is not "
+        "the same amount of text; compare at an equal token budget too, e.g. rr@tokens(100)"
     )
     # precision counts chunks, so it cannot be taken at a budget
     by_chunks = {"short": short, "long": longer(60)}
     by_chunks = {name: rescore(one, metrics=["precision"], ks=(3,)) for name, one in by_chunks.items()}
-    (warning,) = (each for each in compare(by_chunks, primary="precision@3").warnings if "prompt" in each)
-    assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
+    (warning,) = (each for each in compare(by_chunks, primary="precision@3").warnings if "not like for like" in each)
+    assert warning.endswith("compare at an equal token budget too, e.g. recall@tokens(100)")
     assert warnings(longer(2), longer(2)) == ()
     assert warnings(longer(4), longer(5)) == ()
 

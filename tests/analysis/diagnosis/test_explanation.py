@@ -166,5 +166,5 @@ def test_the_text_names_the_passage_the_hit_and_what_it_earned() -> None:
     assert "rank 2: tower 15–50" in text
     assert "fact 1: chunk overlaps passage, characters 0–31 of 41 (75%) → satisfied, grade 1" in text
     assert "earned: RR@3 +0.500" in text
-    assert "hits that cover nothing that is wanted: 1 of 2" in text
+    assert "irrelevant hits: 1 of 2" in text
     assert "RR@1 = 0.000" in text

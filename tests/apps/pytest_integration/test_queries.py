@@ -35,11 +35,11 @@ def test_each_query_is_an_item_and_all_are_asked_once(run: Run, asked: Asked) ->
             "test_search.py::test_search[[]means[]] search is built",
             "test_search.py::test_search[[]stone-0[]] PASSED",
             "test_search.py::test_search[[]stone-3[]] FAILED",
-            "hit_rate@10 is 0.0000; expected ≥ 1",
+            "hit_rate@10 is 0.000; expected ≥ 1",
             "stone-3: Where is stone 3?",
             "*returned 2 hits*",
             "*missed  “stone number 3 lies at the ford” (grade 1)",
-            "FAILED test_search.py::test_search[[]stone-4[]] - Failed: hit_rate@10 is 0.0000*",
+            "FAILED test_search.py::test_search[[]stone-4[]] - Failed: hit_rate@10 is 0.000*",
         ]
     )
     assert asked() == questions(0, 1, 2, 3, 4)

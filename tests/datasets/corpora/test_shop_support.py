@@ -78,7 +78,7 @@ def test_what_the_corpus_does_not_answer_enters_no_mean() -> None:
     assert scores.n(evaluation.after, metric) == len(shop()) - len(unanswerable)
     frame = evaluation.per_query()
     assert set(frame[frame["value"].isna()]["query_id"]) == set(unanswerable)
-    assert f"{len(unanswerable)} queries marked unanswerable and left out of every mean" in evaluation.notes
+    assert f"{len(unanswerable)} queries excluded from all averages: unanswerable" in evaluation.notes
 
 
 @pytest.mark.slow

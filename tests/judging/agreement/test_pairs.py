@@ -217,6 +217,7 @@ def test_what_is_printed_has_the_matrix_the_kappas_and_no_nan():
 
 
 def test_intervals_of_few_queries_are_said_to_be_too_narrow():
-    few, many = (str(agreement_of(*drawn(np.random.default_rng(1), count, 0.15), levels=2)) for count in (29, 30))
+    found = (agreement_of(*drawn(np.random.default_rng(1), count, 0.15), levels=2) for count in (29, 30))
+    few, many = (" ".join(str(one).split()) for one in found)
     assert "of fewer than 30 queries they are too narrow" in few
     assert "too narrow" not in many

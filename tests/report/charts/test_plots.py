@@ -133,7 +133,7 @@ def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_th
         ("in top 10", 5),
     ]
     assert failure_chart(losses).description.startswith(
-        "A flow from left to right: of 15 facts, 5 are found by rank 10."
+        "A flow from left to right: of 15 facts, 5 are found in the top 10."
     )
 
 
@@ -216,7 +216,9 @@ def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any)
         reranked.plot.lift("ndcg@7")
     with pytest.raises(ConfigurationError, match="expected a measure without a depth"):
         reranked.plot.over_k("rr@3")
-    with pytest.raises(ConfigurationError, match="found no fair pair on rr@3, because rerank returns no more hits"):
+    with pytest.raises(
+        ConfigurationError, match="rr@3 before and after cannot be compared, because rerank returns no more hits"
+    ):
         ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2).plot.lift("rr@3")
     with pytest.raises(ConfigurationError, match="found no index_bytes of any system"):
         compared.plot.tradeoff(cost="index_bytes")

@@ -27,7 +27,7 @@ def tiled(make_document: Any, drill_down: DrillDown) -> Page:
             "Right passage in the top 10", "87%", "unchanged from 87%", "", "of 100 questions", "HitRate@10: a share."
         ),
         Tile("NDCG@10", "0.682", "▲ 0.128, from 0.554", "better", "95% interval +0.094 to +0.163; p < 0.001", "f"),
-        Tile("Facts found", "325 of 389", "▲ 21, from 304", "", "84% of all facts, by rank 10", "A fact."),
+        Tile("Facts found", "325 of 389", "▲ 21, from 304", "", "84% of all facts, in the top 10", "A fact."),
     )
     shares = (
         Share("found", 325, "found"),

@@ -20,14 +20,14 @@ stones: 2 systems compared
 12 queries, 11 of them labelled, 11 facts; match by containment
 Baseline: sparse (the first of two).
 
-dense is better than sparse: MRR@3 0.909 against 0.591, more than noise on 11 queries.
+dense is better than sparse: MRR@3 0.909 against 0.591, statistically significant on 11 queries.
 
 system           MRR@3 [95%]         difference [95%]      p  verdict
 ──────────────────────────────────────────────────────────────────────
 dense   0.909 [{other.low:.3f}, {other.high:.3f}]  +0.318 [{low}, {high}]  0.039  better
 sparse  0.591 [{base.low:.3f}, {base.high:.3f}]                                  baseline
 
-! only 11 queries count: with fewer than 30, intervals and p-values say little"""
+! only 11 labelled queries: below 30, intervals and p-values are unreliable"""
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_truncated_figures_are_marked(ranked):
     row = next(line for line in text.splitlines() if line.startswith("b "))
     assert "]†" in row
     assert row.rstrip().endswith("–")
-    assert "- † deeper than what the system returned: there is no fair pair" in text
+    assert "- † deeper than what the system returned, so it cannot be compared" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -206,5 +206,5 @@ def test_what_is_asked_of_a_comparison_by_a_wrong_name(comparison):
 def test_where_no_query_has_a_value_nothing_is_counted_and_nothing_is_nan(ranked):
     nothing = ranked([1, 2], unlabelled=[0, 1], metrics=["rr", "context_tokens"])
     text = str(compare({"a": nothing, "b": nothing}, primary="rr@3"))
-    assert "No query has labels that count, so nothing is said about MRR@3." in text
+    assert "No query has labels that count, so MRR@3 cannot be computed." in text
     assert "nan" not in text

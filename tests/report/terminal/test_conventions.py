@@ -21,31 +21,32 @@ def evaluated(wanted: str, found: str, *, names: dict[str, str] | None = None, *
 
 def test_the_ranking_is_compact_and_says_what_each_hit_is_for() -> None:
     lines = str(evaluated("AC", "AXYZWAB", ks=(10,)).explain_metrics("q")).splitlines()
-    assert lines[2:8] == [
-        "fact 1: chunk A (grade 1), found at rank 1",
-        "fact 2: chunk C (grade 1), not found",
-        "rank 1: A  fact 1",
-        "ranks 2–5: X, Y, Z, …  not relevant",
-        "rank 6: A  fact 1 (again)",
-        "rank 7: B  not relevant",
+    first = lines.index("The ranking")
+    assert lines[first + 1 : first + 7] == [
+        "  fact 1: chunk A (grade 1), found at rank 1",
+        "  fact 2: chunk C (grade 1), not found",
+        "  rank 1: A  fact 1",
+        "  ranks 2–5: X, Y, Z, …  not relevant",
+        "  rank 6: A  fact 1 (again)",
+        "  rank 7: B  not relevant",
     ]
 
 
 def test_many_facts_are_counted() -> None:
     text = str(evaluated("ABCDEFGHIJ", "AJX", ks=(10,)).explain_metrics("q"))
-    assert "fact 8: chunk H (grade 1), not found\nand 2 more facts, 1 of them found\n" in text
+    assert "  fact 8: chunk H (grade 1), not found\n  and 2 more facts, 1 of them found\n" in text
 
 
 def test_values_that_agree_are_in_one_line_and_the_others_in_a_table() -> None:
     text = str(evaluated("A", "A").explain_metrics("q", metrics=["rr@5", "precision@5", "ndcg@5"]))
-    assert "all profiles agree on RR@5 1.0000, NDCG@5 1.0000" in text
+    assert "- All profiles agree on RR@5 1.0000, NDCG@5 1.0000." in text
     (row,) = [line.split() for line in text.splitlines() if line.startswith("Precision@5 ")]
     assert row == ["Precision@5", "0.2000", "=", "1.0000", "=", "1.0000", "1.0000"]
 
 
 def test_what_cannot_be_scored_agrees_on_no_figure() -> None:
     text = str(evaluated("A", "A").explain_metrics("q", metrics=["rr@5", "span_recall@5"]))
-    assert "all profiles agree on RR@5 1.0000\nno profile has a value of SpanRecall@5 for this query" in text
+    assert "- All profiles agree on RR@5 1.0000.\n- No profile has a value of SpanRecall@5 for this query." in text
 
 
 def test_depths_with_one_reason_share_a_text_with_the_numbers_of_the_deepest() -> None:
@@ -72,7 +73,7 @@ def test_markdown_and_html_say_the_same_and_nothing_in_them_is_markup() -> None:
         assert said in page
     assert "<b>" not in markdown + page
     assert "[x](http" not in markdown
-    assert "chosen: of 1 labelled query" in str(found)
+    assert "Chosen: of 1 labelled query" in str(found)
 
 
 def test_control_characters_of_ids_stay_on_their_line() -> None:

@@ -13,7 +13,6 @@ from raglift.metrics import RR, ContextTokens, Recall, tokens
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Hit
-from raglift.report.terminal.analysis import explanation_text, headroom_text
 from raglift.results.analyses import Explanation, FailureAnalysis, Headroom
 
 
@@ -45,7 +44,7 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
             facts=2000,
         )
     )
-    first = "Of 2,000 facts 1,500 are found by rank 5; most of the rest (400) are dropped by rerank."
+    first = "1,500 of 2,000 facts (75%) are found in the top 5; most of the rest (400) are dropped by rerank."
     assert text.splitlines()[2] == first
     rows = [re.split(" {2,}", line.strip()) for line in text.splitlines()[6:]]
     assert rows == [
@@ -57,7 +56,7 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
 
 def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
     text = str(breakdown(OutcomeFacts("found", None, 0, ()), OutcomeFacts("not_retrieved", None, 1, ("q",)), facts=1))
-    assert "The only fact is not found by rank 5: it is not retrieved.\n" in text
+    assert "The only fact is not found in the top 5: it is not retrieved.\n" in text
     assert [line.split()[-1] for line in text.splitlines()[6:]] == ["0", "q"]
 
 
@@ -68,9 +67,9 @@ def test_what_a_later_stage_made_findable_is_said_below() -> None:
 
 
 def test_bounds_are_marked_and_exact_figures_are_not() -> None:
-    assert headroom_text(headroom(0.5, 0.25, exact=True)).endswith("Recall@5 0.500, NDCG@5 0.250")
-    assert headroom_text(headroom(0.5, 0.25, exact=False)).endswith("Recall@5 ≤ 0.500, NDCG@5 ≤ 0.250")
-    assert headroom_text(headroom(math.nan, math.nan, exact=True)).endswith("no query is labelled")
+    assert str(headroom(0.5, 0.25, exact=True)).endswith("Recall@5 0.500, NDCG@5 0.250")
+    assert str(headroom(0.5, 0.25, exact=False)).endswith("Recall@5 ≤ 0.500, NDCG@5 ≤ 0.250")
+    assert str(headroom(math.nan, math.nan, exact=True)).endswith("no query is labelled")
 
 
 def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
@@ -80,19 +79,27 @@ def test_an_explanation_names_the_facts_the_hits_and_the_values() -> None:
     )
     found = ExplainedHit(Hit(Chunk("so the\nkeeper…", doc_id="tower", start=3, end=105), 2, 0.25), overlaps, (0.5, 0.0))
     other = ExplainedHit(Hit(Chunk("else"), 1), (), (0.0, 0.0))
-    lines = explanation_text(explanation(QUERY, other, found)).splitlines()
-    assert lines[:2] == ["q: Who kept the light?", "stage rerank, match by containment"]
-    assert lines[2].startswith("  fact 1  tower 3–102 “the keeper the keeper")
-    assert lines[2].endswith("…” (grade 1)")
-    assert lines[3:] == [
-        "      or  chunk c9 (grade 1)",
-        "rank 2: tower 3–105, score 0.2500  “so the keeper…”",
+    lines = str(explanation(QUERY, other, found)).splitlines()
+    assert lines == [
+        "q: Who kept the light?",
+        "stage rerank, match by containment",
+        "",
+        "1 of 2 hits matches a label.",
+        "",
+        "metric     k = 5",
+        "────────────────",
+        "RR         0.500",
+        "Recall  left out",
+        "",
+        "What the answer needs",
+        "  fact 1: tower 3–102 “the keeper the keeper the keeper the keeper the keeper the …” (grade 1)",
+        "    or chunk c9 (grade 1)",
+        "",
+        "Hits that match a label",
+        "  rank 2: tower 3–105, score 0.2500 “so the keeper…”",
         "    fact 1: chunk contains passage, characters 0–99 of 99 (100%) → satisfied, grade 2",
         "    fact 1, alternative 2: same id",
         "    earned: RR@5 +0.500",
-        "hits that cover nothing that is wanted: 1 of 2",
-        "  RR@5 = 0.500",
-        "  Recall@5: left out",
     ]
 
 
@@ -102,18 +109,21 @@ def test_the_metrics_of_one_measure_share_a_line_where_there_are_many() -> None:
     found = ExplainedHit(Hit(Chunk("so"), 2), (overlap,), (0.0, 0.5, 0.0, 1.0, 1.0, 1200.0))
     nothing = ExplainedHit(Hit(Chunk("or"), 3), (overlap,), (0.0,) * 6)
     values = (0.0, 0.5, math.nan, 1.0, 1.0, 1200.0)
-    text = explanation_text(Explanation(QUERY, "rerank", "containment", None, metrics, values, (found, nothing)))
+    text = str(Explanation(QUERY, "rerank", "containment", None, metrics, values, (found, nothing)))
     lines = text.splitlines()
-    assert lines[6:9] == [
-        "    earned: RR@5 +0.500",
-        "            Recall@5 +1.000, @tokens(100) +1.000",
-        "            cost: ContextTokens@5 +1,200",
+    first = lines.index("    earned:")
+    assert lines[first + 1 : first + 4] == [
+        "      RR@5 +0.500",
+        "      Recall@5 +1.000, @tokens(100) +1.000",
+        "      cost: ContextTokens@5 +1,200",
     ]
     assert "    earned: nothing" in lines
-    assert lines[-3:] == [
-        "  RR@1 0.000, @5 0.500",
-        "  Recall@1 left out, @5 1.000, @tokens(100) 1.000",
-        "  ContextTokens@5 1,200",
+    rows = [line.split() for line in lines[lines.index("") + 3 :][:6]]
+    assert rows[0] == ["metric", "k", "=", "1", "k", "=", "5", "tokens(100)"]
+    assert rows[2:5] == [
+        ["RR", "0.000", "0.500"],
+        ["Recall", "left", "out", "1.000", "1.000"],
+        ["ContextTokens", "1,200"],
     ]
 
 
@@ -121,8 +131,8 @@ def test_a_hit_that_earned_nothing_or_lost_something_says_so() -> None:
     overlap = Overlap(1, 1, 1, "chunk overlaps passage", 0, 9, 99, counts=False, satisfies=False, share=9 / 99)
     nothing = ExplainedHit(Hit(Chunk("a"), 1), (overlap,), (0.0, 0.0))
     loss = ExplainedHit(Hit(Chunk("b"), 2), (overlap,), (-0.25, 0.0))
-    text = explanation_text(explanation(QUERY, nothing, loss))
-    assert "rank 1: unknown document  “a”" in text
+    text = str(explanation(QUERY, nothing, loss))
+    assert "rank 1: unknown document “a”" in text
     assert "characters 0–9 of 99 (9%), which is no match by itself\n    earned: nothing\n" in text
     assert "earned: RR@5 −0.250" in text
 
@@ -131,11 +141,13 @@ def test_control_characters_of_questions_chunks_and_errors_do_not_reach_the_term
     query = Query("q\x1b[2J", "Who?\x1b[31m", (Fact((Passage("a\x1b]0;b\x07"),)),))
     overlap = Overlap(1, 1, 1, "same id", 0, 0, 0, counts=True, satisfies=True, share=0.0)
     hit = ExplainedHit(Hit(Chunk("\x9b31m text", doc_id="d\x1b"), 1), (overlap,), (0.0, 0.0))
-    text = explanation_text(explanation(query, hit, error="no \x1b[0m index"))
+    text = str(explanation(query, hit, error="no \x1b[0m index"))
     losses = str(breakdown(OutcomeFacts("dropped", "re\x1brank", 1, ("q\x1b",)), facts=1))
     assert not {"\x1b", "\x07", "\x9b"} & set(text + losses)
 
 
 def test_queries_without_labels_are_told_from_those_without_an_answer() -> None:
-    assert "without labels: left out of every mean" in explanation_text(explanation(Query("q", "?")))
-    assert "not answerable" in explanation_text(explanation(Query("q", "?", answerable=False)))
+    assert "! The query is excluded from all averages: it has no labels that count." in str(
+        explanation(Query("q", "?"))
+    )
+    assert "not answerable" in str(explanation(Query("q", "?", answerable=False)))

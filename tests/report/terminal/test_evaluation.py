@@ -58,15 +58,15 @@ MRR@1      0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  not si
 Recall@1   0.500  1.000 [0.342, 1.000]  +0.500 [−1.000, +1.000]  1.000  exploratory
 
 Where recall was lost
-Next: it finds all 2 facts by rank 1; ask harder questions, or look at a lower k.
-A perfect reranker over the same candidates: Recall@1 1.000, NDCG@1 1.000.
+Next: ask harder questions, or look at a lower k: all 2 facts are found by rank 1.
+Best possible with these candidates (perfect reranker): Recall@1 1.000, NDCG@1 1.000.
 What became of each fact of the labelled queries
 outcome          facts  share  queries  for example
 ───────────────────────────────────────────────────
 found by rank 1      2   100%        2
 
-! only 2 queries count: with fewer than 30, intervals and p-values say little
-- 1 query without labels and left out of every mean
+! only 2 labelled queries: below 30, intervals and p-values are unreliable
+- 1 query excluded from all averages: no labels
 - rerank: returned at most 2 hits: no fair lift at a deeper k"""
 
 
@@ -86,7 +86,7 @@ def test_the_details_hold_every_metric_and_every_setting(evaluation):
     assert details.startswith(GOLDEN.partition("\n! only")[0].rstrip())
     row = next(line for line in details.splitlines() if line.startswith("MRR@3"))
     assert row.split()[:3] == ["MRR@3", "0.750", "1.000†"]
-    assert "† The metric looks deeper than the stage returned: there is no fair pair." in details
+    assert "† The metric looks deeper than the stage returned, so it cannot be compared." in details
     assert "\n  Stage rerank: fake (1 texts)\n" in details
 
 

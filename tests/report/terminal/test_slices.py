@@ -9,7 +9,7 @@ def test_each_tag_has_a_block_of_its_systems(ranked):
     systems = {"base": ranked([2] * 15, tags=TAGS), "other": ranked([1] * 15, tags=TAGS)}
     lines = str(compare(systems, primary="rr@3").by_tag()).splitlines()
     assert lines[0] == "MRR@3 by tag, and the difference to base"
-    assert lines[2].startswith("Exploratory: no p-value is corrected")
+    assert lines[2].startswith("Exploratory: p-values are not adjusted")
     rows = [line.split() for line in lines[6:]]
     assert rows[0][:3] == ["hard", "base", "10"]
     assert rows[1][:2] == ["other", "10"]

@@ -225,8 +225,8 @@ def test_unlabelled_and_unanswerable_queries_are_left_out_and_counted():
     assert evaluation.scores.mean("retrieve", RR @ 3) == pytest.approx(0.5)
     assert np.isnan(evaluation.scores.of("retrieve", RR @ 3)[3:]).all()
     assert notes(evaluation).splitlines() == [
-        "2 queries marked unanswerable and left out of every mean",
-        "1 query without labels and left out of every mean",
+        "2 queries excluded from all averages: unanswerable",
+        "1 query excluded from all averages: no labels",
     ]
 
 
@@ -235,7 +235,7 @@ def test_nothing_labelled_is_no_mean():
     assert evaluation.scores.n("retrieve", RR @ 3) == 0
     assert np.isnan(evaluation.scores.mean("retrieve", RR @ 3))
     assert evaluation.mean_lift(RR @ 3) is None
-    assert "1 query without labels" in str(evaluation)
+    assert "1 query excluded from all averages: no labels" in str(evaluation)
 
 
 @pytest.mark.parametrize("reranker", [None, FakeReranker({})])

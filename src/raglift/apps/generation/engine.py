@@ -28,7 +28,7 @@ from raglift.apps.generation.drafts import (
 )
 from raglift.apps.generation.filters import SYNTHETIC, Asked, GenerationRecord
 from raglift.apps.generation.passages import Passages, Sampler
-from raglift.apps.generation.report import generation_summary, generation_text, notes_on, style_report
+from raglift.apps.generation.report import generation_view, notes_on, style_report
 from raglift.auditing.relabelling import Quotes
 from raglift.base.limits import user_path
 from raglift.datasets.formats.catalogue import write_dataset
@@ -40,7 +40,7 @@ from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Fact, Passage, Query
-from raglift.report.presenting import text_of, view_of, whole
+from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ if TYPE_CHECKING:
 
 _LINES = (".jsonl", ".ndjson")
 
-text_of.register(GenerationRecord, generation_text)
-view_of.register(GenerationRecord, whole(generation_summary))
+view_of.register(GenerationRecord, whole(generation_view))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -117,7 +117,7 @@ REASONS = {
     "markup": "it holds a tag that its passage does not",
     "speaks of the passage": "it speaks of the passage, text or author, which who searches has not seen",
     "nothing to misspell": "no word of it has four letters",
-    "repeats a question": "its words are over 92 % those of a question before it",
+    "repeats a question": "its words are over 92% those of a question before it",
     "quotes missing": "not one quote for each passage",
     "quote not found": "the words that were to answer it are not in the passage",
     "quote too short": "under 20 bytes of UTF-8 (20 letters, 7 Chinese ones), which may stand anywhere by chance",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LEFT_OUT = {
     "short": "under 150 bytes of UTF-8 (150 English letters, 50 Chinese ones), of which nothing can be asked",
-    "digits or markup": "under 65 % of its characters, white space left out, are letters",
+    "digits or markup": "under 65% of its characters, white space left out, are letters",
     "no sentences": "under half of it lies in sentences: a list of headings, a table of contents, a table",
     "boilerplate": "two or more phrases of copyright notices, cookie banners and tables of contents (English only)",
     "repeated": "over half of it, in runs of eight words, stands in a passage before it",

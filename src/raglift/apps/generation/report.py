@@ -1,25 +1,22 @@
-"""Reports of a generation: for a terminal, for a notebook and as Markdown."""
+"""What is shown of question generation, and why some questions are missing."""
 
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.apps.generation.filters import DIFFICULTIES, REASONS, Example, StyleReport, ThrownAway
 from raglift.base.display import counted, shorten
 from raglift.llm.providers import dollars_in_short
-from raglift.rendering.document import Detail, Document, Section, Table, row_of, table_of
-from raglift.report.terminal.rendering import as_text, write
+from raglift.rendering.document import Column, Detail, Document, Entry, Section, Table, table_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import Console
+    from collections.abc import Sequence
 
     from raglift.apps.generation.drafts import Rejection
     from raglift.apps.generation.filters import GenerationRecord
     from raglift.apps.generation.passages import Passages
-    from raglift.rendering.document import Part
 
 
 # Contents of a generation's report: the outcome of each style's questions, and why some are missing.
@@ -72,35 +69,27 @@ def _cut(text: str) -> str:
     return shorten(text, _LONGEST_EXAMPLE)
 
 
-# Results of question generation, as text for a terminal.
+# What is shown of question generation.
 
 
 _LONGEST = 200
 SYNTHETIC_NOTE = (
-    "a model wrote these questions and chose what answers them: they compare systems on one corpus, and say little of "
-    "what people ask; have some of them looked at"
+    "a model wrote these questions and chose what answers them: they can compare systems on one corpus, but "
+    "say little about what people ask; have a person check a sample"
 )
 
 
-def generation_text(generation: GenerationRecord) -> str:
-    """Return the report as plain text."""
-    return as_text(_parts(generation), wrap=False, roomy=True)
-
-
-def print_generation(generation: GenerationRecord, console: Console) -> None:
-    """Print the report: how many of each style, how hard they are, and what was thrown away."""
-    write(console, _parts(generation), wrap=console.is_terminal, roomy=True)
-
-
-def _parts(generation: GenerationRecord) -> Iterator[Part]:
-    yield f"{generation.dataset.name}: {head_line(generation)}"
-    yield passages_line(generation)
-    yield ""
-    yield styles_table(generation)
-    for style in generation.styles:
-        yield from _thrown_away(style)
-    yield ""
-    yield from (f"! {note}" for note in (*generation.notes, SYNTHETIC_NOTE))
+def generation_view(generation: GenerationRecord) -> Document:
+    """Return how many questions of each style there are, how hard they are, and what was thrown away."""
+    return Document(
+        title=f"{generation.dataset.name}: {head_line(generation)}",
+        lead=f"{passages_line(generation)}.",
+        headline=styles_table(generation),
+        measured=(),
+        warnings=(*generation.notes, SYNTHETIC_NOTE),
+        sections=tuple(_thrown_away(style) for style in generation.styles if style.thrown_away),
+        printed=Detail.DETAILS,
+    )
 
 
 def head_line(generation: GenerationRecord) -> str:
@@ -130,67 +119,38 @@ def passages_line(generation: GenerationRecord) -> str:
 
 def styles_table(generation: GenerationRecord) -> Table:
     """Return how many questions of each style were tried and kept, and how hard BM25 finds them."""
-    rows = []
-    for style in generation.styles:
-        counts = generation.difficulties(style.style)
-        hard = ["–" if style.style == "unanswerable" else f"{counts[name]:,}" for name in DIFFICULTIES]
-        thrown = style.asked - style.kept
-        rows.append((style.style, f"{style.wanted:,}", f"{style.asked:,}", f"{style.kept:,}", f"{thrown:,}", *hard))
-    return table_of(("style", "wanted", "tried", "kept", "thrown away", *DIFFICULTIES), rows)
+    columns = (*_COUNTS, *(Column(name, partial(_hard, generation, name)) for name in DIFFICULTIES))
+    return table_from(columns, generation.styles, "Questions of each style")
 
 
-def _thrown_away(style: StyleReport) -> Iterator[str]:
-    if not style.thrown_away:
-        return
-    yield ""
-    yield f"thrown away of {style.style}:"
-    for thrown in style.thrown_away:
-        yield f"  {thrown.reason} ({thrown.count:,}): {REASONS[thrown.reason]}"
-        for example in thrown.examples:
-            if example.question:
-                yield f"    {_excerpt(example.question)}"
-            if example.detail:
-                yield f"      – {_excerpt(example.detail)}"
+_COUNTS: tuple[Column[StyleReport], ...] = (
+    Column("style", lambda style: style.style, words=True),
+    Column("wanted", lambda style: f"{style.wanted:,}"),
+    Column("tried", lambda style: f"{style.asked:,}"),
+    Column("kept", lambda style: f"{style.kept:,}"),
+    Column("thrown away", lambda style: f"{style.asked - style.kept:,}"),
+)
+
+
+def _hard(generation: GenerationRecord, name: str, style: StyleReport) -> str:
+    return "–" if style.style == "unanswerable" else f"{generation.difficulties(style.style)[name]:,}"
+
+
+def _thrown_away(style: StyleReport) -> Section:
+    """Return why questions of a style were thrown away, with examples."""
+    entries = tuple(
+        Entry(f"{thrown.reason} ({thrown.count:,}): {REASONS[thrown.reason]}", tuple(map(_example, thrown.examples)))
+        for thrown in style.thrown_away
+    )
+    return Section(f"Thrown away of {style.style}", entries=entries, detail=Detail.DETAILS)
+
+
+def _example(example: Example) -> Entry:
+    """Return a question, and what was wrong with it; only that where there is no question."""
+    said = [Entry(_excerpt(text)) for text in (example.question, example.detail) if text]
+    return Entry(said[0].text, tuple(said[1:]))
 
 
 def _excerpt(text: str) -> str:
     """Return a text in one line."""
     return textwrap.shorten(text, _LONGEST, placeholder=" …")
-
-
-# Summary of question generation, for a notebook or as Markdown.
-
-
-def generation_summary(generation: GenerationRecord) -> Document:
-    """Return the report: how many of each style, and what was thrown away with examples."""
-    return Document(
-        generation.dataset.name,
-        f"{head_line(generation)}. {passages_line(generation)}.",
-        styles_table(generation),
-        (),
-        warnings=generation.notes,
-        notes=(SYNTHETIC_NOTE,),
-        sections=tuple(_sections(generation)),
-    )
-
-
-def _sections(generation: GenerationRecord) -> Iterator[Section]:
-    found = [(style.style, thrown) for style in generation.styles for thrown in style.thrown_away]
-    if not found:
-        return
-    counts = [row_of((style, each.reason, REASONS[each.reason], f"{each.count:,}")) for style, each in found]
-    examples = [
-        row_of((style, each.reason, example.question, example.detail))
-        for style, each in found
-        for example in each.examples
-    ]
-    yield Section(
-        "Thrown away",
-        tables=(
-            Table(
-                "By reason", ("style", "reason", "what it means", "questions"), tuple(counts), text_columns=(0, 1, 2)
-            ),
-            Table("For example", ("style", "reason", "question", "detail"), tuple(examples), text_columns=(0, 1, 2, 3)),
-        ),
-        detail=Detail.DETAILS,
-    )

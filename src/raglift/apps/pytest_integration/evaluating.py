@@ -24,6 +24,7 @@ from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.records.metric import Metric
+from raglift.report.format import number_text
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.storage.saving import check_free, save_evaluation
@@ -123,11 +124,11 @@ def saved_lines(stats: Mapping[str, Iterable[Any]]) -> list[str]:
 
 
 def _change(evaluation: Evaluation, before: Evaluation | None, name: str) -> str:
-    """Return a metric's mean, and what it was: `ndcg@10 0.8312 (was 0.8011)`."""
+    """Return a metric's mean, and what it was: `ndcg@10 0.831 (was 0.801)`."""
     after = evaluation.scores.mean(evaluation.after, name)
     if before is None or name not in map(str, before.scores.metrics):
-        return f"{name} {after:.4f}"
-    return f"{name} {after:.4f} (was {before.scores.mean(before.after, name):.4f})"
+        return f"{name} {number_text(after)}"
+    return f"{name} {number_text(after)} (was {number_text(before.scores.mean(before.after, name))})"
 
 
 def _folder(item: pytest.Item, expectation: Expectation) -> Path | None:

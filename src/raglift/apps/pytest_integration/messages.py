@@ -18,7 +18,7 @@ from raglift.gating.records import ROUNDING
 from raglift.gating.text import check_sentence, hit_words, missing_sentence, regression_sentence
 from raglift.metrics.computing import title
 from raglift.records.labels import passage_text
-from raglift.report.format import figure_text
+from raglift.report.format import figure_text, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _WORST = 3
 """The most queries that are shown with what came back."""
 _HITS = 10
+_MOST_DECIMALS = 12
 
 
 def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str, float]]]) -> str | None:
@@ -78,7 +79,7 @@ def query_failure(evaluation: Evaluation, query_id: str, missed: Sequence[tuple[
     error = evaluation.run.traces[evaluation.scores.query_ids.index(query_id)].error
     said = [] if error is None else [f"failed: {error}"]
     said += [
-        f"{bound.name} is {_value(value)}; expected ≥ {bound.bound:.10g}{_truncation(evaluation, bound)}"
+        f"{bound.name} is {_value(value, bound)}; expected ≥ {bound.bound:.10g}{_truncation(evaluation, bound)}"
         for bound, value in missed
     ]
     return f"{lines_text(said)}\n\n{query_text(evaluation, query_id)}"
@@ -149,8 +150,14 @@ def _values_line(explanation: Explanation) -> Iterator[str]:
     yield from (f"  {', '.join(values)}" for values in list(of_depth.values())[-1:])
 
 
-def _value(value: float) -> str:
-    return "not known" if math.isnan(value) else f"{value:.4f}"
+def _value(value: float, bound: Bound) -> str:
+    """Return a value that is below a bound, with as many digits as it takes to be below it."""
+    if math.isnan(value):
+        return "not known"
+    decimals = 3
+    while decimals < _MOST_DECIMALS and round(value, decimals) >= bound.bound:
+        decimals += 1
+    return number_text(value, decimals)
 
 
 # Items for single queries: the first one runs the system, the others read its results.

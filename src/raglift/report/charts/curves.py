@@ -198,7 +198,7 @@ def tradeoff_chart(tradeoff: TradeoffRecord, names: Mapping[str, str]) -> alt.La
         points = alt.Chart(data_of(some)).mark_point(filled=True, size=90, opacity=1)
         layers.append(points.encode(x=x, y=y, color=colour, tooltip=_tooltip(mean_title(metric), words)))
     layers += [mark.encode(x=x, y=y, text="l:N") for mark in _labels(rows, is_wide=is_wide)]
-    shown = f"{len(front)} of {len(rows)} systems are on the front: {', '.join(row['n'] for row in front)}"
+    shown = f"{len(front)} of {len(rows)} systems are Pareto-optimal: {', '.join(row['n'] for row in front)}"
     return themed(
         alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=f"{mean_title(metric)} against {words}"),
         f"Points: {mean_title(metric)} against {title}; up and to the left is better. {shown}.",

@@ -211,7 +211,7 @@ def means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | str
     stages = list(dict.fromkeys((evaluation.before, evaluation.after)))
     estimates = [one for metric in wanted for one in _stages_of(evaluation, metric, stages)]
     colours = (BEFORE, AFTER) if len(stages) > 1 else (AFTER,)
-    scale = Scale("mean, with 95 % intervals", quantity(wanted[0]), bounds=_bounds(wanted[0]))
+    scale = Scale("mean, with 95% intervals", quantity(wanted[0]), bounds=_bounds(wanted[0]))
     return intervals_chart(estimates, scale, title="Means of the stages", series=stages, colours=colours)
 
 
@@ -261,7 +261,8 @@ def differences_of_systems(
     rows = _best(comparison, [row for row in comparison.of(wanted) if row.difference is not None])
     if not rows:
         raise ConfigurationError(
-            f"differences: found no fair pair on {wanted}; expected a metric at a depth that every system returns"
+            f"differences: found no two systems that can be compared in {wanted}; expected a metric at a depth "
+            "that every system returns"
         )
     estimates = [
         _difference(

@@ -211,7 +211,7 @@ def failure_chart(losses: FailureAnalysisRecord) -> alt.LayerChart:
         alt.layer(flows, ends, *texts).properties(
             width=WIDTH, height=height, title=f"Where recall was lost, at k = {losses.k}"
         ),
-        f"A flow from left to right: of {losses.facts:,} facts, {found:,} are found by rank {losses.k}. "
+        f"A flow from left to right: of {losses.facts:,} facts, {found:,} are found in the top {losses.k}. "
         f"Lost on the way: {', '.join(lost)}.",
     )
 

@@ -63,14 +63,14 @@ class EvaluationPlots:
         wanted = _wanted(metric, one)
         if one.is_beyond_candidates(one.after, wanted):
             raise ConfigurationError(
-                f"lift: found no fair pair on {wanted}, because hits that were not among the candidates raise it; "
+                f"lift: {wanted} before and after cannot be compared, because hits that were not candidates raise it; "
                 "expected another metric, or a reranker that returns its candidates"
             )
         if not one.has_fair_lift(wanted):
             cut = [stage for stage in one.scores.stages if one.is_truncated(stage, wanted)]
             raise ConfigurationError(
-                f"lift: found no fair pair on {wanted}, because {', '.join(cut)} returns no more hits whatever is "
-                "asked; expected a metric at a smaller depth"
+                f"lift: {wanted} before and after cannot be compared, because {', '.join(cut)} returns no more "
+                "hits, whatever is asked; expected a metric at a smaller depth"
             )
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
         return self._told(lift_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after))))
@@ -151,7 +151,7 @@ class ComparisonPlots:
         name = one.others[0] if system is None else system
         if one.row(name, wanted).difference is None:
             raise ConfigurationError(
-                f"lift: found no fair pair of {name!r} and the baseline {one.baseline!r} on {wanted}; expected another "
+                f"lift: {name!r} and the baseline {one.baseline!r} cannot be compared in {wanted}; expected another "
                 "system, and a depth that both return"
             )
         sides = (one.baseline, name)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from raglift.analysis.lift import reranker_lift
@@ -59,14 +61,35 @@ class IndexedRun:
             return None
 
 
+@dataclass(frozen=True)
+class IndexedSweep:
+    """A sweep in a folder of runs; what its cells came to is on its own page."""
+
+    name: str
+    """The name of its folder."""
+    title: str
+    """What it is called, and what it is over."""
+    cells: int
+    measured: int
+    """How many of the cells are measured."""
+    link: str = ""
+    """The address of its page, relative to the index; empty where it has none yet."""
+
+
 def index_page(
-    folder: str, runs: Sequence[IndexedRun], *, primary: Metric | str | None = None, warnings: Sequence[str] = ()
+    folder: str,
+    runs: Sequence[IndexedRun],
+    sweeps: Sequence[IndexedSweep] = (),
+    *,
+    primary: Metric | str | None = None,
+    warnings: Sequence[str] = (),
 ) -> Page:
     """Return the index page of a folder of runs.
 
     Args:
         folder: where they are, as it is written in commands.
-        runs: the runs in it.
+        runs: the runs in it, at least one.
+        sweeps: the sweeps in it.
         primary: the metric that is shown of all; by default one that all of them scored, as in `reranker_lift`.
         warnings: what could not be shown.
 
@@ -76,20 +99,48 @@ def index_page(
     decides = _shared_primary(runs, primary)
     newest = sorted(runs, key=lambda run: (run.moment is None, -(run.moment or 0.0), run.name))
     datasets = dict.fromkeys(run.evaluation.dataset.name for run in newest)
-    of = f" of {counted(len(datasets), 'dataset')}" if len(datasets) > 1 else f" of {next(iter(datasets))}"
-    lead = f"{counted(len(runs), 'run')}{of}, the newest first; {mean_title(decides)} is the metric shown."
-    caption = f"{mean_title(decides)} of each run, what its reranker changed, and what it costs"
+    on = counted(len(datasets), "dataset") if len(datasets) > 1 else next(iter(datasets))
     return Page(
-        title=f"Runs in {folder}",
-        lead=lead,
-        headline=table_from(_columns(newest, decides), newest, caption, sortable=True),
+        title=f"Folder {folder}",
+        lead=f"{counted(len(runs), 'run')} on {on}",
+        headline=table_from(
+            _columns(newest, decides), newest, f"{mean_title(decides)} of each run, newest first", sortable=True
+        ),
         measured=(),
         warnings=tuple(warnings),
         notes=("Only runs on the same dataset can be compared.",) if len(datasets) > 1 else (),
-        sections=_over_time(newest, decides),
+        sections=(*_over_time(newest, decides), *sweeps_section(folder, sweeps)),
         is_index=True,
         folder=folder,
     )
+
+
+def sweeps_page(folder: str, sweeps: Sequence[IndexedSweep], *, warnings: Sequence[str] = ()) -> Page:
+    """Return the index page of a folder that has sweeps and no other run."""
+    (section,) = sweeps_section(folder, sweeps)
+    lead = " ".join(section.paragraphs)
+    return Page(f"Sweeps in {folder}", lead, section.tables[0], (), warnings=tuple(warnings))
+
+
+def sweeps_section(folder: str, sweeps: Sequence[IndexedSweep]) -> tuple[Section, ...]:
+    """Return the sweeps with how many of their cells are measured, and how to get the page of one; nothing if none."""
+    if not sweeps:
+        return ()
+    how = []
+    missing = next((sweep.name for sweep in sweeps if not sweep.link), None)
+    if missing is not None:
+        source, page = (Path(folder, *parts).as_posix() for parts in ((missing,), ("reports", f"{missing}.html")))
+        how = [f"The page of a sweep is written by: raglift report {quote(source)} -o {quote(page)}"]
+    said = (f"{counted(len(sweeps), 'sweep')}; the cells of each are compared on its own page.", *how)
+    return (Section("Sweeps", said, (table_from(_SWEEPS, sweeps, "The sweeps in this folder", sortable=True),)),)
+
+
+_SWEEPS: tuple[Column[IndexedSweep], ...] = (
+    Column("folder", lambda sweep: Cell(sweep.name, link=sweep.link), words=True),
+    Column("sweep", lambda sweep: sweep.title, words=True),
+    Column("cells", lambda sweep: Cell(f"{sweep.cells:,}", value=float(sweep.cells))),
+    Column("measured", lambda sweep: Cell(f"{sweep.measured:,}", value=float(sweep.measured))),
+)
 
 
 def _shared_primary(runs: Sequence[IndexedRun], primary: Metric | str | None) -> Metric:

@@ -15,7 +15,7 @@ from raglift.report.views.parts import measure_in_words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.rendering.document import Cell, Document, Figure, Section, Table
+    from raglift.rendering.document import Cell, Document, Entry, Figure, Section, Table
 
 
 _LONG = 32
@@ -28,6 +28,8 @@ _LINE = 40
 _ROOM = ("", "", "two-lines", "three-lines")
 _MARGIN = 2.0
 """What a bar's scale leaves free at each end, of 100."""
+_SEEN = 0.005
+"""What is less would be 0.00 with two decimals."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class LaidSection:
     figures: tuple[LaidFigure, ...]
     folded: bool
     overview: LaidTable | None = None
+    entries: tuple[Entry, ...] = ()
 
 
 def laid_table(table: Table, labels: str = "") -> LaidTable:
@@ -160,7 +163,8 @@ def _axis(table: Table, column: int, scale: tuple[float, float]) -> Axis:
     signs = scale[0] < 0
 
     def end(value: float) -> str:
-        text = f"{100 * value:.0f}%" if percent else f"{value:.2f}" if value else "0"
+        decimals = 2 if abs(value) >= _SEEN else 3
+        text = f"{100 * value:.0f}%" if percent else f"{value:.{decimals}f}" if value else "0"
         return ("+" if signs and value > 0 else "") + text.replace("-", "−")
 
     return Axis(end(scale[0]), end(scale[1]), _place(0.0, scale))
@@ -243,6 +247,7 @@ def _laid_section(section: Section, anchor: str, labels: str) -> LaidSection:
         tuple(figures),
         section.detail is Detail.REFERENCE,
         None if section.overview is None else laid_table(section.overview, labels),
+        section.entries,
     )
 
 

@@ -242,7 +242,7 @@ class _Selection:
             for queries in (self.whole.queries, self.queries)
         )
         if left < every:
-            place = f", and stand below rank {self.depth} in each of its rankings" if self.depth else ""
+            place = f", ranked below {self.depth} in each of its rankings" if self.depth else ""
             yield (
                 f"to keep the page small, {every - left:,} of {every:,} hits are left out: those of chunks that match "
                 f"nothing of the query{place}"

@@ -29,24 +29,29 @@ _INDENT = 2
 """How far the figures below a name stand to the right."""
 _INTERVAL = re.compile(r" \[[^\[\]]*\]")
 _BEGINNING = re.compile(r" *(?:[!·•✂†§‡-] )?")
-_STYLES = {"better": "bold color(32)", "worse": "bold color(166)", "muted": "dim"}
+_GOOD, _BAD = "bold color(32)", "bold color(166)"
+_STYLES = {"better": _GOOD, "passed": _GOOD, "worse": _BAD, "failed": _BAD, "muted": "dim"}
 """Blue and orange, which can be distinguished with red-green colour blindness, on a dark ground and on a light one."""
 
 
-def write(console: Console, parts: Iterable[Part], *, wrap: bool = True, roomy: bool = False) -> None:
+def write(console: Console, parts: Iterable[Part], *, wrap: bool = True) -> None:
     """Print lines and tables; nothing in them is markup.
 
     Args:
         console: where.
         parts: what.
         wrap: break long lines at words; what is broken goes on below its first word.
-        roomy: leave more space between columns.
     """
     for part in parts:
         if isinstance(part, str):
             _write_line(console, one_line(part), wrap=wrap)
+        elif part.continued:
+            for number, table in enumerate(_divided(part, console.width)):
+                if number:
+                    _write_line(console, "", wrap=wrap)
+                _write_table(console, table)
         else:
-            _write_table(console, part, roomy=roomy)
+            _write_table(console, part)
 
 
 def _write_line(console: Console, line: str, *, wrap: bool) -> None:
@@ -67,13 +72,13 @@ def _write_line(console: Console, line: str, *, wrap: bool) -> None:
             console.print(Text(line[:start]) + text)
 
 
-def _write_table(console: Console, table: Table, *, roomy: bool) -> None:
+def _write_table(console: Console, table: Table) -> None:
     shown = _fitting(table, console.width)
     if shown.is_stacked:
         for line in _stacked(shown.table, console.width):
             console.print(line)
     else:
-        console.print(_rich(shown.table, roomy=roomy))
+        console.print(_rich(shown.table))
     if shown.left_out:
         _write_line(console, f"(a wider terminal also shows: {', '.join(shown.left_out)})", wrap=True)
 
@@ -182,6 +187,23 @@ def _without_intervals(table: Table, column: int) -> Table:
     return replace(table, columns=titles, rows=rows)
 
 
+def _divided(table: Table, width: int) -> Iterator[Table]:
+    """Yield the columns of a table as tables that fit, each with the first column; at least two columns in each."""
+    widths = [_width(table, column) for column in range(len(table.columns))]
+    first = 1
+    if len(widths) == first:
+        yield table
+    for end in range(2, len(widths) + 1):
+        is_full = end == len(widths) or sum(widths[first : end + 1]) + _GAP * (end + 1 - first) > width - widths[0]
+        if is_full:
+            left_out = [column for column in range(1, len(widths)) if not first <= column < end]
+            shown = table
+            for column in reversed(left_out):
+                shown = _without_column(shown, column)
+            yield shown
+            first = end
+
+
 def _without_column(table: Table, column: int) -> Table:
     """Return a table without one column."""
 
@@ -201,13 +223,13 @@ def _without_column(table: Table, column: int) -> Table:
 # A table as rich prints it, and one whose names stand above their figures.
 
 
-def _rich(table: Table, *, roomy: bool) -> RichTable:
+def _rich(table: Table) -> RichTable:
     """Return a table as rich prints it; numbers are never broken, names are where they must."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1) if roomy else (0, 1, 0, 0))
+    shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     lines = max((title.count("\n") for title in table.columns), default=0)
     for number, title in enumerate(table.columns):
         is_words = number in table.text_columns
@@ -266,11 +288,11 @@ def _styled(cell: Cell) -> Text:
     return Text(one_line(cell.text), style=_STYLES.get(cell.emphasis, ""))
 
 
-def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True, roomy: bool = False) -> str:
+def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True) -> str:
     """Return lines and tables as plain text."""
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
-    write(console, parts, wrap=wrap, roomy=roomy)
+    write(console, parts, wrap=wrap)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
-from raglift.base.display import counted
+from raglift.base.display import counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.records.labels import LabelSources, passage_text
-from raglift.rendering.document import Detail, Document, Section, Table, row_of
-from raglift.report import conventions
-from raglift.report.format import earned_text, figure_text, overlap_text
+from raglift.rendering.document import Document, Entry, Section, Table
+from raglift.report.format import earned_lines, figure_text, overlap_text
 from raglift.report.sentences import EXPLORATORY, failure_analysis_sentence
 from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
-from raglift.report.views.parts import failure_table, few_text, slices_table
+from raglift.report.views.parts import by_depth, failure_table, few_text, slices_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from raglift.analysis.conventions.records import MetricsExplanationRecord
-    from raglift.analysis.explanation import ExplanationRecord
+    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
+    from raglift.records.labels import Fact
+    from raglift.records.metric import Metric
 
 
 _QUERIES = 3
@@ -86,91 +85,54 @@ def _named(loss: OutcomeFacts) -> str:
 
 
 def explanation_view(explanation: ExplanationRecord) -> Document:
-    """Return which hits of a query cover what, and what they earned."""
-    query = explanation.query
-    rows = [
-        row_of(
-            (
-                str(each.hit.rank),
-                each.hit.chunk.doc_id or "unknown document",
-                "; ".join(map(overlap_text, each.overlaps)),
-                earned_text(each, explanation),
-                each.hit.chunk.text,
-            )
-        )
-        for each in explanation.hits
-        if each.overlaps
-    ]
-    silent = sum(not each.overlaps for each in explanation.hits)
+    """Return the values of a query, its facts, and which hits cover what and earned what."""
+    query, matching = explanation.query, [each for each in explanation.hits if each.overlaps]
     warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
-    warnings += [] if query.is_labelled else ["The query is left out of every mean: it has no labels that count."]
+    if not query.is_labelled:
+        why = "it has no labels that count" if query.answerable else "it is marked as not answerable"
+        warnings.append(f"The query is excluded from all averages: {why}.")
+    sections = [
+        Section("What the answer needs", entries=tuple(map(_fact, count(1), query.facts))),
+        Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),
+    ]
     return Document(
         title=f"{query.id}: {query.text}",
-        lead=f"Stage {explanation.stage}, match by {explanation.match}.",
-        headline=Table(
-            "Hits that cover something that is wanted",
-            ("rank", "document", "covers", "earned", "text"),
-            tuple(rows),
-            text_columns=(1, 2, 3, 4),
-        ),
-        measured=(),
+        lead=f"{len(matching)} of {counted(len(explanation.hits), 'hit')} {_match(len(matching))} a label.",
+        headline=_values(explanation),
+        measured=(("Stage", explanation.stage), ("Match rule", explanation.match)),
         warnings=tuple(warnings),
-        notes=(f"{silent} of {counted(len(explanation.hits), 'hit')} cover nothing that is wanted.",),
+        sections=tuple(section for section in sections if section.entries),
+        about=(f"stage {explanation.stage}, match by {explanation.match}",),
         labels=str(LabelSources.of([query])),
-        sections=(
-            Section("Facts", tables=(_facts(explanation),)),
-            Section("Metrics", tables=(_values(explanation),), detail=Detail.DETAILS),
-        ),
     )
 
 
-def _facts(explanation: ExplanationRecord) -> Table:
-    rows = [
-        row_of((str(number) if not place else "or", passage_text(passage)))
-        for number, fact in enumerate(explanation.query.facts, start=1)
-        for place, passage in enumerate(fact.passages)
-    ]
-    return Table("What the answer needs", ("fact", "passage"), tuple(rows), text_columns=(0, 1))
+def _match(hits: int) -> str:
+    return "matches" if hits == 1 else "match"
+
+
+def _fact(number: int, fact: Fact) -> Entry:
+    first, *others = map(passage_text, fact.passages)
+    return Entry(f"fact {number}: {first}", tuple(Entry(f"or {other}") for other in others))
+
+
+def _hit(each: ExplainedHit, explanation: ExplanationRecord) -> Entry:
+    """Return a hit, what it covers and what it earned."""
+    chunk = each.hit.chunk
+    place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
+    score = "" if each.hit.score is None else f", score {each.hit.score:.4f}"
+    where = f"rank {each.hit.rank}: {chunk.doc_id or 'unknown document'}{place}{score}"
+    covered = [Entry(overlap_text(overlap)) for overlap in each.overlaps]
+    earned = earned_lines(each, explanation)
+    told = Entry(f"earned: {earned[0]}") if len(earned) == 1 else Entry("earned:", tuple(map(Entry, earned)))
+    return Entry(f"{where} “{excerpt(chunk.text)}”", (*covered, told))
 
 
 def _values(explanation: ExplanationRecord) -> Table:
-    rows = [
-        row_of((title(metric), "left out" if math.isnan(value) else figure_text(metric, value)))
-        for metric, value in zip(explanation.metrics, explanation.values, strict=True)
-    ]
-    return Table("The metrics of this query", ("metric", "value"), tuple(rows))
+    """Return the metrics of the query: a row for each measure, and a column for each depth."""
+    values = dict(zip(explanation.metrics, explanation.values, strict=True))
 
+    def shown(metric: Metric) -> str:
+        return "left out" if math.isnan(values[metric]) else figure_text(metric, values[metric])
 
-# One query's metrics under every profile.
-
-
-def conventions_view(found: MetricsExplanationRecord) -> Document:
-    """Return the query's values under each profile, why they differ, its ranking, and the means of all queries."""
-    lead = [f"Stage {found.stage}, match by {found.match}.", *_sentences(conventions.choice(found))]
-    return Document(
-        title=f"{found.query.id}: {found.query.text}",
-        lead=" ".join(lead),
-        headline=conventions.values(found),
-        measured=(),
-        warnings=tuple(_sentences(conventions.status(found))),
-        notes=(*_sentences(conventions.agreeing(found)), *found.notes),
-        sections=tuple(_conventions_sections(found)),
-        labels=str(found.label_sources) if found.label_sources.by_model else "",
-    )
-
-
-def _conventions_sections(found: MetricsExplanationRecord) -> Iterator[Section]:
-    reasons = [line for name, texts in conventions.differences(found) for line in (f"{name}.", *texts)]
-    if reasons:  # as paragraphs: the cells of a table are cut
-        yield Section("Why they differ", tuple(reasons))
-    ranking = [f"{line}." for line in (*conventions.facts(found), *conventions.ranking(found))]
-    if ranking:
-        yield Section("The ranking", tuple(ranking), detail=Detail.DETAILS)
-    means = conventions.means(found)
-    if found.queries > 1:
-        yield Section("All queries", tuple(_sentences(conventions.sizes(found))), (means,))
-
-
-def _sentences(texts: list[str]) -> Iterator[str]:
-    """Yield texts as sentences."""
-    yield from (f"{text[0].upper()}{text[1:]}." for text in texts)
+    return by_depth(explanation.metrics, shown, "The metrics of this query", name=title)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.comparison import compare_systems
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
+from raglift.analysis.shared_queries import system_name
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import match_tables_of, rule_of
@@ -78,6 +80,8 @@ _BY_TAG = 3
 _SHOWN = 3
 """Of as many systems besides the baseline the failures and the queries that moved are shown, where not all fit."""
 _NAMED = 3
+_FEW_SYSTEMS = 3
+_MOST_BASELINES = 8
 """As many systems are named one by one where a note is theirs."""
 _MOVED = 5
 """As many queries are shown that a system answers better, and as many that it answers worse."""
@@ -113,7 +117,7 @@ def comparison_view(
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
         sections=tuple(comparison_sections(comparison, names)) if detail >= Detail.DETAILS else (),
         about=(
-            f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}",
+            f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
             baseline_sentence(comparison),
         ),
         labels=str(comparison.label_sources),
@@ -137,6 +141,15 @@ def _profile(evaluation: EvaluationRecord) -> str:
     return "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
 
 
+def _systems(comparison: ComparisonRecord) -> str:
+    """Return what the systems are, where these are few and differ, and their names do not say it."""
+    called = {name: system_name(one) for name, one in zip(comparison.names, comparison.evaluations, strict=True)}
+    if len(called) > _FEW_SYSTEMS or len(set(called.values())) < len(called):
+        return ""
+    told = ", ".join(f"{name} is {system}" for name, system in called.items() if name != system)
+    return f"; {told}" if told else ""
+
+
 def _failures(comparison: ComparisonRecord) -> list[str]:
     """Return how many queries failed in every system; where it is not the same in all, a warning names them."""
     told = [failure_sentence(one) for one in comparison.evaluations]
@@ -157,9 +170,9 @@ def _findings(comparison: ComparisonRecord) -> Iterator[str]:
 def _marks(comparison: ComparisonRecord) -> Iterator[str]:
     """Yield an explanation of each mark in the table."""
     if any(truncation_of(one) for one in comparison.evaluations):
-        yield f"{CUT} the share of chunks of which a model reads the beginning only"
+        yield f"{CUT} the share of chunks that exceed a model's input limit, so that it reads only their beginning"
     if any(row.truncated for row in comparison.of(comparison.primary)):
-        yield f"{TRUNCATED} deeper than what the system returned: there is no fair pair"
+        yield f"{TRUNCATED} deeper than what the system returned, so it cannot be compared"
 
 
 def notes_of(comparison: ComparisonRecord) -> list[str]:
@@ -201,6 +214,34 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
     )
 
 
+def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Table], ...]:
+    """Return the headline with each of the other systems as the baseline; nothing for two systems, or for many.
+
+    The rows are in the same order, with the same means: only the differences are to another system.
+    """
+    if not _FEW_SYSTEMS <= len(comparison.names) <= _MOST_BASELINES:
+        return ()
+    metrics = _shown_metrics(comparison)
+    systems = {
+        name: replace(one, scores=one.scores.only(metrics))
+        for name, one in zip(comparison.names, comparison.evaluations, strict=True)
+    }
+    method, found = comparison.method, []
+    for name in comparison.others:
+        again = compare_systems(
+            systems, baseline=name, primary=comparison.primary, seed=method.seed, confidence=method.confidence
+        )
+        found.append((name, comparison_headline(replace(again, fairness=comparison.fairness))))
+    return tuple(found)
+
+
+def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
+    """Return the metrics that the headline shows."""
+    beside = [metric for metric, _ in means_beside(comparison).values()]
+    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == _CONTEXT)}
+    return tuple(metric for metric in comparison.metrics if metric in shown)
+
+
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     metric, percent = comparison.primary, level(comparison.method)
     corrected = "p (Holm)" if len(comparison.others) > 1 else "p"
@@ -226,7 +267,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         Column(
             corrected,
             lambda row: unless_baseline(row, p_cell(row.p_holm)),
-            definition="How often a difference as large comes by chance where there is none",
+            definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
         *_beside(comparison),
@@ -294,9 +335,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
         shown: those with their own lines and rows, if not all fit; the baseline is among them.
     """
     few = only(comparison, shown)
-    said = (
-        f"{mean_title(comparison.primary)} decides; every other metric is exploratory, and its p-values not corrected."
-    )
+    said = f"Primary metric: {mean_title(comparison.primary)}. The others are exploratory, with unadjusted p-values."
     found = [
         _pairs_section(comparison),
         *_cost_sections(comparison),
@@ -332,13 +371,13 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
             counts = (f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}")
             shows = "–" if row.minimum_detectable_effect is None else f"{row.minimum_detectable_effect:.3f}"
             rows.append(row_of((row.system, *counts, effect_text(found.effect_size), p_cell(found.p), shows)))
-    columns = ("system", "wins", "ties", "losses", "effect size", "p, uncorrected", "minimum detectable effect")
+    columns = ("system", "wins", "ties", "losses", "effect size", "p (unadjusted)", "minimum detectable effect")
     pictures = [figures.intervals(comparison)]
     if not rows:
         return Section("Differences", figures=tuple(pictures))
     said = (
         f"Each system against {comparison.baseline}, query by query. Minimum detectable effect: the smallest true "
-        "difference that so many queries show with a power of 80%; a smaller one often goes unseen."
+        "difference that these queries detect with a power of 80%; smaller ones are often missed."
     )
     pictures.append(figures.differences(comparison))
     other = other_of(comparison)
@@ -405,7 +444,7 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
     if not rows:
         return []
     percent = level(method)
-    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p, uncorrected")
+    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p (unadjusted)")
     table = Table("Each system before and after reranking", (*columns, "win/tie/loss", "queries"), tuple(rows))
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
     return [Section("Before and after reranking", (said,), (table,))]
@@ -491,8 +530,9 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     metrics = table_metrics(comparison.metrics)
     alpha = comparison.method.alpha
     said = (
-        f"Differences to {comparison.baseline}. {mean_title(comparison.primary)} decides; in the other metrics, * is p "
-        f"≤ {alpha:g}, uncorrected: one such mark in {1 / alpha:.0f} comes by chance where nothing differs."
+        f"Differences to {comparison.baseline}. Primary metric: {mean_title(comparison.primary)}; in the others, * is "
+        f"p ≤ {alpha:g}, not adjusted for multiple comparisons: where nothing differs, about 1 metric in "
+        f"{1 / alpha:.0f} is marked by chance."
     )
     fewer = (
         [f"The {len(shown)} best of {len(others)} systems; all are in to_frame()."] if len(shown) < len(others) else []

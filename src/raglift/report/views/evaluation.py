@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
@@ -35,14 +36,16 @@ from raglift.report.sentences import (
     failure_analysis_depth,
     failure_sentence,
     failures_table,
+    headroom_line,
     next_step,
     over_candidates_sentence,
     verdict_sentence,
 )
-from raglift.report.terminal.analysis import headroom_line, over_k_table
 from raglift.report.views import figures
+from raglift.report.views.costs import cost_section
+from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
-    cost_section,
+    by_depth,
     decided_cell,
     difference_cell,
     failure_table,
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
+_ONE_DEPTH = 2
+"""The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
 _LONGEST_QUESTION = 120
 MOVED = 10
@@ -344,9 +349,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
         columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss")
         columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
-        said = (
-            f"{mean_title(lift.primary)} decides; the other metrics are exploratory, and their p-values not corrected.",
-        )
+        said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)
     table = Table("Every metric at every depth", columns, rows, sections=sections)
     beyond = (
         (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
@@ -358,34 +361,9 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
 
 def _by_depth(evaluation: EvaluationRecord, lift: LiftRecord | None, metrics: Sequence[Metric]) -> Table | None:
     """Return a row for each measure and a column for each depth; None where that saves no rows."""
-    measures = list(dict.fromkeys(_measure(metric) for metric in metrics))
-    depths = list(dict.fromkeys(_depth(metric) for metric in metrics))
-    if len(depths) == 1 or len(measures) == len(metrics):
-        return None
-    known = {(_measure(metric), _depth(metric)): metric for metric in metrics}
-    rows = tuple(
-        row_of(
-            (
-                measure,
-                *(
-                    _mean_at(evaluation, lift, metric) if (metric := known.get((measure, depth))) is not None else ""
-                    for depth in depths
-                ),
-            )
-        )
-        for measure in measures
-    )
-    columns = tuple(f"k = {depth}" if depth.isdecimal() else depth or "all hits" for depth in depths)
     told = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
-    return Table(f"Every measure at every depth: {told}", ("metric", *columns), rows)
-
-
-def _measure(metric: Metric) -> str:
-    return mean_title(replace(metric, depth=None))
-
-
-def _depth(metric: Metric) -> str:
-    return mean_title(metric).removeprefix(_measure(metric)).removeprefix("@")
+    table = by_depth(metrics, partial(_mean_at, evaluation, lift), f"Every measure at every depth: {told}")
+    return table if len(table.columns) > _ONE_DEPTH and len(table.rows) < len(metrics) else None
 
 
 def _mean_at(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Cell:
@@ -444,7 +422,7 @@ def candidates_section(lift: LiftRecord) -> Section | None:
     said = (
         f"Asked for more hits, the system ranks otherwise. Lifts elsewhere are over {evaluation.before}, the system as "
         "deployed. These are over the candidates that the reranker got: what it alone changed. They are exploratory, "
-        "and no p-value is corrected."
+        "and p-values are not adjusted."
     )
     columns = ("metric", f"candidates [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p")
     rows = tuple(
@@ -523,5 +501,5 @@ def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, conf
 
 
 def _method(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric) -> Section:
-    said = f"{mean_title(primary)} decides; every other metric is exploratory, and its p-value not corrected."
+    said = f"Primary metric: {mean_title(primary)}. The others are exploratory, with unadjusted p-values."
     return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)

@@ -149,7 +149,7 @@ def differences(comparison: ComparisonRecord) -> Figure:
         f"{'; '.join(said)}.",
         partial(ComparisonPlots(comparison).differences, metric),
         f"Query by query, so these intervals are narrower than those of the means. Each holds the true difference "
-        f"{level(comparison.method)} of the time; none is corrected for how many there are.",
+        f"{level(comparison.method)} of the time; none is adjusted for their number.",
     )
 
 
@@ -159,9 +159,9 @@ def tradeoff(comparison: ComparisonRecord, cost: str) -> Figure:
     said = [f"{one.system}: {one.quality:.3f} at {cost_text(one, cost)}" for one in found.systems]
     return Figure(
         f"{mean_title(found.quality)} against {name}",
-        f"{'; '.join(said[:_MANY])}. On the front: {', '.join(found.front) or 'none'}.",
+        f"{'; '.join(said[:_MANY])}. Pareto-optimal: {', '.join(found.front) or 'none'}.",
         partial(ComparisonPlots(comparison).tradeoff, cost=cost),
-        "The line joins the systems that no other beats in both.",
+        "The line joins the Pareto-optimal systems: no other beats them in one of the two without losing in the other.",
     )
 
 

@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Detail, Section, Table, row_of
+from raglift.rendering.document import Cell, Column, Detail, Section, Table, row_of, table_from
 from raglift.report.format import (
     counts_text,
     decimals_of,
@@ -24,10 +25,9 @@ from raglift.report.format import (
     verdict_emphasis,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
-from raglift.report.terminal.analysis import cost_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import (
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     )
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Metric
-    from raglift.rendering.document import Part
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
@@ -132,14 +131,55 @@ def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
     return list(dict.fromkeys([primary, *chosen]))
 
 
+def by_depth(
+    metrics: Sequence[Metric],
+    cell: Callable[[Metric], Cell | str],
+    caption: str,
+    *,
+    name: Callable[[Metric], str] = mean_title,
+) -> Table:
+    """Return a row for each measure and a column for each depth; a cell is empty where nothing was taken.
+
+    Args:
+        metrics: those shown.
+        cell: what is shown of each.
+        caption: what the table shows.
+        name: what a metric is called: its mean, or its value of one query.
+    """
+    known = {_parted(metric, name): metric for metric in metrics}
+    measures, depths = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 1))
+    columns = [Column[str]("metric", str, words=True)]
+    for depth in depths:
+        above = f"k = {depth}" if depth.isdecimal() else depth or "all hits"
+        columns.append(Column(above, partial(_at_depth, known, cell, depth)))
+    return table_from(columns, measures, caption)
+
+
+def _at_depth(
+    known: Mapping[tuple[str, str], Metric], cell: Callable[[Metric], Cell | str], depth: str, measure: str
+) -> Cell | str:
+    metric = known.get((measure, depth))
+    return "" if metric is None else cell(metric)
+
+
+def _parted(metric: Metric, name: Callable[[Metric], str]) -> tuple[str, str]:
+    """Return the name of a metric's measure, and its depth as it is written after that."""
+    measure = name(replace(metric, depth=None))
+    return measure, name(metric).removeprefix(measure).removeprefix("@")
+
+
 def truncation(*, marked: bool) -> tuple[str, ...]:
     """Return the explanation of †, if it is used."""
-    return (f"{TRUNCATED} The metric looks deeper than the stage returned: there is no fair pair.",) if marked else ()
+    return (
+        (f"{TRUNCATED} The metric looks deeper than the stage returned, so it cannot be compared.",) if marked else ()
+    )
 
 
 def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
     """Return an explanation of each of the marks † and § that is used."""
-    told = [f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens: there is no fair pair"] * truncated
+    told = [
+        f"{TRUNCATED} deeper than what the stage returned, in hits or in tokens, so it cannot be compared"
+    ] * truncated
     return (*told, *([f"{BEYOND} {BEYOND_CANDIDATES}"] * beyond))
 
 
@@ -235,25 +275,7 @@ def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, seve
 def few_text(slices: TagSlicesRecord) -> str:
     """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
-    return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures say little." if few else ""
-
-
-def cost_section(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost, as far as it is known; None if nothing is."""
-    return section_of("Cost", cost_parts(evaluation))
-
-
-def section_of(heading: str, parts: Iterable[Part]) -> Section | None:
-    """Return the lines and tables that a terminal shows, as a section; None if there is none."""
-    paragraphs: list[str] = []
-    tables: list[Table] = []
-    for part in parts:
-        if isinstance(part, str):
-            paragraphs += [part] if part else []
-        else:  # the line above a table says what it shows
-            caption = part.caption or (paragraphs.pop() if paragraphs else heading)
-            tables.append(replace(part, caption=caption))
-    return Section(heading, tuple(paragraphs), tuple(tables)) if paragraphs or tables else None
+    return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures are unreliable." if few else ""
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:

@@ -153,7 +153,7 @@ def _facts_tile(evaluation: EvaluationRecord, k: int | None) -> Tile | None:
     if len(stages) > 1:
         sign = "▲" if after > before else "▼"
         change = f"{sign} {abs(after - before):,}, from {before:,}" if after != before else f"unchanged from {before:,}"
-    note = f"{percent_text(after / facts, 0)} of all facts, by rank {outcomes.k}"
+    note = f"{percent_text(after / facts, 0)} of all facts, in the top {outcomes.k}"
     definition = (
         f"A fact is one thing that an answer needs; a question may need several. It is found if the first {outcomes.k} "
         "hits hold a passage that states it."

@@ -149,7 +149,7 @@ def test_without_labels_there_is_nothing_to_choose_but_a_query_can_be_named(
         evaluation.explain_metrics()
     found = evaluation.explain_metrics("q")
     assert all(math.isnan(one.value) and one.agrees for each in found.metrics for one in each.values)
-    assert "without labels: left out of every mean" in str(found)
+    assert "without labels: excluded from all averages" in str(found)
 
 
 def test_a_failed_query_counts_0_in_every_profile_and_one_that_came_back_empty_is_left_out_by_some(
@@ -347,7 +347,7 @@ def test_a_metric_that_such_labels_do_not_allow_is_refused() -> None:
 def test_an_unanswerable_query_is_said_to_be_one() -> None:
     query = Query("q", "?", (), answerable=False)
     found = evaluate(FakeRetriever({"?": [LAMP]}), Dataset((query,)), ks=(1,)).explain_metrics("q")
-    assert "not answerable: left out of every mean, in every profile" in str(found)
+    assert "Not answerable: excluded from all averages, in every profile" in str(found)
 
 
 spans = st.tuples(st.integers(0, 60), st.integers(1, 40)).map(lambda span: (span[0], span[0] + span[1]))

@@ -21,11 +21,11 @@ function outcomeNames(data, { left, right }) {
     ["found", "Found", `Every fact is in ${top}${of}`],
     ["below_k", "Ranked too low", `A fact is among the hits${of}, but below rank ${data.k}`],
     ["dropped", "Dropped by the reranker", "A fact was among the hits of an earlier stage, and a later one dropped it"],
-    ["not_retrieved", "Not retrieved", "A fact is not among the hits of any stage, though no chunking is known to have cut it"],
+    ["not_retrieved", "Not retrieved", "A fact is not among the hits of any stage, although no chunking is known to have cut it"],
     ["not_attainable", "Lost in chunking", "A fact is cut by the chunking, so that no chunk can match it"],
     ["failed", "Failed", "The query failed"],
-    ["unlabelled", "No labels", "It is not known what the query needs, so it is left out of every mean"],
-    ["unanswerable", "Unanswerable", "Nothing in the corpus answers the query, so it is left out of every mean"],
+    ["unlabelled", "No labels", "It has no labels, so it is excluded from all averages"],
+    ["unanswerable", "Unanswerable", "Nothing in the corpus answers it, so it is excluded from all averages"],
   ].filter(([name]) => left !== right || (name !== "fixed" && name !== "broken"));
 }
 // The outcome of a query for that of a fact, where they are called otherwise.

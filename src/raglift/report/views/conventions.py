@@ -1,9 +1,8 @@
-"""One query's metrics under several profiles, in words."""
+"""What is shown of one query's metrics under every profile."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,7 @@ from raglift.base.display import counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.records.labels import passage_text
-from raglift.rendering.document import Cell, Table, table_of
-from raglift.report.format import labels_line
-from raglift.report.terminal.rendering import WIDTH, as_text
+from raglift.rendering.document import Cell, Detail, Document, Entry, Section, Table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,13 +22,9 @@ if TYPE_CHECKING:
         RankedHit,
     )
     from raglift.records.metric import Metric
-    from raglift.rendering.document import Part
 
 
-# Texts about one query's metrics under several profiles, shared by the terminal, Markdown and notebooks.
-
-
-SAME = "="
+_SAME = "="
 """Stands for the default's value."""
 _MOST_FACTS = 8
 _MOST_PASSAGES = 3
@@ -39,7 +32,39 @@ _MOST_NAMES = 3
 _EXCERPT = 40
 
 
-def choice(found: MetricsExplanationRecord) -> list[str]:
+def conventions_view(found: MetricsExplanationRecord) -> Document:
+    """Return the query's values under each profile, why they differ, its ranking, and the means of all queries."""
+    return Document(
+        title=f"{found.query.id}: {found.query.text}",
+        lead=" ".join(_sentences(_choice(found))),
+        headline=_values(found),
+        measured=(),
+        warnings=tuple(_sentences(_status(found))),
+        notes=(*_sentences(_agreeing(found)), *found.notes),
+        sections=tuple(_sections(found)),
+        about=(f"stage {found.stage}, match by {found.match}",),
+        labels=str(found.label_sources) if found.label_sources.by_model else "",
+        printed=Detail.DETAILS,
+    )
+
+
+def _sections(found: MetricsExplanationRecord) -> Iterator[Section]:
+    reasons = tuple(Entry(name, tuple(map(Entry, texts))) for name, texts in _differences(found))
+    if reasons:
+        yield Section("Why they differ", entries=reasons)
+    ranking = tuple(map(Entry, (*_facts(found), *_ranking(found))))
+    if ranking:
+        yield Section("The ranking", entries=ranking, detail=Detail.DETAILS)
+    if found.queries > 1:
+        yield Section("All queries", tuple(_sentences(_sizes(found))), (_means(found),))
+
+
+def _sentences(texts: list[str]) -> Iterator[str]:
+    """Yield texts as sentences."""
+    yield from (f"{text[0].upper()}{text[1:]}." for text in texts)
+
+
+def _choice(found: MetricsExplanationRecord) -> list[str]:
     """Return why this query is shown, and which would be the next; nothing if it was asked for."""
     chosen = found.choice
     if chosen is None:
@@ -56,19 +81,19 @@ def choice(found: MetricsExplanationRecord) -> list[str]:
     return [why]
 
 
-def status(found: MetricsExplanationRecord) -> list[str]:
+def _status(found: MetricsExplanationRecord) -> list[str]:
     """Return why there is little to show: the query failed, has no labels, or got nothing."""
     said = [] if found.error is None else [f"failed, so it counts 0 in every profile: {found.error}"]
     if not found.query.answerable:
-        said.append("not answerable: left out of every mean, in every profile")
+        said.append("not answerable: excluded from all averages, in every profile")
     elif not found.query.is_labelled:
-        said.append("without labels: left out of every mean, in every profile")
+        said.append("without labels: excluded from all averages, in every profile")
     if found.error is None and not found.hits:
         said.append("nothing came back")
     return said
 
 
-def facts(found: MetricsExplanationRecord) -> Iterator[str]:
+def _facts(found: MetricsExplanationRecord) -> Iterator[str]:
     """Yield the facts of the query, with the ranks at which they are found."""
     ranks = {
         fact: each.hit.rank for each in reversed(found.hits) for fact, state in _by_default(each) if state == "first"
@@ -85,7 +110,7 @@ def facts(found: MetricsExplanationRecord) -> Iterator[str]:
         yield f"and {counted(left, 'more fact')}, {more:,} of them found"
 
 
-def ranking(found: MetricsExplanationRecord) -> Iterator[str]:
+def _ranking(found: MetricsExplanationRecord) -> Iterator[str]:
     """Yield the ranking, a line a relevant hit; others that follow each other share one."""
     for is_relevant, group in groupby(found.hits, key=lambda each: bool(each.facts)):
         hits = list(group)
@@ -105,7 +130,7 @@ def _names(found: MetricsExplanationRecord, hits: list[RankedHit]) -> str:
     return f"{', '.join([*names, *(['…'] if len(hits) > len(names) else [])])}  "
 
 
-def values(found: MetricsExplanationRecord) -> Table:
+def _values(found: MetricsExplanationRecord) -> Table:
     """Return the metrics of this query that differ between profiles, a column each."""
     rows: list[list[str | Cell]] = [
         [
@@ -118,7 +143,7 @@ def values(found: MetricsExplanationRecord) -> Table:
     return table_of(("this query", *found.profiles), rows, caption="This query under each profile")
 
 
-def means(found: MetricsExplanationRecord) -> Table:
+def _means(found: MetricsExplanationRecord) -> Table:
     """Return the means that differ between profiles, a column each."""
     rows: list[list[str | Cell]] = [
         [
@@ -132,7 +157,7 @@ def means(found: MetricsExplanationRecord) -> Table:
     return table_of((name, *found.profiles), rows, caption="Means over all labelled queries under each profile")
 
 
-def agreeing(found: MetricsExplanationRecord) -> list[str]:
+def _agreeing(found: MetricsExplanationRecord) -> list[str]:
     """Return the metrics of this query on which all profiles agree, in one line."""
     same = [each for each in found.metrics if not each.differing]
     if not same or not found.query.is_labelled:
@@ -146,7 +171,7 @@ def agreeing(found: MetricsExplanationRecord) -> list[str]:
     return _agreed("", listed) + [f"no profile has a value of {', '.join(without)} for this query"] * bool(without)
 
 
-def sizes(found: MetricsExplanationRecord) -> list[str]:
+def _sizes(found: MetricsExplanationRecord) -> list[str]:
     """Return the means on which all profiles agree, in one line, and which profiles leave queries out."""
     same = [each for each in found.metrics if each.means_agree]
     listed = [
@@ -172,7 +197,7 @@ def _left_out(found: MetricsExplanationRecord) -> Iterator[str]:
             yield f"{profile} leaves out {counted(whole - n, 'query')} of {whole:,}{some}"
 
 
-def differences(found: MetricsExplanationRecord) -> Iterator[tuple[str, list[str]]]:
+def _differences(found: MetricsExplanationRecord) -> Iterator[tuple[str, list[str]]]:
     """Yield each measure with values that differ and its default's numbers, and what each profile does, in numbers."""
     measures: dict[tuple[str, object], list[MetricUnderProfiles]] = {}
     for each in found.metrics:
@@ -247,39 +272,4 @@ def _mean(metric: Metric, value: float) -> str:
 
 def _cell(text: str, *, is_same: bool, one: ProfileValue) -> Cell:
     """Return a value; of a profile that agrees with the default, only that it does."""
-    return Cell(SAME, "muted") if is_same and one.profile != "default" else Cell(text)
-
-
-# One query's metrics under every profile, as plain text.
-
-
-def conventions_text(found: MetricsExplanationRecord) -> str:
-    """Return the query, its ranking, its values under each profile, why they differ, and the means of all queries."""
-    return as_text(_parts(found), wrap=False).rstrip("\n")
-
-
-def _parts(found: MetricsExplanationRecord) -> Iterator[Part]:
-    yield f"{found.query.id}: {found.query.text}"
-    yield f"stage {found.stage}, match by {found.match}"
-    yield from _wrapped([*choice(found), *status(found)])
-    yield from labels_line(found.label_sources)
-    yield from _wrapped([*facts(found), *ranking(found)])
-    by_profile, all_means = values(found), means(found)
-    if by_profile.rows:
-        yield from ("", by_profile)
-    yield from _wrapped(agreeing(found))
-    for name, texts in differences(found):
-        yield from ("", *_wrapped([name]), *_wrapped(texts, "  "))
-    if found.queries > 1 and all_means.rows:
-        yield from ("", all_means)
-    if found.queries > 1:
-        yield from _wrapped(sizes(found))
-    yield from _wrapped(f"note: {note}" for note in found.notes)
-
-
-def _wrapped(texts: Iterable[str], indent: str = "") -> Iterator[str]:
-    """Yield texts in lines, those that continue one indented further."""
-    for text in texts:
-        yield from textwrap.wrap(
-            text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False
-        )
+    return Cell(_SAME, "muted") if is_same and one.profile != "default" else Cell(text)

@@ -1,0 +1,163 @@
+"""Results of an audit, as frozen records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from raglift.records.labels import PEOPLE, LabelSources
+
+Kind = Literal[
+    "unresolved",
+    "nowhere",
+    "duplicate fact",
+    "missing chunk",
+    "inexact",
+    "several places",
+    "short",
+    "duplicate alternative",
+    "overlap",
+    "unanswerable",
+]
+"""What can be said of a label."""
+
+KINDS: dict[Kind, tuple[Literal["broken", "warning"], str]] = {
+    "unresolved": ("broken", "it does not resolve in this text, and is left out"),
+    "nowhere": ("broken", "its text occurs nowhere in the documents"),
+    "duplicate fact": ("broken", "two facts of a query are the same"),
+    "missing chunk": ("broken", "no chunk has the id that it names"),
+    "inexact": ("warning", "the document has its words in another form"),
+    "several places": ("warning", "its text occurs several times, and only one place may be meant"),
+    "short": ("warning", "under 20 characters, so that it may occur in many chunks by chance"),
+    "duplicate alternative": ("warning", "a fact has the same alternative twice"),
+    "overlap": ("warning", "it shares text with another fact of its query, so that one hit may satisfy both"),
+    "unanswerable": ("warning", "a fact of a query that is said not to be answerable, and is not scored"),
+}
+"""Each kind of finding: whether a label is broken by it, and what it means."""
+
+PLACEMENTS = ("inside", "straddling", "in pieces", "missing")
+"""How a passage lies in the chunks: inside one of them; across the ends of several; longer than chunks, so that some
+lie inside it; in none."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A location in a document."""
+
+    doc_id: str
+    """The document."""
+    start: int
+    """First character in its text."""
+    end: int
+    """One past the last."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What in the documents is most like a text that occurs nowhere."""
+
+    place: Place
+    """Where it is."""
+    text: str
+    """The text found there."""
+    likeness: float
+    """From 0 to 1: rapidfuzz's partial ratio of the normalized texts."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about one label."""
+
+    kind: Kind
+    """What it is."""
+    query_id: str
+    """Whose label it is."""
+    where: str
+    """Which one, as `relevant[0]`, or `relevant[1][0]` for an alternative."""
+    text: str
+    """The label's text, or the chunk id that it names."""
+    detail: str
+    """What was found, in a sentence."""
+    places: tuple[Place, ...] = ()
+    """Where the text is, the first few."""
+    nearest: Nearest | None = None
+    """For a text that occurs nowhere: what it may have been meant to be."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the label cannot measure what it should."""
+        return KINDS[self.kind][0] == "broken"
+
+
+@dataclass(frozen=True)
+class Attainable:
+    """The best recall that any retriever could reach."""
+
+    k: int
+    """At which depth."""
+    recall: float
+    """The mean over labelled queries; NaN when there are none."""
+    exact: bool
+    """False for an upper bound, shown as ≤."""
+
+
+@dataclass(frozen=True)
+class ChunkingAudit:
+    """What one way of chunking does to the labels."""
+
+    name: str
+    """The chunker, or `given chunks`."""
+    chunks: int
+    """How many there are."""
+    mean_length: float
+    """In characters; NaN when there are none."""
+    read_in_part: int | None
+    """How many are longer than the embedding model reads; None when that is not known."""
+    placements: tuple[str, ...]
+    """For each passage of the labelled queries, in their order, one of `PLACEMENTS`."""
+    attainable: tuple[Attainable, ...]
+    """At each depth."""
+    attainable_beside: tuple[Attainable, ...] = ()
+    """At each depth by the other rule: containment beside coverage, and the other way round."""
+
+    def count(self, placement: str) -> int:
+        """Return how many passages lie so."""
+        return self.placements.count(placement)
+
+
+@dataclass(frozen=True)
+class AuditRecord:
+    """What is wrong with the labels of a dataset, and what chunking does to them."""
+
+    dataset: str
+    """Its name."""
+    queries: int
+    labelled: int
+    """How many of the queries can be scored."""
+    facts: int
+    """Of the labelled queries."""
+    passages: int
+    """Of the labelled queries."""
+    documents: int
+    match: str
+    """The match rule of the attainable recall, in words."""
+    findings: tuple[Finding, ...]
+    """What is not resolved as the labels say; then by query, in dataset order."""
+    chunkings: tuple[ChunkingAudit, ...] = ()
+    """One a chunker."""
+    notes: tuple[str, ...] = ()
+    """What could not be looked into."""
+    label_sources: LabelSources = PEOPLE
+    """Who gave the labels."""
+    match_beside: str = ""
+    """The other match rule, of `attainable_beside`, in words."""
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The findings that break a label."""
+        return tuple(finding for finding in self.findings if finding.is_broken)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The other findings."""
+        return tuple(finding for finding in self.findings if not finding.is_broken)

@@ -1,0 +1,161 @@
+"""What is shown of an audit: its findings, and what each chunker does to the labels."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from raglift.auditing.records import KINDS, PLACEMENTS
+from raglift.base.display import counted
+from raglift.base.validation import quoted
+from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, table_across, table_from
+from raglift.report.format import number_text, percent_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.auditing.records import Attainable, AuditRecord, ChunkingAudit, Finding, Kind
+
+
+_SHOWN = 20
+"""As many findings of a kind are shown."""
+_CHUNKING = "What chunking does to the labels"
+_PLACED = {
+    "inside": "passages inside a chunk",
+    "straddling": "passages split across chunks",
+    "in pieces": "passages split into pieces",
+    "missing": "passages missing",
+}
+
+
+def audit_view(audit: AuditRecord) -> Document:
+    """Return what is shown of an audit."""
+    by_kind = _by_kind(audit)
+    return Document(
+        title=(
+            f"{audit.dataset}: {counted(audit.queries, 'query')} ({audit.labelled:,} labelled), "
+            f"{counted(audit.facts, 'fact')}, {counted(audit.passages, 'passage')}, "
+            f"{counted(audit.documents, 'document')}"
+        ),
+        lead=f"labels: {len(audit.broken):,} broken, {counted(len(audit.warnings), 'warning')}",
+        headline=table_from(_KINDS, list(by_kind.items()), "Findings by kind"),
+        measured=(),
+        warnings=audit.notes,
+        sections=tuple(_sections(audit, by_kind)),
+        labels=str(audit.label_sources),
+        printed=Detail.DETAILS,
+    )
+
+
+# The findings, by kind and one by one.
+
+
+_Group = tuple["Kind", list["Finding"]]
+
+
+def _by_kind(audit: AuditRecord) -> dict[Kind, list[Finding]]:
+    """Return the findings of each kind, those that break a label first."""
+    order = list(KINDS)
+    found = sorted(audit.findings, key=lambda finding: order.index(finding.kind))
+    return {kind: list(group) for kind, group in groupby(found, key=lambda finding: finding.kind)}
+
+
+def _severity(group: _Group) -> Cell:
+    severity, _ = KINDS[group[0]]
+    return Cell(severity, "worse" if severity == "broken" else "")
+
+
+_KINDS: tuple[Column[_Group], ...] = (
+    Column("finding", lambda group: group[0], words=True),
+    Column("severity", _severity, words=True),
+    Column("labels", lambda group: f"{len(group[1]):,}"),
+    Column("what it means", lambda group: KINDS[group[0]][1], words=True),
+)
+
+
+def _sections(audit: AuditRecord, by_kind: dict[Kind, list[Finding]]) -> Iterator[Section]:
+    for kind, findings in by_kind.items():
+        # Labels that are left out are nowhere else
+        shown = len(findings) if kind == "unresolved" else _SHOWN
+        left = len(findings) - shown
+        more = (Entry(f"… and {left:,} more (all of them with --json, or in to_frame())"),) if left > 0 else ()
+        yield Section(
+            f"{KINDS[kind][0].capitalize()}: {kind} ({len(findings):,})",
+            entries=(*map(_entry, findings[:shown]), *more),
+            detail=Detail.DETAILS,
+        )
+    if audit.chunkings:
+        table = table_across(_measures(audit), audit.chunkings, _name, _CHUNKING)
+        yield Section(_CHUNKING, tuple(_explained(audit)), (table,))
+
+
+def _entry(finding: Finding) -> Entry:
+    said = f"{quoted(finding.query_id)} {finding.where}: {quoted(finding.text)}: {finding.detail}"
+    if finding.nearest is None:
+        return Entry(said)
+    place, likeness = finding.nearest.place, percent_text(finding.nearest.likeness, 0)
+    at = f"{quoted(place.doc_id)} from {place.start} to {place.end}"
+    return Entry(said, (Entry(f"nearest ({likeness} alike), {at}: {quoted(finding.nearest.text)}"),))
+
+
+# What each chunker does to the labels: a row for each figure, and a column for each chunker.
+
+
+def _name(chunking: ChunkingAudit) -> str:
+    """Return a chunker's name without the unit that it has when none is given."""
+    return chunking.name.removesuffix(":characters")
+
+
+def _measures(audit: AuditRecord) -> Iterator[Column[ChunkingAudit] | None]:
+    """Yield the figures of a chunker; None for a line between them."""
+    yield Column("chunks", lambda chunking: f"{chunking.chunks:,}")
+    yield Column("mean length", _length)
+    yield Column("truncated chunks", _read_in_part)
+    yield None
+    for placement in PLACEMENTS:
+        yield Column(_PLACED[placement], lambda chunking, placement=placement: f"{chunking.count(placement):,}")  # type: ignore[misc]
+    yield None
+    first = audit.chunkings[0]
+    for number, each in enumerate(first.attainable):
+        yield Column(f"recall ceiling@{each.k}", partial(_ceiling, number))
+    if first.attainable_beside:
+        yield None
+    mode = audit.match_beside.partition(" ")[0]
+    for number, each in enumerate(first.attainable_beside):
+        yield Column(f"by {mode} @{each.k}", partial(_ceiling_beside, number))
+
+
+def _length(chunking: ChunkingAudit) -> str:
+    return "–" if math.isnan(chunking.mean_length) else number_text(chunking.mean_length, 0)
+
+
+def _read_in_part(chunking: ChunkingAudit) -> str:
+    return "–" if chunking.read_in_part is None else f"{chunking.read_in_part:,}"
+
+
+def _ceiling(number: int, chunking: ChunkingAudit) -> str:
+    return _recall_text(chunking.attainable[number])
+
+
+def _ceiling_beside(number: int, chunking: ChunkingAudit) -> str:
+    return _recall_text(chunking.attainable_beside[number])
+
+
+def _recall_text(attainable: Attainable) -> str:
+    recall = "–" if math.isnan(attainable.recall) else number_text(attainable.recall)
+    return recall if attainable.exact else f"≤ {recall}"
+
+
+def _explained(audit: AuditRecord) -> Iterator[str]:
+    """Yield what the figures of the chunkers mean."""
+    beside = f"; below it by {audit.match_beside}" if audit.match_beside else ""
+    yield (
+        f"Recall ceiling: the best that any retriever could score with these chunks; match by {audit.match}{beside}, "
+        f"n = {audit.labelled:,}."
+    )
+    if any(chunking.read_in_part is not None for chunking in audit.chunkings):
+        yield "Truncated chunks: those with more tokens than the embedding model minilm reads."
+    if any(not each.exact for chunking in audit.chunkings for each in chunking.attainable):
+        yield "≤ An upper bound: too many chunks bear on a query to try every choice."

@@ -1,0 +1,66 @@
+"""What one document shows on every surface: in a terminal, in Markdown, in a notebook and on a page."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_across
+from raglift.rendering.markdown import markdown_of
+from raglift.rendering.notebook import html_of
+from raglift.report.page.rendering import Page, render
+from raglift.report.terminal.document import document_text, print_document
+
+LIST = Section("Found", entries=(Entry("rank 1: <b>", (Entry("fact 1", (Entry("or 2"),)),)), Entry("rank 2")))
+ROWS = (row_of((Cell("pass", "passed"), "rr")), row_of((Cell("FAIL", "failed"), "ap")))
+CHECKS = Table("Checks", ("", "check"), ROWS)
+
+
+def document(*sections: Section, **fields: object) -> Document:
+    return Document("title", "", CHECKS, (), sections=sections, **fields)  # type: ignore[arg-type]
+
+
+def on_a_page(shown: Document) -> str:
+    return render(Page(shown.title, shown.lead, shown.headline, (), sections=shown.sections))
+
+
+def test_a_list_is_a_list_on_every_surface() -> None:
+    shown = document(LIST)
+    assert "Found\n  rank 1: <b>\n    fact 1\n      or 2\n  rank 2\n" in document_text(shown) + "\n"
+    assert "- rank 1: &lt;b&gt;\n  - fact 1\n    - or 2\n- rank 2\n" in markdown_of(shown)
+    for html in (html_of(shown), on_a_page(shown)):
+        assert html.count("<ul") - html.count("</ul>") == 0
+        inner = html.partition("rank 1: &lt;b&gt;")[2].partition("rank 2")[0]
+        assert inner.count("<ul") == 2
+
+
+@pytest.mark.parametrize(("passed", "mark"), [(True, "### ✅ title"), (False, "### ❌ title"), (None, "### title")])
+def test_what_passed_and_what_failed_is_marked_in_markdown_alone(passed: bool | None, mark: str) -> None:
+    shown = document(passed=passed)
+    assert markdown_of(shown).startswith(f"{mark}\n")
+    assert "| ✅ pass | rr |" in markdown_of(shown)
+    assert "| **❌ FAIL** | ap |" in markdown_of(shown)
+    assert document_text(shown).startswith("title\n")
+    assert "✅" not in document_text(shown)
+
+
+def test_a_document_says_how_much_of_it_is_printed() -> None:
+    section = Section("Details", ("all of it",), detail=Detail.DETAILS)
+    assert "all of it" not in document_text(document(section))
+    assert "all of it" in document_text(document(section), Detail.DETAILS)
+    assert "all of it" in document_text(document(section, printed=Detail.DETAILS))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_figures_of_many_things_go_on_below_where_they_are_too_wide(width: int) -> None:
+    measures = (Column[int]("half", lambda n: f"{n / 2:.3f}"), None, Column[int]("square", lambda n: f"{n * n}"))
+    table = table_across(measures, range(8), lambda number: f"recursive:{number}00/0", "Numbers")
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    print_document(Document("t", "", table, ()), console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, lines)) <= width
+    heads = [line.split() for line in lines if "recursive:" in line]
+    assert [name for head in heads for name in head] == [f"recursive:{number}00/0" for number in range(8)]
+    assert sum(line.startswith("square ") for line in lines) == len(heads)
