@@ -300,7 +300,8 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
     languages = in_languages(Path(shutil.copytree(folder, tmp_path / "languages")))
     apart = Path(shutil.copytree(folder, tmp_path / "apart"))
     shutil.move(apart / "qrels", tmp_path / "judged")
-    (apart / "README.md").unlink()
+    for each in (apart, tmp_path / "judged"):
+        (each / "README.md").write_text("# A card without configurations\n", encoding="utf-8")
     asked: list[str] = []
     home = tmp_path / "home"
     served = {
