@@ -133,7 +133,8 @@ class Tree:
         text = None if path is None else read_text(path, Location(_CARD, location.faults))
         head = None if text is None else _FRONT_MATTER.match(text)
         # From the beginning of the file, so that faults have its lines; the marks around it are of documents in YAML
-        found = None if head is None else read_plain_yaml(text[: head.end(1)], Location(_CARD, location.faults))
+        top = None if head is None else head.string[: head.end(1)]
+        found = None if top is None else read_plain_yaml(top, Location(_CARD, location.faults))
         card = None if found is None else found[0]
         listed = card.get("configs") if isinstance(card, dict) else None
         return {
