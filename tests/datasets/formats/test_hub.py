@@ -114,6 +114,23 @@ def test_qrels_may_be_a_dataset_of_their_own(from_card: bool, folder: Path, fixt
     assert "or another dataset of the same name and -qrels" in message
 
 
+def test_qrels_apart_may_be_in_parts(folder: Path, fixtures: Path) -> None:
+    from datasets import Dataset
+
+    apart = folder.with_name("hub-qrels")
+    judged = rows(folder / "qrels" / "test.jsonl")
+    shutil.rmtree(folder / "qrels")
+    (folder / "README.md").unlink()
+    apart.mkdir()
+    for number, part in enumerate((judged[:1], judged[1:])):
+        Dataset.from_list(part).to_parquet(apart / f"test-0000{number}-of-00002.parquet")
+    queries = load_dataset(f"hf:{folder}?split=test").queries
+    expected = {query.id: query.facts for query in load_dataset(fixtures / "beir")}
+    assert {query.id: query.facts for query in queries if query.is_labelled} == {
+        query_id: facts for query_id, facts in expected.items() if facts
+    }
+
+
 def test_a_part_that_is_missing_is_an_error(folder: Path, faults: Faults) -> None:
     to_parquet(folder)
     corpus = folder / "corpus" / "corpus-00000-of-00001.parquet"

@@ -257,6 +257,7 @@ def _note_missing(
 ) -> None:
     """Note which tables are not there."""
     what = f"no {' and no '.join(missing)}" + ("" if subset is None else f" of the subset {quoted(subset)}")
+    first = ", ".join(map(quoted, list(found)[:8])) + (f" and {len(found) - 8:,} more" if len(found) > 8 else "")
     if has_card:
         pattern = re.compile(r"(.+)-corpus|corpus-(.+)")
         subsets = sorted({match[1] or match[2] for name in found if (match := pattern.fullmatch(name))})
@@ -264,11 +265,10 @@ def _note_missing(
         expected = f"subset= one of {', '.join(subsets)}" if subsets else f"a configuration {wanted}"
         if missing == ["qrels"]:
             expected += f"; or another dataset of the same name and {_OF_QRELS}"
-        location.fault(f"{what} among the configurations {', '.join(map(quoted, found))}", expected)
+        location.fault(f"{what} among the configurations {first}", expected)
         return
-    files = ", ".join(map(quoted, list(found)[:5])) + (f" and {len(found) - 5:,} more" if len(found) > 5 else "")
     location.fault(
-        f"{what} among {len(found):,} files" + (f" ({files})" if found else ""),
+        f"{what} among {len(found):,} files" + (f" ({first})" if found else ""),
         "corpus, queries and qrels as files (corpus.jsonl, queries.jsonl, qrels/test.jsonl), or as configurations "
         f"in {_CARD}" + (f"; or another dataset of the same name and {_OF_QRELS}" if missing == ["qrels"] else ""),
     )
@@ -301,8 +301,12 @@ def _qrels_apart(tree: Tree, subset: str | None, location: Location) -> Table | 
 
 def _at_top(names: Sequence[str]) -> _Splits:
     """Return the files that lie in no folder, each a split."""
-    stems = {name: _stem(name) for name in names if "/" not in name}
-    return {stem: [name] for name, stem in stems.items() if stem is not None}
+    splits: dict[str, list[str]] = {}
+    for name in names:
+        stem = _stem(name)
+        if stem is not None and "/" not in stem:
+            splits.setdefault(stem, []).append(name)
+    return splits
 
 
 def _stem(name: str) -> str | None:
