@@ -116,7 +116,8 @@ def test_runs_that_were_scored_by_containment_are_scored_again_by_coverage(syste
         assert comparison.evaluation(name).run.spec["match"]["mode"] == "coverage"
         assert comparison.fairness.containment[name] == evaluation.scores.mean("retrieve", NDCG @ 10)
     assert (
-        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown beside it."
+        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown "
+        "beside it."
     ) in fairness_sentences(comparison)
 
 
@@ -228,7 +229,7 @@ def test_a_metric_that_has_no_meaning_at_a_budget_decides_as_it_is():
     assert found.primary == parse("precision@2")
     assert found.fairness.budgeted is None
     (warning,) = [one for one in found.warnings if "not like for like" in one]
-    assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
+    assert warning.endswith("compare at an equal token budget too, e.g. recall@tokens(100)")
 
 
 def test_another_tools_conventions_keep_their_way_of_matching():

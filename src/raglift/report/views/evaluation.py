@@ -346,7 +346,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     else:
         between = evaluation.scores.stages[1:-1]
         columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
-        columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss")
+        columns += (f"lift [{percent}]", "p (unadjusted)", "win/tie/loss")
         columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
         said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)

@@ -242,7 +242,7 @@ def slices_table(slices: TagSlicesRecord) -> Table:
     percent = level(slices.method)
     columns = ["tag", *(["system"] if several else []), "queries", f"{mean_title(slices.metric)} [{percent}]"]
     change = "difference" if several else "lift"
-    columns += [f"{change} [{percent}]", "p, uncorrected"] if slices.baseline is not None else []
+    columns += [f"{change} [{percent}]", "p (unadjusted)"] if slices.baseline is not None else []
     rows, sections = [], []
     before: str | None = ""
     for number, one in enumerate(slices.slices):

@@ -149,7 +149,7 @@ def test_without_labels_there_is_nothing_to_choose_but_a_query_can_be_named(
         evaluation.explain_metrics()
     found = evaluation.explain_metrics("q")
     assert all(math.isnan(one.value) and one.agrees for each in found.metrics for one in each.values)
-    assert "without labels: excluded from all averages" in str(found)
+    assert "Without labels: excluded from all averages" in str(found)
 
 
 def test_a_failed_query_counts_0_in_every_profile_and_one_that_came_back_empty_is_left_out_by_some(
@@ -161,7 +161,7 @@ def test_a_failed_query_counts_0_in_every_profile_and_one_that_came_back_empty_i
     failed, empty = (evaluation.explain_metrics(name) for name in ("failed", "empty"))
     assert {one.value for one in failed.metrics[0].values} == {0.0}
     assert "no index" in (failed.error or "")
-    assert "failed, so it counts 0 in every profile" in str(failed)
+    assert "Failed, so it counts 0 in every profile" in str(failed)
     left_out = empty.of("recall@5", "autorag")
     assert math.isnan(left_out.value)
     assert left_out.why == "Nothing came back, and such a query is left out of the mean; the default counts it 0."
