@@ -141,7 +141,7 @@ def test_raglifts_own_chunkers_are_read_too() -> None:
             "found 'langchain.RecursiveTextSplitter'; expected one of .*nearest: \"lang",
         ),
         ("llama_index.SentenceSpliter:9/1", 'nearest: "llama_index.SentenceSplitter"'),
-        ("llama_index.SemanticSplitterNodeParser:9/1", "which is not made of a size and an overlap"),
+        ("llama_index.SentenceWindowNodeParser:9/1", "expected FRAMEWORK.SPLITTER:SIZE/OVERLAP"),
         ("langchain.TextSplitter:9/1", "which is not made of a size and an overlap"),
         ("langchain.SentenceTransformersTokenTextSplitter:9/1", "which is not made of a size and an overlap"),
         ("langchain.RecursiveCharacterTextSplitter", "expected FRAMEWORK.SPLITTER:SIZE/OVERLAP"),

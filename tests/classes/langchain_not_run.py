@@ -21,10 +21,6 @@ _MODULES = {
     "boto3": (
         "community.retrievers.bedrock.AmazonKnowledgeBasesRetriever community.retrievers.kendra.AmazonKendraRetriever"
     ),
-    "bs4": (
-        "community.document_transformers.beautiful_soup_transformer.BeautifulSoupTransformer "
-        "text_splitters.html.HTMLSemanticPreservingSplitter"
-    ),
     "cassandra": "community.graph_vectorstores.cassandra.CassandraGraphVectorStore",
     "cassio": "community.vectorstores.cassandra.Cassandra",
     "chromadb": "community.vectorstores.chroma.Chroma",
@@ -187,6 +183,10 @@ _REASONS = {
     ),
     "its vector store needs `pymilvus`": (
         "community.retrievers.milvus.MilvusRetriever community.retrievers.zilliz.ZillizRetriever"
+    ),
+    "reads HTML, and the corpus is plain text": (
+        "community.document_transformers.beautiful_soup_transformer.BeautifulSoupTransformer "
+        "text_splitters.html.HTMLSemanticPreservingSplitter"
     ),
     "searches PubMed": "community.retrievers.pubmed.PubMedRetriever",
     "searches Wikipedia": "community.retrievers.wikipedia.WikipediaRetriever",

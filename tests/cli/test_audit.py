@@ -94,7 +94,7 @@ def test_labels_of_another_format_that_do_not_resolve_are_broken_too(run: Run, t
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--chunker", "words:3"), "chunker: found 'words:3'"),
+        (("--chunker", "words:3"), "chunker: found 'words'"),
         (("--chunker", "langchain.Words:3/0"), "splitter: found 'langchain.Words'"),
         (("--match", "fuzzy"), "expected 'coverage' or 'containment'"),
         (("-k", "0"), "-k: found '0'"),

@@ -13,6 +13,7 @@ from raglift.base.display import describe_error, encodable
 from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
+from raglift.components.late_chunking import LATE, LateChunkingEmbedder, base_of, is_late
 from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
@@ -277,11 +278,17 @@ _BATCH_SIZE = 32
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]+:.+")
 
 
+def is_of_provider(name: str) -> bool:
+    """Whether a name is `provider:model`: a model that is asked for over the network."""
+    return _PROVIDER.fullmatch(name) is not None
+
+
 def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """Return an embedding model.
 
     Args:
-        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it);
+        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it); `minilm(late)`, or
+            any other model on this machine with `(late)` behind its name, for late chunking;
             `provider:model`, as `openai:text-embedding-3-small`, for any provider that
             `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
         dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
@@ -292,9 +299,16 @@ def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
     """
     if not name.strip():
         raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
+    if is_late(name):
+        base = base_of(name)
+        if is_of_provider(base):
+            raise ConfigurationError(
+                f"embedding: found {name!r}; expected late chunking of a model on this machine, as minilm{LATE}"
+            )
+        return LateChunkingEmbedder(base, dtype=dtype)
     if name == STATIC_MODEL:
         return StaticEmbedder()
-    if not _PROVIDER.fullmatch(name):
+    if not is_of_provider(name):
         return SentenceTransformerEmbedder(name, dtype=dtype)
     provider, _, model = name.partition(":")
     return OpenAIEmbedder(model) if provider == "openai" else LangChainEmbedder.by_name(name)

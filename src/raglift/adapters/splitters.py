@@ -1,27 +1,28 @@
-"""LangChain's splitters and LlamaIndex's node parsers by name, with the location of every chunk."""
+"""Any chunker by name; LangChain's splitters and LlamaIndex's node parsers, with the location of every chunk."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import logging
 import re
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.cutting import cut_by, quiet_splitters, warn_of_lost
+from raglift.adapters.named_chunkers import KINDS, kind_of, parse_named_chunker
 from raglift.base.display import describe_error, short_repr
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.base.validation import nearest
-from raglift.components.chunkers import UNITS, check_sizes, parse_chunker
+from raglift.components.chunkers import CHUNKERS, UNITS, check_sizes, parse_chunker
+from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.locating import locate_pieces, overlap_in
-from raglift.errors import ConfigurationError, MissingDependency, order_to_stop
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.records.documents import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from raglift.adapters.cutting import Cutter
     from raglift.components.chunkers import Chunker, Unit
     from raglift.records.documents import Document
 
@@ -106,27 +107,13 @@ class FrameworkChunker:
             ConfigurationError: the splitter cannot be made, or fails on a document.
         """
         cut = self._cutter()
-        with _quiet():
+        with quiet_splitters():
             chunks = tuple(chunk for document in documents for chunk in self._chunks(document, cut))
-        lost = sum(chunk.start is None for chunk in chunks)
-        if lost:
-            warnings.warn(
-                f"{self}: {lost:,} of {len(chunks):,} chunks are not in their documents word for word: the splitter "
-                "rewrites them. They have no offsets, and are matched by their text",
-                stacklevel=2,
-            )
+        warn_of_lost(self, chunks)
         return chunks
 
-    def _chunks(self, document: Document, cut: Callable[[str], list[str]]) -> Iterator[Chunk]:
-        try:
-            pieces = [piece for piece in cut(document.text) if piece.strip()]
-        except BaseException as error:
-            if order_to_stop(error) is not None:
-                raise
-            raise ConfigurationError(
-                f"chunker: found {str(self)!r}, which failed on the document {document.id!r}: {describe_error(error)}; "
-                "expected a splitter that can cut it (is the size too small?)"
-            ) from error
+    def _chunks(self, document: Document, cut: Cutter) -> Iterator[Chunk]:
+        pieces = cut_by(cut, document, self)
         spans = locate_pieces(document.text, pieces, overlap_in(document.text, self.overlap or 0, self._count))
         previous: tuple[int, int] | None = None
         for number, (piece, span) in enumerate(zip(pieces, spans, strict=True)):
@@ -140,7 +127,7 @@ class FrameworkChunker:
     def _count(self) -> Callable[[str], int]:
         return load_encoding(self.encoding).count if self.unit == "tokens" else len
 
-    def _cutter(self) -> Callable[[str], list[str]]:
+    def _cutter(self) -> Cutter:
         """Return what cuts a text into texts."""
         made_of = _class_of(self.splitter)
         encoding = load_encoding(self.encoding) if self.unit == "tokens" else None
@@ -160,7 +147,7 @@ class FrameworkChunker:
                 "expected a splitter that needs no more than a size and an overlap"
             ) from error
 
-    def _windows(self, encoding: Encoding) -> Callable[[str], list[str]]:
+    def _windows(self, encoding: Encoding) -> Cutter:
         """Return what LangChain's `TokenTextSplitter` does with an encoding that tiktoken would have to download."""
         from langchain_text_splitters.base import Tokenizer, split_text_on_tokens
 
@@ -175,25 +162,46 @@ class FrameworkChunker:
 
 
 def chunker_by_name(text: str) -> Chunker:
-    """Read any chunker from its text form: raglift's own, LangChain's or LlamaIndex's.
+    """Read any chunker from its text form: raglift's own, LangChain's, LlamaIndex's or chonkie's.
 
     `chunker_by_name(str(chunker)) == chunker`, for raglift's own with the default separators.
 
     Args:
         text: `recursive:1000/100`, `token:250/125`, `langchain.RecursiveCharacterTextSplitter:400/40:tokens`,
-            `llama_index.SentenceSplitter:256/20`; some node parsers have no size: `llama_index.MarkdownNodeParser`.
+            `llama_index.SentenceSplitter:256/20`, `sentence:1000/100`, `markdown:1000`, `code(language=python):1500`,
+            `semantic(model=minilm,percentile=95)`; some have no size: `markdown`, `llama_index.MarkdownNodeParser`.
+            With `+headings` at the end, chunks are indexed with the headings above them.
 
     Raises:
         ConfigurationError: the text does not have this form, or names something that there is not.
         MissingDependency: the framework is not installed.
     """
+    inner = text.strip().removesuffix(HEADINGS)
+    if inner != text.strip():
+        return ContextualChunker(chunker_by_name(inner))
+    named = kind_of(text)
+    if named in KINDS:
+        return parse_named_chunker(text)
     if text.strip().partition(".")[0] not in _MODULES:
+        if named not in CHUNKERS:
+            raise ConfigurationError(f"chunker: found {short_repr(named)}; expected {_own_names(named)}")
+        if "(" in text:
+            raise ConfigurationError(f"chunker: found {short_repr(text)}; expected no settings: {named} has none")
         return parse_chunker(text)
     form = _FORM.fullmatch(text.strip())
     if form is None or (form["size"] is None) != (form["splitter"] in _UNSIZED):
         raise ConfigurationError(f"chunker: found {short_repr(text)}; expected {_GRAMMAR}")
     size, overlap = (None if form[name] is None else int(form[name]) for name in ("size", "overlap"))
     return FrameworkChunker(form["splitter"], size, overlap, form["unit"], form["encoding"] or DEFAULT_ENCODING)  # type: ignore[arg-type]
+
+
+def _own_names(given: str) -> str:
+    """Return the names without a framework, and of all names those that are like what was given."""
+    short = ", ".join((*CHUNKERS, *(name for name in KINDS if "." not in name)))
+    like = nearest(given, [*CHUNKERS, *KINDS]).partition("; nearest: ")[2]
+    return f"one of {short}, or a splitter of langchain, llama_index or chonkie" + (
+        f"; nearest: {like}" if like else ""
+    )
 
 
 def _default_unit(splitter: str) -> Unit:
@@ -249,26 +257,14 @@ def _is_sized(framework: str, found: Any) -> bool:
 def _known(framework: str, module: Any) -> list[str]:
     """Return the splitters of a framework that can be named."""
     sized = [f"{framework}.{name}" for name in module.__all__ if _is_sized(framework, getattr(module, name, None))]
-    return sized + [name for name in _UNSIZED if name.startswith(framework)]
+    return sized + [name for name in (*_UNSIZED, *KINDS) if name.startswith(framework)]
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep back the line that LangChain logs for each chunk that holds no separator and is longer than its size."""
-    logger = logging.getLogger("langchain_text_splitters")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-def _texts_of(splitter: Any) -> Callable[[str], list[str]]:
+def _texts_of(splitter: Any) -> Cutter:
     return lambda text: list(splitter.split_text(text))
 
 
-def _nodes_of(parser: Any) -> Callable[[str], list[str]]:
+def _nodes_of(parser: Any) -> Cutter:
     from llama_index.core.schema import Document as LlamaDocument
 
     return lambda text: [str(node.text) for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])]

@@ -117,8 +117,8 @@ def try_what_helps(
         finer: list[DenseRetriever] = []
 
         def with_smaller_chunks() -> Trial:
-            cut = chunks_of(evaluation.dataset, smaller)
-            finer.append(DenseRetriever(build_index(cut, retriever.index.embedder)))
+            cut, documents = chunks_of(evaluation.dataset, smaller), evaluation.dataset.documents
+            finer.append(DenseRetriever(build_index(cut, retriever.index.embedder, documents=documents)))
             return measure(f"{named}, {more} candidates", finer[0])
 
         def with_everything() -> Trial:

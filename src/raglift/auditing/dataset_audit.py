@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from raglift.adapters.splitters import chunker_by_name
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
 from raglift.auditing.records import Attainable, ChunkingAudit
 from raglift.auditing.result import Audit
-from raglift.components.chunkers import Chunker, parse_chunker
+from raglift.components.chunkers import Chunker
 from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.vocabulary import vocabularies
@@ -214,7 +215,8 @@ def audit(
     Args:
         dataset: the labels, and the documents they are about; without documents, nothing can be said of where texts
             occur, and no chunker can be applied.
-        chunkers: ways to chunk the documents, as `RecursiveChunker(1000, 100)` or `"recursive:1000/100"`.
+        chunkers: ways to chunk the documents, as `RecursiveChunker(1000, 100)`, `"recursive:1000/100"` or
+            `"markdown:1000"`.
         chunks: chunks that are already there, as those of an index.
         match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall; that by the other
             stands beside it.
@@ -227,7 +229,7 @@ def audit(
     """
     rule, depths = _checked_rule(match), _checked_depths(ks)
     _check_dataset(dataset, chunkers, chunks)
-    ways = [parse_chunker(chunker) if isinstance(chunker, str) else chunker for chunker in chunkers]
+    ways = [chunker_by_name(chunker) if isinstance(chunker, str) else chunker for chunker in chunkers]
     labels = labels_of(dataset)
     passages = [label.passage for label in labels]
     places = find_places(passages, dataset.documents, unicode_folding=rule.unicode_folding)

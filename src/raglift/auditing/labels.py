@@ -288,7 +288,7 @@ def chunks_read_in_part(chunks: Sequence[Chunk]) -> int:
     with track("count tokens", len(chunks), "chunks", show=None if len(chunks) > _MANY else False) as advance:
         for first in range(0, len(chunks), _BATCH):
             batch = chunks[first : first + _BATCH]
-            encoded = tokenizer.encode_batch_fast([chunk.text for chunk in batch])
+            encoded = tokenizer.encode_batch_fast([chunk.indexed_text for chunk in batch])
             count += sum(len(tokens.ids) > limit for tokens in encoded)
             advance(len(batch))
     return count

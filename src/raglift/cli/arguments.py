@@ -78,7 +78,7 @@ Embedding = Annotated[
     typer.Option(
         autocompletion=completion(EMBEDDINGS),
         help="minilm or minilm-static (bundled, no network), a folder, a Hugging Face id, or provider:model such as "
-        "openai:text-embedding-3-small.",
+        "openai:text-embedding-3-small. 'minilm(late)' is late chunking.",
     ),
 ]
 Reranker = Annotated[
@@ -93,17 +93,17 @@ DtypeOption = Annotated[
 ]
 CHUNKER = "recursive:1000/100"
 """How documents are split where nothing else is said."""
-_CHUNKERS = [f"{name}:" for name in CHUNKERS]
 _FORM = (
     "NAME:SIZE/OVERLAP[:UNIT], such as recursive:400/40 (at paragraphs, lines, words; UNIT: characters or tokens), "
-    "token:256/20 (windows of tokens) or llama_index.SentenceSplitter:256/20."
+    "token:256/20 (windows of tokens), sentence:400/40, markdown:1000, html:1000, 'code(language=python):1500', "
+    "'semantic(model=minilm)' or llama_index.SentenceSplitter:256/20. +headings behind it adds contextual headers."
 )
 Chunker = Annotated[
-    str, typer.Option("--chunker", autocompletion=completion(_CHUNKERS), help=f"How documents are split: {_FORM}")
+    str, typer.Option("--chunker", autocompletion=completion(CHUNKERS), help=f"How documents are split: {_FORM}")
 ]
 Chunkers = Annotated[
     tuple[str, ...],
-    typer.Option("--chunker", autocompletion=completion(_CHUNKERS), help=f"Chunkers: {_FORM} Default: {CHUNKER}."),
+    typer.Option("--chunker", autocompletion=completion(CHUNKERS), help=f"Chunkers: {_FORM} Default: {CHUNKER}."),
     separate,
 ]
 ChunkSize = Annotated[int | None, typer.Option(hidden=True, help="The size in --chunker.")]

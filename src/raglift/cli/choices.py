@@ -17,7 +17,7 @@ MATCH_RULES = ("containment", "coverage", "fuzzy")
 RETRIEVERS = ("dense", "bm25", "hybrid")
 EMBEDDINGS = ("minilm", "minilm-static")
 RERANKERS = ("late-interaction", "none")
-CHUNKERS = ("recursive", "token")
+CHUNKERS = ("recursive:", "token:", "sentence:", "semantic(model=minilm)", "markdown", "html", "code(language=python):")
 CHUNK_UNITS = ("characters", "tokens")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 WRITTEN_FORMATS = (

@@ -282,7 +282,7 @@ def chunker_of(text: str, size: int | None = None, overlap: int | None = None, u
     """
     earlier = {"--chunk-size": size, "--chunk-overlap": overlap, "--chunk-unit": unit}
     given = next((option for option, value in earlier.items() if value is not None), None)
-    if given is None and (":" in text or "." in text):
+    if given is None and text not in CHUNKERS:
         return chunker_by_name(text)
     if given is not None and text not in (*CHUNKERS, CHUNKER):
         raise ConfigurationError(f"{given}: found it with --chunker {text}; expected all of it in --chunker")

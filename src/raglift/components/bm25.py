@@ -102,9 +102,9 @@ class BM25Retriever:
             raise MissingDependency("bm25s", None, "BM25 retrieval") from None
         self.settings = BM25Settings(language, stemmer, k1, b)
         started = time.perf_counter()
-        chosen = language_of(chunk.text for chunk in chunks) if language is None else language
+        chosen = language_of(chunk.indexed_text for chunk in chunks) if language is None else language
         self.analyzer = Analyzer(chosen, stemmer)
-        terms = [self.analyzer.terms(chunk.text) for chunk in chunks]
+        terms = [self.analyzer.terms(chunk.indexed_text) for chunk in chunks]
         if not any(terms):
             raise ConfigurationError("BM25Retriever: found no words to look for in the chunks; expected at least one")
         self.chunks = tuple(chunks)
@@ -121,7 +121,7 @@ class BM25Retriever:
         """What the index took to build, and the size of its postings and vocabulary."""
         return IndexCost(
             chunks=len(self.chunks),
-            distinct_texts=len({chunk.text for chunk in self.chunks}),
+            distinct_texts=len({chunk.indexed_text for chunk in self.chunks}),
             embedded_now=0,
             seconds=self._seconds,
             bytes=_bytes_of(self._model),

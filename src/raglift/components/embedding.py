@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
-    from raglift.records.documents import Chunk
+    from raglift.records.documents import Chunk, Document
 
 
 # Embedding of texts, each distinct text once; a vector depends only on its text, not on what else is embedded.
@@ -267,6 +267,8 @@ class DenseIndex:
     """How many distinct chunks are longer than the model reads; None when it cannot be known."""
     computed: int
     """How many distinct chunks went through the model when the index was built."""
+    distinct: int
+    """How many distinct chunks there are: those with the same text are one, unless more than the text is embedded."""
     seconds: float | None = None
     """Wall time of embedding and indexing, without loading the model; None when vectors came from the cache."""
 
@@ -275,7 +277,7 @@ class DenseIndex:
         """What the index took to build, and the size of its vectors."""
         return IndexCost(
             chunks=len(self.chunks),
-            distinct_texts=len({chunk.text for chunk in self.chunks}),
+            distinct_texts=self.distinct,
             embedded_now=self.computed,
             seconds=self.seconds,
             bytes=self.vectors.nbytes,
@@ -310,19 +312,45 @@ class DenseIndex:
         return scores, numbers
 
 
+def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Iterable[Document]) -> list[str]:
+    """Return what a model embeds of each chunk: its text with its context, or what the embedder makes of it.
+
+    Args:
+        chunks: any number of chunks.
+        embedder: the model.
+        documents: what they were cut from, for late chunking.
+
+    Raises:
+        ConfigurationError: late chunking without documents.
+    """
+    inputs = getattr(embedder, "inputs", None)
+    if not callable(inputs):
+        return [chunk.indexed_text for chunk in chunks]
+    given = tuple(documents)
+    if not given:
+        raise ConfigurationError("late chunking: found no documents; expected those that the chunks were cut from")
+    return list(inputs(chunks, given))
+
+
 def build_index(
-    chunks: Sequence[Chunk], embedder: Embedder, *, cache: Cache | None = None, progress: bool | None = None
+    chunks: Sequence[Chunk],
+    embedder: Embedder,
+    *,
+    documents: Iterable[Document] = (),
+    cache: Cache | None = None,
+    progress: bool | None = None,
 ) -> DenseIndex:
     """Embed chunks and index their vectors.
 
     Args:
         chunks: at least one.
         embedder: the model.
+        documents: what the chunks were cut from, for late chunking; no other embedder looks at them.
         cache: where vectors are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
-        ConfigurationError: there is no chunk.
+        ConfigurationError: there is no chunk, or late chunking without documents.
         MissingDependency: faiss is not installed.
     """
     if not chunks:
@@ -332,7 +360,7 @@ def build_index(
     except ImportError:
         raise MissingDependency("faiss", "local", "dense retrieval") from None
     cache = default_cache() if cache is None else cache
-    texts = [chunk.text for chunk in chunks]
+    texts = texts_to_embed(chunks, embedder, documents)
     started = time.perf_counter() - seconds_loading()
     embedding: Embedding = embed(embedder, texts, "document", cache, progress=progress)
     index = faiss.IndexFlatIP(embedding.vectors.shape[1])
@@ -346,5 +374,6 @@ def build_index(
         index,
         embedding.read_in_part,
         embedding.computed,
+        len(set(texts)),
         seconds=seconds if embedding.computed == len(set(texts)) else None,
     )

@@ -18,8 +18,8 @@ Floor = Callable[[int], int]
 """The earliest character at which a piece may begin whose predecessor ends at a character."""
 
 
-def locate_pieces(text: str, pieces: Sequence[str], floor: Floor) -> list[Span | None]:
-    """Return the position of each piece in the text; None for a piece that does not occur there exactly.
+def locate_pieces(text: str, pieces: Sequence[str], floor: Floor, *, exact: bool = True) -> list[Span | None]:
+    """Return the position of each piece in the text; None for a piece that does not occur there.
 
     Splitters strip or rewrite white space, so pieces are put in their places by their other characters: in order of
     starts and of ends, each beginning within the overlap of the one before or right after it. Where a text repeats
@@ -30,11 +30,14 @@ def locate_pieces(text: str, pieces: Sequence[str], floor: Floor) -> list[Span |
         text: what was split.
         pieces: what it was split into, in order.
         floor: how far back a piece may overlap the one before.
+        exact: whether a piece must occur with its white space; otherwise its other characters are enough, and the span
+            is that from the first of them to the last.
     """
     line = _Line.of(text)
     spans: list[Span | None] = [None] * len(pieces)
     for number, start in _Alignment(line, floor).run(pieces):
-        spans[number] = line.span_of(pieces[number], start)
+        found = line.span_of(pieces[number], start)
+        spans[number] = found if exact or found is not None else line.extent_of(pieces[number], start)
     return spans
 
 
@@ -84,6 +87,10 @@ class _Line:
         first = self.places[start] - (len(piece) - len(piece.lstrip()))
         last = self.places[start + length - 1] + 1 + (len(piece) - len(piece.rstrip()))
         return (first, last) if first >= 0 and self.text[first:last] == piece else None
+
+    def extent_of(self, piece: str, start: int) -> Span:
+        """Return the span from the first to the last letter of a piece that begins at a character of the line."""
+        return self.places[start], self.places[start + len(_squeezed(piece)) - 1] + 1
 
 
 @dataclass

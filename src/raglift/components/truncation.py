@@ -125,13 +125,13 @@ def _pieces(model: Any, text: str, room: int) -> list[str]:
     overlap, slack = min(OVERLAP, room // 3), room // 8
     begin, pieces = 0, []
     while begin + room < len(places):
-        end = _between_words(words, begin + room, slack)
+        end = between_words(words, begin + room, slack)
         pieces.append(text[places[begin][0] if begin else 0 : places[end - 1][1]])
-        begin = max(_between_words(words, end - overlap, slack), begin + 1)
+        begin = max(between_words(words, end - overlap, slack), begin + 1)
     return [*pieces, text[places[begin][0] if begin else 0 :]]
 
 
-def _between_words(words: Sequence[int | None], place: int, slack: int) -> int:
+def between_words(words: Sequence[int | None], place: int, slack: int) -> int:
     """Return the last place at or before this one where a word begins; this one where the word is too long for that."""
     for found in range(place, max(place - slack, 0), -1):
         if words[found] != words[found - 1]:

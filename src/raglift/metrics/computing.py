@@ -124,6 +124,11 @@ class Scores:
     values: NDArray[np.float64]
     """Shape (stages, metrics, queries); NaN if a query is left out of the mean."""
 
+    def only(self, metrics: Sequence[Metric]) -> Scores:
+        """Return the scores of some of the metrics."""
+        places = [self.metrics.index(metric) for metric in metrics]
+        return replace(self, metrics=tuple(metrics), values=self.values[:, places])
+
     def of(self, stage: str, metric: Metric | str) -> NDArray[np.float64]:
         """Return one metric's values at one stage, one a query; NaN if the query is left out.
 

@@ -77,6 +77,8 @@ class Chunk:
     """What the framework carried along."""
     origin: Any = field(default=None, compare=False, repr=False)
     """The framework's own object, handed back to the framework's own rerankers; never saved."""
+    context: str = field(default="", compare=False, repr=False)
+    """What raglift's retrievers read before the text, as the headings above it: neither matched, shown nor saved."""
 
     def __post_init__(self) -> None:
         if not (
@@ -112,6 +114,11 @@ class Chunk:
                 raise ConfigurationError(f"Chunk.{name}: found {described(value)}; expected {expected}")
             if isinstance(value, Real):
                 object.__setattr__(self, name, _place(value) if name in ("start", "end") else str(value))
+
+    @property
+    def indexed_text(self) -> str:
+        """What raglift's retrievers read: the context, and the text."""
+        return f"{self.context}\n\n{self.text}" if self.context else self.text
 
     @property
     def has_own_id(self) -> bool:

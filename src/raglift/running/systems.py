@@ -19,6 +19,7 @@ from raglift.components.embedding import build_index
 from raglift.components.http.client import is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
+from raglift.components.late_chunking import is_late
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.errors import ConfigurationError, order_to_stop
@@ -163,11 +164,15 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
         ConfigurationError: an unknown retriever, or a dataset without documents.
     """
     spec = parse_retriever(parts.retriever)
+    if not spec.needs_embedding and is_late(parts.embedding):
+        raise ConfigurationError(
+            f"embedding: found {parts.embedding!r} with {spec}, which embeds nothing; expected dense or hybrid"
+        )
     chunks = chunks_of(dataset, parts.chunker)
     if not spec.needs_embedding:
         return spec.bm25.retriever(chunks)
     embedder = embedder_by_name(parts.embedding, dtype=parts.dtype)
-    dense = DenseRetriever(build_index(chunks, embedder, progress=progress))
+    dense = DenseRetriever(build_index(chunks, embedder, documents=dataset.documents, progress=progress))
     if spec.kind == "dense":
         return dense
     return HybridRetriever([dense, spec.bm25.retriever(chunks)], spec.weights, constant=spec.constant)

@@ -223,7 +223,7 @@ class Engine:
                     continue
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
-                texts = self._texts([part for part in needed if part.embedding == model])
+                texts = self._texts(model, [part for part in needed if part.embedding == model])
                 with self._billing(model, embedder):
                     with self._course.taking(embedding_label(model)):
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
@@ -254,12 +254,12 @@ class Engine:
     def _is_measured(self, cell: Cell) -> bool:
         return cell.key not in self._failures
 
-    def _texts(self, needed: Sequence[Cell]) -> list[str]:
+    def _texts(self, model: str, needed: Sequence[Cell]) -> list[str]:
         """Return the distinct texts of the chunks of some cells; a chunker that fails takes its cells with it."""
         texts: dict[str, None] = {}
         for chunker in dict.fromkeys(str(part.chunker) for part in needed):
             with self._failing([source for source in self.plan.sources if source.chunker == chunker]):
-                texts.update(dict.fromkeys(chunk.text for chunk in self.parts.chunks(chunker)))
+                texts.update(dict.fromkeys(self.parts.texts(chunker, model)))
         return list(texts)
 
     def _retrieve(self, sources: Sequence[Cell]) -> None:

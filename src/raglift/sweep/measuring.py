@@ -14,7 +14,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
-from raglift.components.embedding import build_index
+from raglift.components.embedding import build_index, texts_to_embed
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.components.truncation import count_truncated
@@ -154,6 +154,10 @@ class Parts:
             self._chunks[chunker] = chunks_of(self.dataset, chunker_by_name(chunker))
         return self._chunks[chunker]
 
+    def texts(self, chunker: str, model: str) -> list[str]:
+        """Return what an embedding model embeds of each chunk."""
+        return texts_to_embed(self.chunks(chunker), self.embedder(model), self.dataset.documents)
+
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
         if model not in self._embedders:
@@ -174,6 +178,9 @@ class Parts:
     def models(self, cell: Cell) -> dict[str, str]:
         """Return which model each name in a cell stands for now: files, settings and servers may change."""
         found = {} if cell.embedding is None else {cell.embedding: self.embedder(cell.embedding).identity}
+        cuts = None if cell.chunker is None else getattr(chunker_by_name(cell.chunker), "model", None)
+        if cuts is not None:
+            found[str(cell.chunker)] = embedder_by_name(cuts, dtype="float32").identity
         return found if cell.reranker == NO_RERANKER else {**found, cell.reranker: self.reranker_title(cell.reranker)}
 
     def _stage(self, name: str) -> RerankStage:
@@ -216,7 +223,13 @@ class Parts:
         if kind == "dense":
             embedder = self.embedder(str(source.embedding))
             return DenseRetriever(
-                build_index(self.chunks(source.chunker), embedder, cache=self.cache, progress=self.progress)
+                build_index(
+                    self.chunks(source.chunker),
+                    embedder,
+                    documents=self.dataset.documents,
+                    cache=self.cache,
+                    progress=self.progress,
+                )
             )
         parts = [make_part(part) for part in parts_of(source)]
         return HybridRetriever(parts, source.retriever.weights, constant=source.retriever.constant)

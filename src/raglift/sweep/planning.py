@@ -94,7 +94,9 @@ class Plan:
 
 
 def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: bool = False) -> Plan:
-    """Count what a sweep has to do. Documents are split; no model is loaded and nothing is paid for.
+    """Count what a sweep has to do. Documents are split; nothing is paid for.
+
+    A model is loaded only where it decides where documents are cut, or for late chunking.
 
     Args:
         parts: the sweep's parts.
@@ -149,9 +151,10 @@ def _chunking(parts: Parts, chunker: str) -> ChunkingPlan:
 
 
 def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPlan:
-    texts = list(dict.fromkeys(_texts(parts, model, sources)))
+    texts: list[str] = []
     queries = list(dict.fromkeys(parts.queries))
     try:
+        texts = list(dict.fromkeys(_texts(parts, model, sources)))
         embedder = parts.embedder(model)
         missing = missing_texts(embedder, texts, "document", parts.cache)
         missing_queries = missing_texts(embedder, queries, "query", parts.cache)
@@ -174,7 +177,7 @@ def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPl
 
 def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:
     for chunker in _distinct(source.chunker for source in sources if source.embedding == model):
-        yield from (chunk.text for chunk in parts.chunks(chunker))
+        yield from parts.texts(chunker, model)
 
 
 def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str] | None) -> RerankingPlan:

@@ -161,3 +161,24 @@ def test_the_page_is_whole_in_a_browser(comparison, open_page):
     page.click("text=Details")
     page.wait_for_selector("figure svg, figure canvas")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_another_system_can_be_chosen_as_the_baseline(comparison, open_page):
+    page = open_page(comparison_document(comparison), "").page
+    shown = page.locator("#summary .headline tbody tr:visible")
+
+    def verdicts() -> dict[str, str]:
+        rows = [shown.nth(place) for place in range(shown.count())]
+        return {row.locator("th").inner_text(): row.locator("td").nth(3).inner_text() for row in rows}
+
+    assert verdicts()["base"] == "baseline"
+    page.get_by_label("Compared with").select_option("reranked")
+    assert verdicts()["reranked"] == "baseline"
+    again = rl.compare(
+        dict(zip(comparison.names, comparison.evaluations, strict=True)),
+        baseline="reranked",
+        primary=comparison.primary,
+    )
+    assert {name: verdicts()[name] for name in again.others} == {name: again.row(name).verdict for name in again.others}
+    page.emulate_media(media="print")
+    assert shown.count() == 3

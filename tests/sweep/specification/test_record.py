@@ -274,9 +274,9 @@ def test_whatever_a_field_holds_is_a_sweep_or_a_fault(name: str, value: Any) -> 
 
 
 def test_faults_are_named_by_their_place_in_the_record() -> None:
-    found = faults(chunkers=["recursive:9/1", "recursiv:9/1"], retrievers={"hybrid": {"dense": "a"}}, seed="1")
+    found = faults(chunkers=["recursive:9/1", "recursive:9/1:words"], retrievers={"hybrid": {"dense": "a"}}, seed="1")
     assert found == {
-        "chunkers[1]": ("'recursiv'", "one of recursive, token"),
+        "chunkers[1]": ("chunk unit 'words'", "one of characters, tokens"),
         "retrievers.hybrid.dense": ('"a"', "a number without quotation marks"),
         "seed": ('"1"', "an integer without quotation marks"),
     }

@@ -9,7 +9,7 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
-from raglift.report.views.comparison import comparison_view, other_of
+from raglift.report.views.comparison import comparison_view, headlines_by_baseline, other_of
 
 if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRecord
@@ -27,4 +27,9 @@ def comparison_document(comparison: ComparisonRecord) -> Page:
         primary=comparison.primary,
     )
     view = comparison_view(comparison)
-    return Page(**{field.name: getattr(view, field.name) for field in fields(Document)}, queries=queries)
+    return Page(
+        **{field.name: getattr(view, field.name) for field in fields(Document)},
+        queries=queries,
+        baseline=comparison.baseline,
+        baselines=headlines_by_baseline(comparison),
+    )

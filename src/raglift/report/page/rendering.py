@@ -19,7 +19,7 @@ from raglift.base.limits import is_circle, is_folder, is_there, resolved
 from raglift.base.replacing import beside
 from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.rendering.document import Document
+from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
 
 if TYPE_CHECKING:
@@ -179,6 +179,8 @@ BROWSER = (
 """What a page with queries needs besides."""
 INDEX = ("index.js",)
 """What an index of runs needs besides."""
+BASELINES = ("baselines.js",)
+"""What a comparison of which the baseline can be chosen needs besides."""
 DRAWING = ("drawing.js",)
 _FOLDED = ("Versions", "Machine")
 """What was measured, but few want to know: folded."""
@@ -196,6 +198,10 @@ class Page(Document):
     """Whether its headline lists runs, of which two can be ticked."""
     folder: str = ""
     """The folder of the runs of an index, as it is written in commands."""
+    baseline: str = ""
+    """The system that the others are compared with in the headline, where another one can be chosen."""
+    baselines: tuple[tuple[str, Table], ...] = ()
+    """The headline with each of the others as the baseline."""
 
 
 def render(document: Page) -> str:
@@ -214,7 +220,12 @@ def render(document: Page) -> str:
     definitions = Definitions()
     if document.queries is not None:
         definitions.use(document.queries.metrics)
-    parts = (*SHELL, *(BROWSER if document.queries is not None else ()), *(INDEX if document.is_index else ()))
+    wanted = (
+        (BROWSER, document.queries is not None),
+        (INDEX, document.is_index),
+        (BASELINES, bool(document.baselines)),
+    )
+    parts = (*SHELL, *(name for names, is_needed in wanted if is_needed for name in names))
     scripts = [one_script(*map(asset, parts))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
@@ -223,6 +234,7 @@ def render(document: Page) -> str:
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
         "headline": laid_table(document.headline, document.labels),
+        "baselines": [(name, laid_table(table, document.labels)) for name, table in document.baselines],
         "first": [laid for laid, one in zip(sections, document.sections, strict=True) if in_summary(one, document)],
         "sections": [
             laid for laid, one in zip(sections, document.sections, strict=True) if not in_summary(one, document)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.comparison import compare_systems
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
@@ -80,6 +81,7 @@ _SHOWN = 3
 """Of as many systems besides the baseline the failures and the queries that moved are shown, where not all fit."""
 _NAMED = 3
 _FEW_SYSTEMS = 3
+_MOST_BASELINES = 8
 """As many systems are named one by one where a note is theirs."""
 _MOVED = 5
 """As many queries are shown that a system answers better, and as many that it answers worse."""
@@ -210,6 +212,34 @@ def comparison_headline(comparison: ComparisonRecord) -> Table:
     return table_from(
         _columns(comparison), by_mean(comparison), f"{name} of each system, the best first", sortable=True
     )
+
+
+def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Table], ...]:
+    """Return the headline with each of the other systems as the baseline; nothing for two systems, or for many.
+
+    The rows are in the same order, with the same means: only the differences are to another system.
+    """
+    if not _FEW_SYSTEMS <= len(comparison.names) <= _MOST_BASELINES:
+        return ()
+    metrics = _shown_metrics(comparison)
+    systems = {
+        name: replace(one, scores=one.scores.only(metrics))
+        for name, one in zip(comparison.names, comparison.evaluations, strict=True)
+    }
+    method, found = comparison.method, []
+    for name in comparison.others:
+        again = compare_systems(
+            systems, baseline=name, primary=comparison.primary, seed=method.seed, confidence=method.confidence
+        )
+        found.append((name, comparison_headline(replace(again, fairness=comparison.fairness))))
+    return tuple(found)
+
+
+def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
+    """Return the metrics that the headline shows."""
+    beside = [metric for metric, _ in means_beside(comparison).values()]
+    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == _CONTEXT)}
+    return tuple(metric for metric in comparison.metrics if metric in shown)
 
 
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:

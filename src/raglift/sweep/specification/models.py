@@ -9,11 +9,13 @@ from typing import Annotated, Any, TypeAlias, cast, get_args
 
 from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
 
+from raglift.adapters.named_chunkers import KINDS, kind_of
 from raglift.analysis.paired_statistics import is_quality, primary_of
 from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
 from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
+from raglift.components.headings import HEADINGS
 from raglift.components.http.client import is_http_address
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
@@ -30,6 +32,7 @@ from raglift.sweep.specification.values import (
     AS_TEXT,
     AsList,
     Distinct,
+    Flag,
     Given,
     Integer,
     Model,
@@ -209,13 +212,16 @@ class _Chunker(Model):
     overlap: Integer | None = None
     unit: Annotated[str, one_of(UNITS)] | None = None
     encoding: Text | None = None
+    headings: Flag = False
 
     def read(self) -> str:
-        if (self.size is None) != (self.overlap is None):
+        may_lack_overlap = self.size is not None and kind_of(self.splitter) in KINDS
+        if (self.size is None) != (self.overlap is None) and not may_lack_overlap:
             raise wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
         unit = self.unit or (None if self.encoding is None else "tokens")
-        sizes = None if self.size is None else f"{self.size}/{self.overlap}"
-        return short_chunker(":".join(filter(None, (self.splitter, sizes, unit, self.encoding))))
+        sizes = None if self.size is None else f"{self.size}" + ("" if self.overlap is None else f"/{self.overlap}")
+        named = ":".join(filter(None, (self.splitter, sizes, unit, self.encoding)))
+        return short_chunker(named + (HEADINGS if self.headings else ""))
 
 
 class _Fusion(Model):

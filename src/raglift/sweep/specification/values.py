@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
 from raglift.adapters.adapt import adapt_reranker
+from raglift.adapters.embeddings import is_of_provider
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, nearest, quoted, shown, wrong
-from raglift.components.chunkers import Chunker
+from raglift.components.chunkers import Chunker, RecursiveChunker
+from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import load_mapping
+from raglift.components.late_chunking import LATE, base_of, is_late
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.datasets.corpora.catalogue import find_corpus
@@ -92,6 +95,13 @@ def number(value: Any) -> float:
     raise wrong(described(value), "a number" + (" without quotation marks" if isinstance(value, str) else ""))
 
 
+def flag(value: Any) -> bool:
+    """Read true or false."""
+    if isinstance(value, bool):
+        return value
+    raise wrong(described(value), "true or false" + (" without quotation marks" if isinstance(value, str) else ""))
+
+
 def no_mapping(value: Any) -> None:
     """Refuse what should be a mapping."""
     is_pattern = isinstance(value, str) and ("*" in value or Path(value).suffix)
@@ -134,7 +144,14 @@ def short_chunker(value: Any) -> str:
         raise told(error, value) from None
     if value is not given and chunker != value:
         raise wrong(quoted(given), "a chunker whose text form says all of it, as recursive:1000/100")
-    return str(chunker).removesuffix(":characters")
+    return _short(chunker)
+
+
+def _short(chunker: Chunker) -> str:
+    if isinstance(chunker, ContextualChunker):
+        return f"{_short(chunker.chunker)}{HEADINGS}"
+    # characters are what a recursive chunker counts anyway; others say their unit where it is not their own
+    return str(chunker).removesuffix(":characters") if isinstance(chunker, RecursiveChunker) else str(chunker)
 
 
 @lru_cache(maxsize=256)
@@ -145,6 +162,14 @@ def _chunker(given: str) -> Chunker:
 def embedding(value: Any, folder: Path | None) -> str:
     """Read an embedding model: a name, or the path of a folder that exists."""
     name = text(value)
+    if is_late(name):
+        try:
+            base = base_of(name)
+        except ConfigurationError as error:
+            raise told(error, value) from None
+        if is_of_provider(base):
+            raise wrong(quoted(name), f"late chunking of a model on this machine, as minilm{LATE}")
+        return f"{embedding(base, folder)}{LATE}"
     if name in _EMBEDDED:
         return name
     near = difflib.get_close_matches(name.lower().replace("_", "-"), _EMBEDDED, n=1, cutoff=0.8)
@@ -341,6 +366,7 @@ def _distinct(value: list[Any]) -> tuple[Any, ...]:
 Text = Annotated[str, PlainValidator(text)]
 Integer = Annotated[int, PlainValidator(integer)]
 Number = Annotated[float, PlainValidator(number)]
+Flag = Annotated[bool, PlainValidator(flag)]
 AsList = BeforeValidator(as_list)
 Unpacked = BeforeValidator(_unpacked)
 Distinct = AfterValidator(_distinct)

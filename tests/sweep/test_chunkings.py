@@ -1,0 +1,116 @@
+"""Chunkers by structure and meaning, contextual headers and late chunking in a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import raglift as rl
+from raglift.adapters.splitters import chunker_by_name
+from raglift.components.late_chunking import LateChunkingEmbedder
+from raglift.errors import ConfigurationError
+from raglift.records.documents import Document
+from raglift.running.systems import LocalSystem, build_retriever
+from raglift.sweep.engine import plan_sweep, run_sweep
+from raglift.sweep.specification.record import Sweep
+
+pytestmark = pytest.mark.slow
+CHUNKERS = ["markdown:120", "markdown:120/0+headings", "semantic(model=minilm)"]
+PAGES = {
+    "returns.md": "# Returns\n\nWrap it well.\n\n## Television sets\n\nWe fetch them within a week.\n\n## Cameras\n\n"
+    "Post them within thirty days.\n",
+    "deliveries.md": "# Deliveries\n\nWe bring everything to the door.\n\n## Television sets\n\n"
+    "Two people carry them in.\n",
+}
+LABELS = {
+    "Who fetches a television set that I return?": "We fetch them within a week.",
+    "Is a television set brought in?": "Two people carry them in.",
+    "When must a camera be posted?": "Post them within thirty days.",
+}
+
+
+@pytest.fixture
+def dataset() -> rl.Dataset:
+    documents = [Document(name, text) for name, text in PAGES.items()]
+    return rl.Dataset.from_dict(LABELS, documents=documents, name="pages")
+
+
+@pytest.fixture
+def sweep(dataset: rl.Dataset) -> Sweep:
+    return Sweep(
+        dataset=dataset,
+        chunkers=CHUNKERS,
+        embeddings=["minilm", "minilm (late)"],
+        retrievers=["dense", "bm25"],
+        candidates=4,
+        ks=(1, 3),
+        primary="ndcg@3",
+        dtype="float32",
+    )
+
+
+def rankings(evaluation: rl.Evaluation) -> list[object]:
+    return [[(hit.chunk.id, hit.score) for hit in trace.stages[-1].ranking] for trace in evaluation.run.traces]
+
+
+def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
+    sweep: Sweep, dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_sweep(sweep)
+    assert [each.chunker for each in plan.chunkings] == ["markdown:120/0", "markdown:120/0+headings", CHUNKERS[2]]
+    assert [each.error for each in (*plan.chunkings, *plan.embeddings)] == [None] * 5
+    assert [each.model for each in plan.embeddings] == ["minilm", "minilm(late)"]
+    assert all(each.texts >= 8 for each in plan.embeddings)
+
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    assert len(result.finished) == len(plan.cells) == 9
+    for entry in result.finished:
+        cell = entry.cell
+        parts = LocalSystem(
+            str(cell.retriever), chunker_by_name(str(cell.chunker)), cell.embedding or "minilm", "float32"
+        )
+        alone = rl.evaluate(
+            build_retriever(dataset, parts), dataset, ks=(1, 3), depth="deep", candidates=4, match=sweep.rule
+        )
+        assert entry.evaluation is not None
+        assert rankings(entry.evaluation) == rankings(alone)
+        hits = [chunk for trace in alone.run.traces for chunk in trace.stages[-1].ranking.chunks]
+        assert all(chunk.text == PAGES[str(chunk.doc_id)][chunk.start : chunk.end] for chunk in hits)
+    models = next(each.models for each in result.finished if each.cell.chunker == CHUNKERS[2])
+    assert models[CHUNKERS[2]].endswith("float32:padded16")
+
+    monkeypatch.setattr(LateChunkingEmbedder, "embed", lambda *_: pytest.fail("computed again"))
+    again = run_sweep(replace(sweep, ks=(1,), primary="ndcg@1"), tmp_path / "other", progress=False)
+    assert not again.failed
+
+
+def test_cells_that_index_more_than_the_text_are_not_exported(dataset: rl.Dataset, tmp_path: Path) -> None:
+    sweep = Sweep(dataset=dataset, chunkers=CHUNKERS[1], retrievers="bm25", candidates=4, ks=(1,), primary="ndcg@1")
+    result = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    with pytest.raises(ConfigurationError, match=r"indexed with more than their text; expected .* \(\+headings\)"):
+        result.export_best(tmp_path / "pipeline", cell=result.finished[0].cell.name)
+
+
+def test_chunkers_are_written_as_texts_and_as_mappings() -> None:
+    made = Sweep(
+        dataset="lighthouse",
+        chunkers=[
+            {"splitter": "markdown", "size": 1000},
+            {"splitter": "markdown"},
+            {"splitter": "recursive", "size": 100, "overlap": 0, "headings": True},
+            {"splitter": "code(language=python)", "size": 1500, "unit": "characters"},
+            "llama_index.SentenceSplitter:100/10:characters",
+            "recursive:100/0:characters+headings",
+        ],
+    )
+    assert made.chunkers == (
+        "markdown:1000/0",
+        "markdown",
+        "recursive:100/0+headings",
+        "code(language=python):1500",
+        "llama_index.SentenceSplitter:100/10:characters",
+    )
+    assert {replace(cell).key for cell in made.cells()} == {cell.key for cell in made.cells()}
+    assert len({cell.key for cell in made.cells()}) == 5
