@@ -26,6 +26,7 @@ from raglift.report.format import (
     level,
     marks,
     rule_in_words,
+    stage_title,
     table_metrics,
 )
 from raglift.report.sentences import (
@@ -194,7 +195,7 @@ def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
 
 def _figures_alone(evaluation: EvaluationRecord) -> Document:
     """Return an evaluation of which no measure says how good it is."""
-    stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
+    stages = tuple((stage_title(stage.name), stage.system) for stage in evaluation.run.stages)
     return Document(
         _title(evaluation),
         "",
