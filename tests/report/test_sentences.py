@@ -23,6 +23,7 @@ from raglift.report.sentences import (
     failure_sentence,
     held_out_sentence,
     lift_sentence,
+    next_step,
     one_stage_sentence,
     short_name,
     verdict_sentence,
@@ -271,3 +272,18 @@ def test_causes_of_failures_are_one_sentence(ranked):
     assert causes_sentence(ranked([1, RuntimeError("down")])) == ""
     lines = str(evaluation).splitlines()
     assert sum("failed and count 0" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("tried", "has_reranker", "advice"),
+    [
+        ("", False, "a hybrid of BM25 and embeddings, or another embedding model"),
+        ("bm25 + late-interaction", True, "more candidates, or a hybrid of BM25 and embeddings"),
+        ("bm25", False, "a hybrid of BM25 and embeddings"),
+        ("400/40 · bm25 400/40 · minilm · hybrid", False, "another embedding model"),
+    ],
+)
+def test_what_was_tried_is_not_advised(tried, has_reranker, advice):
+    lost = [OutcomeFacts("not_retrieved", None, 5, ("q",))]
+    told = next_step(10, lost, 10, has_reranker=has_reranker, tried=tried)
+    assert told == f"Next: try {advice}: 5 of 10 facts are not found by rank 10, and they are not retrieved."

@@ -140,7 +140,8 @@ def _too_low(found: RecommendationRecord) -> str:
 
 def next_sentence(found: RecommendationRecord) -> str:
     """Return what to try next, by what became of most of the facts that are not found."""
-    return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker)
+    tried = " ".join(one.system for one in (*found.equals, *found.beaten))
+    return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker, tried=tried)
 
 
 def confirmation_sentence(found: RecommendationRecord) -> str:

@@ -24,7 +24,7 @@ from raglift.report.format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, LiftRecord, Method
@@ -180,7 +180,7 @@ def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -
     return _sentence(f"{whose}{are_found} {in_top}; {_others(lost, losses, found)}")
 
 
-def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranker: bool) -> str:
+def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranker: bool, tried: str = "") -> str:
     """Return what to try next, by what became of most of the facts that are not found.
 
     Args:
@@ -188,6 +188,7 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
         losses: the outcomes of those that are not found, the commonest first.
         k: by which rank they are looked for.
         has_reranker: whether the system has one.
+        tried: the names of the systems that were measured: what these have is not advised.
     """
     if not facts:
         return ""
@@ -203,18 +204,35 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     are = "is" if most.facts == 1 else "are"
     these = ("it" if lost == 1 else "they") if most.facts == lost else f"{most.facts:,} of them"
     not_found = f"{lost:,} of {facts:,} facts {'is' if lost == 1 else 'are'} not found by rank {k}"
-    more = "more candidates, " if has_reranker else ""
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
-        "not_retrieved": f"{more}a hybrid of BM25 and embeddings, or another embedding model",
+        "not_retrieved": _either(_deeper(has_reranker), *_other_retrievers(tried)),
         "not_attainable": "larger chunks or more overlap, and raglift labels check, which checks the labels",
-        "missed": f"{more}another retriever, or larger chunks",
+        "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),
     }.get(most.outcome)
     if most.outcome == "failed":
         which = "" if most.facts == lost else f"{most.facts:,} of them "
         return f"Next: find out why queries fail: {not_found}, {which}because the query failed."
     return f"Next: try {advice}: {not_found}, and {these} {are} {outcome_text(most, k)}."
+
+
+def _deeper(has_reranker: bool) -> str:
+    return "more candidates" if has_reranker else ""
+
+
+def _other_retrievers(tried: str) -> Iterator[str]:
+    """Yield kinds of retrievers that were not measured; BM25 alone has no embedding model to replace."""
+    if "hybrid" not in tried:
+        yield "a hybrid of BM25 and embeddings"
+    if "bm25" not in tried or "dense" in tried or "hybrid" in tried:
+        yield "another embedding model"
+
+
+def _either(*options: str) -> str:
+    """Return what can be tried, as `a, b, or c`."""
+    given = [option for option in options if option]
+    return given[0] if len(given) == 1 else f"{', '.join(given[:-1])}, or {given[-1]}"
 
 
 def failure_sentence(evaluation: EvaluationRecord) -> str:

@@ -490,7 +490,8 @@ def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord, lift
         means = f"{row.before:.{decimals}f} instead of {row.after:.{decimals}f}"
         return f"Next: leave the reranker out, or try another one: without it {name} is {means}."
     lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
-    return next_step(losses.facts, lost, losses.k, has_reranker=len(evaluation.scores.stages) > 1)
+    has_reranker = len(evaluation.scores.stages) > 1
+    return next_step(losses.facts, lost, losses.k, has_reranker=has_reranker, tried=system_name(evaluation))
 
 
 def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Section | None:
