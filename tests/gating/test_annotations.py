@@ -31,7 +31,7 @@ def test_one_error_a_check_that_failed(ranked) -> None:
         ),
         (
             "raglift gate: MRR@3 (fake)",
-            "MRR@3 got worse: 1.000 → 0.333 (−0.667, p = 0.004, n = 9): the drop is more than noise\n"
+            "MRR@3 got worse: 1.000 → 0.333 (−0.667, p = 0.004, n = 9): the drop is significant\n"
             + "\n".join(f"q000{number}: 1.000 → 0.333" for number in range(5)),
         ),
     ]

@@ -28,7 +28,7 @@ def test_figures_stand_beside_their_bounds_and_ndcg_beside_its_band(ranked) -> N
         "\n"
         "What was measured\n"
         "  Dataset: stones: 30 queries\n"
-        "  Stage retrieve: fake (30 queries)\n"
+        "  Retriever: fake (30 queries)\n"
         "  Match rule: containment"
     )
 

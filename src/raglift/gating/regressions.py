@@ -122,7 +122,7 @@ def _powerless(found: Sequence[Regression], method: Method) -> list[str]:
 def _undecided(found: Sequence[Regression]) -> list[str]:
     """Say of each drop that is too skewed to decide why it does not fail the gate."""
     return [
-        f"{mean_title(one.metric)} dropped, and whether by more than noise is {TOO_SKEWED}, so it fails no gate: "
+        f"{mean_title(one.metric)} dropped, but the difference is {TOO_SKEWED}, so it fails no gate: "
         f"{outweighed_text(one.difference)}"
         for one in found
         if one.too_skewed and one.difference is not None

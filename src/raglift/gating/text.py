@@ -96,7 +96,7 @@ def regression_sentence(one: Regression) -> str:
     told = f"{before} → {after} ({difference_text(found, decimals)}, {p_equation(one.p_holm)}, n = {found.n:,})"
     if not one.passed:
         beyond = f" and larger than the margin of {one.margin:g}" if one.margin else ""
-        return f"{name} got worse: {told}: the drop is more than noise{beyond}"
+        return f"{name} got worse: {told}: the drop is significant{beyond}"
     if not one.dropped:
         return f"{name} did not get worse: {told}"
     if -found.mean <= one.margin + ROUNDING:

@@ -26,7 +26,7 @@ from raglift.gating.text import (
 )
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, table_from
-from raglift.report.format import decimals_of, difference_text, number_text, p_text
+from raglift.report.format import decimals_of, difference_text, number_text, p_text, stage_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _measured(result: GateResultRecord) -> Iterator[tuple[str, str]]:
     if result.expected is not None:
         yield "Queries that should be there", f"{result.expected:,}, of which {len(result.missing):,} are missing"
     for stage in run.stages:
-        yield f"Stage {stage.name}", stage.system
+        yield stage_title(stage.name), stage.system
     yield "Match rule", str(rule_of(result.evaluation))
     if result.evaluation.profile != "default":
         yield "Conventions", result.evaluation.profile

@@ -256,6 +256,15 @@ def overlap_text(overlap: Overlap) -> str:
     return f"{which}: {covered}" + ("" if overlap.counts else ", which is no match by itself")
 
 
+def stage_title(name: str) -> str:
+    """Return what a stage is called beside what it ran: a name that raglift gave says its part, another is kept."""
+    part, _, number = name.partition("-")
+    known = {"retrieve": "Retriever", "rerank": "Reranker"}.get(part)
+    if known is None or (number and not number.isdecimal()):
+        return f"Stage {name}"
+    return f"{known} {number}".rstrip()
+
+
 def outcome_text(loss: OutcomeFacts, k: int) -> str:
     """Return the outcome of facts, in words: `found by rank 10`."""
     words = {

@@ -229,7 +229,7 @@ def test_a_metric_that_has_no_meaning_at_a_budget_decides_as_it_is():
     assert found.primary == parse("precision@2")
     assert found.fairness.budgeted is None
     (warning,) = [one for one in found.warnings if "not like for like" in one]
-    assert warning.endswith("look at equal budgets too, as recall@tokens(100)")
+    assert warning.endswith("compare at an equal token budget too, e.g. recall@tokens(100)")
 
 
 def test_another_tools_conventions_keep_their_way_of_matching():

@@ -93,8 +93,8 @@ def test_failed_and_unlabelled_queries(ranked):
 
 
 def test_few_queries_are_warned_of(ranked):
-    warnings = ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3").warnings
-    assert any("only 6 labelled queries" in each for each in warnings)
+    lift = ranked(BEFORE, reranked=AFTER).reranker_lift("rr@3")
+    assert any("only 6 labelled queries" in each for each in lift.warnings)
     assert ranked([2] * 30, reranked=[1] * 30).reranker_lift("rr@3").warnings == ()
 
 

@@ -161,10 +161,10 @@ def test_the_text_names_the_passage_the_hit_and_what_it_earned() -> None:
     )
     assert "q: What did the keeper do?" in text
     assert "match by coverage (threshold 0.5)" in text
-    assert "fact 1  tower 19–60 “the tower at dusk" in text
-    assert "    or  tower 0–10" in text
+    assert "fact 1: tower 19–60 “the tower at dusk" in text
+    assert "    or tower 0–10" in text
     assert "rank 2: tower 15–50" in text
     assert "fact 1: chunk overlaps passage, characters 0–31 of 41 (75%) → satisfied, grade 1" in text
     assert "earned: RR@3 +0.500" in text
-    assert "irrelevant hits: 1 of 2" in text
-    assert "RR@1 = 0.000" in text
+    assert "1 of 2 hits matches a label." in text
+    assert "metric  k = 1  k = 3\n────────────────────\nRR      0.000  0.500\n" in text

@@ -54,11 +54,11 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
 @pytest.mark.slow
 def test_what_was_measured_is_named(reranked):
     names = dict(evaluation_page(reranked).measured)
-    assert names["Stage retrieve"].startswith("fake (36 queries)")
+    assert names["Retriever"].startswith("fake (36 queries)")
     assert names["Dataset"].startswith("stones: 36 queries, 36 facts (hash ")
-    assert names["Failed"] == "no query"
+    assert names["Failed queries"] == "0"
     assert names["Match rule"].startswith("containment: ")
-    assert (names["Decides"], names["Candidates"]) == ("NDCG@3", "6 a query")
+    assert (names["Primary metric"], names["Candidates"]) == ("NDCG@3", "6 per query")
     assert names["Measured on"].endswith(" UTC")
     assert names["Versions"].startswith("raglift ")
     assert "Python 3" in names["Versions"]
@@ -119,8 +119,8 @@ def test_a_system_of_one_stage_has_means_and_no_lift(ranked):
 def test_few_queries_failures_and_notes_are_told(ranked):
     document = evaluation_page(ranked([1, 2, RuntimeError("down")], reranked=[1, 1, 1], unlabelled=[1]))
     assert document.warnings[0] == "1 of 3 queries failed and counts 0. The first: retrieve: RuntimeError: down"
-    assert document.warnings[1].startswith("only 2 queries count: ")
-    assert dict(document.measured)["Failed"] == "1 query, which counts 0"
+    assert document.warnings[1].startswith("only 2 labelled queries: ")
+    assert dict(document.measured)["Failed queries"] == "1 (scored as 0)"
     assert any("without labels" in note for note in document.notes)
 
 

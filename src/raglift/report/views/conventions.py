@@ -194,7 +194,7 @@ def _left_out(found: MetricsExplanationRecord) -> Iterator[str]:
             whole, n = fewer[0].default.n, fewer[0].values[place].n
             names = ", ".join(dict.fromkeys(MEASURES[each.metric.name].title for each in fewer))
             some = "" if len(fewer) == len(found.metrics) else f" (in {names})"
-            yield f"{profile} leaves out {counted(whole - n, 'query')} of {whole:,}{some}"
+            yield f"the profile {profile} leaves out {counted(whole - n, 'query')} of {whole:,}{some}"
 
 
 def _differences(found: MetricsExplanationRecord) -> Iterator[tuple[str, list[str]]]:

@@ -26,6 +26,7 @@ from raglift.report.format import (
     level,
     marks,
     rule_in_words,
+    stage_title,
     table_metrics,
 )
 from raglift.report.sentences import (
@@ -194,7 +195,7 @@ def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
 
 def _figures_alone(evaluation: EvaluationRecord) -> Document:
     """Return an evaluation of which no measure says how good it is."""
-    stages = tuple((f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages)
+    stages = tuple((stage_title(stage.name), stage.system) for stage in evaluation.run.stages)
     return Document(
         _title(evaluation),
         "",
@@ -346,7 +347,7 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     else:
         between = evaluation.scores.stages[1:-1]
         columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
-        columns += (f"lift [{percent}]", "p, uncorrected", "win/tie/loss")
+        columns += (f"lift [{percent}]", "p (unadjusted)", "win/tie/loss")
         columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
         said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)

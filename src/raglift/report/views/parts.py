@@ -22,6 +22,7 @@ from raglift.report.format import (
     outcome_text,
     p_text,
     percent_text,
+    stage_title,
     verdict_emphasis,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
@@ -242,7 +243,7 @@ def slices_table(slices: TagSlicesRecord) -> Table:
     percent = level(slices.method)
     columns = ["tag", *(["system"] if several else []), "queries", f"{mean_title(slices.metric)} [{percent}]"]
     change = "difference" if several else "lift"
-    columns += [f"{change} [{percent}]", "p, uncorrected"] if slices.baseline is not None else []
+    columns += [f"{change} [{percent}]", "p (unadjusted)"] if slices.baseline is not None else []
     rows, sections = [], []
     before: str | None = ""
     for number, one in enumerate(slices.slices):
@@ -314,7 +315,7 @@ def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tu
         primary: the metric that decides.
         match: the match rule, in words.
     """
-    stages = [(f"Stage {stage.name}", stage.system) for stage in evaluation.run.stages]
+    stages = [(stage_title(stage.name), stage.system) for stage in evaluation.run.stages]
     return (*stages, *_rows([evaluation], primary, match))
 
 
@@ -339,11 +340,11 @@ def _rows(evaluations: Sequence[EvaluationRecord], primary: Metric, match: str) 
     profiles = _each(one.profile for one in evaluations)
     found = [
         ("Dataset", _each(_dataset(one) for one in evaluations)),
-        ("Failed", _failed(evaluations)),
+        ("Failed queries", _failed(evaluations)),
         ("Match rule", match),
-        ("Decides", mean_title(primary)),
+        ("Primary metric", mean_title(primary)),
         ("Conventions", "" if profiles == "default" else profiles),
-        ("Candidates", _each(f"{spec['candidates']:,} a query" for spec in specs)),
+        ("Candidates", _each(f"{spec['candidates']:,} per query" for spec in specs)),
         ("Chunks", _chunks(evaluations)),
         ("Measured on", _days(specs)),
         ("Versions", _each(_versions(spec.get("environment", {})) for spec in specs)),
@@ -375,14 +376,12 @@ def queries_text(dataset: Dataset) -> str:
 
 def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
     counts = [sum(trace.error is not None for trace in one.run.traces) for one in evaluations]
+    if not any(counts):
+        return "0"
     if len(evaluations) == 1:
-        return f"{counted(counts[0], 'query')}, which count 0" if counts[0] > 1 else _none_or_one(counts[0])
-    told = [f"{count:,} of {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
-    return "no query of any system" if not any(counts) else f"queries: {', '.join(told)}; they count 0"
-
-
-def _none_or_one(count: int) -> str:
-    return "1 query, which counts 0" if count else "no query"
+        return f"{counts[0]:,} (scored as 0)"
+    told = [f"{count:,} in {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
+    return f"{', '.join(told)} (scored as 0)"
 
 
 def _chunks(evaluations: Sequence[EvaluationRecord]) -> str:
