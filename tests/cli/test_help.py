@@ -121,7 +121,7 @@ def test_there_is_a_function_for_every_command() -> None:
         ("evaluate", "--match", get_args(Mode)),
         ("evaluate", "--dtype", get_args(Dtype)),
         ("labels convert", "--from", FORMATS),
-        ("labels convert", "--to", FORMATS),
+        ("labels convert", "--to", [name for name, known in FORMATS.items() if known.write is not None]),
         ("labels convert", "--evidence", EVIDENCE),
         ("labels convert", "--drop", DROPPABLE),
         ("labels anchor", "--to", get_args(RelabelForm)),
