@@ -18,6 +18,7 @@ from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, MissingDependency
 
 Faults = Callable[..., str]
+PAIRS = ("ab", "bc", "cd", "de")
 
 
 @pytest.fixture
@@ -43,6 +44,18 @@ def to_parquet(folder: Path, *, qrels: str = "data") -> Path:
             Dataset.from_list(rows(source)).to_parquet(target)
             source.unlink()
     (folder / "README.md").unlink()
+    return folder
+
+
+def in_languages(folder: Path) -> Path:
+    """Write a card as the multilingual sets of MTEB have it."""
+    card = "---\nconfigs:\n"
+    for language in ("de", "en"):
+        shutil.copy(folder / "corpus.jsonl", folder / f"{language}.corpus.jsonl")
+        for table, file in (("corpus", f"{language}.corpus.jsonl"), ("queries", "queries.jsonl")):
+            card += f"- config_name: {language}-{table}\n  data_files: {file}\n"
+        card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
+    (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
     return folder
 
 
@@ -78,16 +91,106 @@ def test_tables_with_tabs_and_packed_ones(folder: Path, fixtures: Path) -> None:
 
 
 def test_one_of_several_subsets(folder: Path, faults: Faults) -> None:
-    card = "---\nconfigs:\n"
-    for language in ("de", "en"):
-        shutil.copy(folder / "corpus.jsonl", folder / f"{language}.corpus.jsonl")
-        for table, file in (("corpus", f"{language}.corpus.jsonl"), ("queries", "queries.jsonl")):
-            card += f"- config_name: {language}-{table}\n  data_files: {file}\n"
-        card += f"- config_name: {language}-qrels\n  data_files:\n  - split: dev\n    path: qrels/test.jsonl\n"
-    (folder / "README.md").write_text(f"{card}---\n", encoding="utf-8")
+    in_languages(folder)
     assert len(load_dataset(f"hf:{folder}?subset=de").documents) == 5
-    assert 'found no corpus of the subset "fr"' in faults(f"hf:{folder}?subset=fr")
+    assert 'found no corpus and no queries and no qrels of the subset "fr"' in faults(f"hf:{folder}?subset=fr")
     assert "expected subset= one of de, en" in faults(f"hf:{folder}")
+
+
+@pytest.mark.parametrize("from_card", [True, False])
+def test_qrels_may_be_a_dataset_of_their_own(from_card: bool, folder: Path, fixtures: Path, faults: Faults) -> None:
+    card = folder / "README.md"
+    (folder / "qrels").rename(folder.with_name("hub-qrels"))
+    if from_card:
+        text = card.read_text(encoding="utf-8")
+        card.write_text("---\nconfigs:\n" + text[text.index("- config_name: corpus") :], encoding="utf-8")
+    else:
+        card.unlink()
+    assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
+    assert [query.id for query in load_dataset(f"hf:{folder}?split=train")] == ["5", "9"]
+    shutil.rmtree(folder.with_name("hub-qrels"))
+    message = faults(f"hf:{folder}")
+    assert "found no qrels among" in message
+    assert "or another dataset of the same name and -qrels" in message
+
+
+def test_qrels_apart_may_be_in_parts(folder: Path, fixtures: Path) -> None:
+    from datasets import Dataset
+
+    apart = folder.with_name("hub-qrels")
+    judged = rows(folder / "qrels" / "test.jsonl")
+    shutil.rmtree(folder / "qrels")
+    (folder / "README.md").unlink()
+    apart.mkdir()
+    for number, part in enumerate((judged[:1], judged[1:])):
+        Dataset.from_list(part).to_parquet(apart / f"test-0000{number}-of-00002.parquet")
+    queries = load_dataset(f"hf:{folder}?split=test").queries
+    expected = {query.id: query.facts for query in load_dataset(fixtures / "beir")}
+    assert {query.id: query.facts for query in queries if query.is_labelled} == {
+        query_id: facts for query_id, facts in expected.items() if facts
+    }
+
+
+def test_a_part_that_is_missing_is_an_error(folder: Path, faults: Faults) -> None:
+    to_parquet(folder)
+    corpus = folder / "corpus" / "corpus-00000-of-00001.parquet"
+    corpus.rename(corpus.with_name("corpus-00001-of-00003.parquet"))
+    assert "found 1 of 3 parts of corpus/corpus; expected all of them" in faults(f"hf:{folder}")
+
+
+def test_the_name_of_a_folder_is_no_pattern(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = folder.rename(folder.with_name("set [1] of *"))
+    monkeypatch.chdir(odd.parent)
+    assert len(load_dataset(f"hf:{odd.name}")) == len(load_dataset(odd, format="hf")) == 3
+
+
+def test_a_list_in_json_is_a_table(folder: Path, fixtures: Path) -> None:
+    (folder / "README.md").unlink()
+    (folder / "corpus.json").write_text(json.dumps(rows(folder / "corpus.jsonl"), indent=1), encoding="utf-8")
+    (folder / "corpus.jsonl").unlink()
+    assert load_dataset(f"hf:{folder}").queries == load_dataset(fixtures / "beir").queries
+
+
+def test_numbers_and_nulls_of_tables(folder: Path) -> None:
+    """Tables made of other tables have ids as integers, and nothing at all where a title is missing."""
+    from datasets import Dataset
+
+    to_parquet(folder)
+    Dataset.from_list([{"_id": 7, "title": None, "text": "At noon."}]).to_parquet(
+        folder / "corpus" / "corpus-00000-of-00001.parquet"
+    )
+    Dataset.from_list([{"_id": 1, "text": "When?"}]).to_parquet(folder / "queries" / "queries-00000-of-00001.parquet")
+    Dataset.from_list([{"query-id": 1, "corpus-id": 7, "score": 1.0}]).to_parquet(
+        folder / "data" / "test-00000-of-00001.parquet"
+    )
+    shutil.rmtree(folder / "data" / "train", ignore_errors=True)
+    dataset = load_dataset(f"hf:{folder}?split=test")
+    assert dataset.query("1").facts[0].passages[0].doc_id == "7"
+    assert dataset.documents[0].text == "At noon."
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            ["a: &a [" + "x, " * 99 + "]", *(f"{b}: &{b} [" + f"*{a}, " * 99 + "]" for a, b in ("ab", "bc", "cd"))],
+            "too many",
+        ),
+        (["a: &a {x: 1}", *(f"{b}: &{b} {{<<: [" + f"*{a}, " * 99 + "]}" for a, b in ("ab", "bc", "cd"))], "too many"),
+        (["a: &a [*a]"], "too many values, aliases counted"),
+        (["configs: [{config_name: [corpus], data_files: x}]"], ""),
+        (["configs:", "- config_name: corpus", "  data_files: [{split: x, path: [[1]]}]"], "data_files"),
+        (["configs:", " - config_name: corpus", "\tdata_files: x"], "README.md:4: found what is not YAML"),
+        (["configs: !!python/object/apply:os.system ['false']"], "README.md:2: found what is not YAML"),
+    ],
+    ids=["aliases", "merges", "itself", "name", "path", "tab", "tag"],
+)
+def test_a_card_that_is_damaged_or_hostile(lines: list[str], expected: str, folder: Path, faults: Faults) -> None:
+    (folder / "README.md").write_text("\n".join(["---", *lines, "---", ""]), encoding="utf-8")
+    if expected:
+        assert expected in faults(f"hf:{folder}")
+    else:
+        assert len(load_dataset(f"hf:{folder}")) == 3  # the names of the files say it
 
 
 def test_every_fault_is_located(folder: Path, faults: Faults) -> None:
@@ -152,6 +255,13 @@ def test_what_is_missing_or_unknown(folder: Path, fixtures: Path, faults: Faults
         f"hf:{folder}?split=dev"
     )
     assert 'found "no/such/folder", which is no folder' in faults("hf:no/such/folder")
+    assert 'found "mteb/sci..fact", which is no folder and no id' in faults("hf:mteb/sci..fact")
+    shutil.copytree(fixtures / "beir" / "qrels", folder / "qrels", dirs_exist_ok=True)
+    (folder / "qrels" / "test.jsonl").unlink()
+    (folder / "README.md").unlink()
+    (folder / "qrels" / "test.tsv").write_text("1\t18670\t2\n", encoding="utf-8")
+    message = faults(f"hf:{folder}")
+    assert 'qrels/test.tsv:1: found the first line "1\\t18670\\t2"; expected the names of columns: query-id' in message
     assert "found no corpus and no queries and no qrels among 1 files" in faults(f"hf:{fixtures / 'squad'}")
     with pytest.raises(ConfigurationError, match="found the option 'name'; expected one of"):
         load_dataset(f"hf:{folder}?name=x")
@@ -204,9 +314,21 @@ def server() -> ModuleType:
 def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_path: Path) -> None:
     hub_server = server()
     parquet = to_parquet(Path(shutil.copytree(folder, tmp_path / "parquet")))
+    languages = in_languages(Path(shutil.copytree(folder, tmp_path / "languages")))
+    apart = Path(shutil.copytree(folder, tmp_path / "apart"))
+    shutil.move(apart / "qrels", tmp_path / "judged")
+    for each in (apart, tmp_path / "judged"):
+        (each / "README.md").write_text("# A card without configurations\n", encoding="utf-8")
     asked: list[str] = []
     home = tmp_path / "home"
-    with hub_server.hub({"mteb/marrow": folder, "me/parquet": parquet}, asked) as endpoint:
+    served = {
+        "mteb/marrow": folder,
+        "me/parquet": parquet,
+        "mteb/languages": languages,
+        "BeIR/apart-qrels": tmp_path / "judged",  # before the one whose name its own begins with
+        "BeIR/apart": apart,
+    }
+    with hub_server.hub(served, asked) as endpoint:
         told = load_elsewhere(
             endpoint,
             home,
@@ -216,13 +338,20 @@ def test_an_id_is_read_from_the_hub_and_later_from_the_cache(folder: Path, tmp_p
             "hf:mteb/nothing",
             "hf:mteb/marrow?revision=v9",
             "hf:shy/gated",
+            "hf:mteb/languages?subset=en&split=dev",
+            "hf:mteb/languages",
+            "hf:BeIR/apart",
         )
     marrow = ["marrow", ["1", "3", "9"], 5]
     assert told[:3] == [marrow, ["marrow", ["5", "9"], 5], ["parquet", ["1", "3", "9"], 5]]
     assert "no dataset mteb/nothing on the hub" in told[3]
     assert "no revision 'v9' of mteb/marrow" in told[4]
     assert "set HF_TOKEN" in told[5]
+    assert told[6] == ["languages", ["1", "3", "5", "9"], 5]  # its card has the qrels of one split
+    assert "expected subset= one of de, en" in told[7]
+    assert told[8] == ["apart", ["1", "3", "9"], 5]
     assert any(path.endswith("/resolve/" + hub_server.COMMIT + "/corpus.jsonl") for path in asked)
-    again = load_elsewhere("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other")
+    again = load_elsewhere("http://127.0.0.1:9", home, "hf:mteb/marrow", "hf:mteb/other", "hf:BeIR/apart")
     assert again[0] == marrow
     assert "a hub that does not answer" in again[1]
+    assert again[2] == told[8]

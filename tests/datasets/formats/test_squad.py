@@ -120,7 +120,7 @@ def test_articles_of_one_title_or_none(tmp_path: Path) -> None:
         ('{"data": [1]}', "data[0]: found 1; expected an object"),
         ('{"data": [], "data": []}', 'the field "data" twice'),
         ('{"data": []}', "found no queries"),
-        ('{"data": 3}', "expected SQuAD (a list data), or LlamaIndex's"),
+        ('{"data": 3}', "expected SQuAD (a list data), LlamaIndex's"),
         ("[" * 100_000, "nested too deeply"),
         ('{"data": [{"title": "A"}]}', "data[0].paragraphs: found no such field"),
     ],

@@ -120,14 +120,57 @@ def test_promptfoo_values_may_be_variables(tmp_path: Path) -> None:
     assert load_dataset(written(tmp_path, "t.yaml", text)).queries[0].facts == (Fact((Passage("The master."),)),)
 
 
-@pytest.mark.slow
 def test_yaml_that_stands_for_billions_of_assertions_is_an_error(tmp_path: Path, faults: Faults) -> None:
     lines = ["a: &a [" + ", ".join(["{type: context-recall, value: x}"] * 9) + "]"]
     for name, before in zip("bcdef", "abcde", strict=True):
         sets = ", ".join([f"{{type: assert-set, assert: *{before}}}"] * 50)
         lines.append(f"{name}: &{name} [{sets}]")
     lines.append("tests: [{vars: {query: Who}, assert: *f}]")
-    assert "more than 100,000 assertions" in faults(written(tmp_path, "bomb.yaml", "\n".join(lines)))
+    assert "too many values, aliases counted with all that they stand for" in faults(
+        written(tmp_path, "bomb.yaml", "\n".join(lines))
+    )
+
+
+def test_promptfoo_defaults_and_templates_count_for_each_test(tmp_path: Path) -> None:
+    text = """
+defaultTest:
+  vars: {place: the quay}
+  assert: [{type: context-recall, value: '{{fact}}'}]
+assertionTemplates:
+  lamp: {type: context-recall, value: the lamp}
+tests:
+- vars: {query: Who, fact: The master.}
+- vars: {query: What, fact: '{{place}}'}
+- vars: {query: Where, fact: At sea.}
+  assert: [{$ref: '#/assertionTemplates/lamp'}]
+"""
+    path = written(tmp_path, "promptfooconfig.yaml", text.replace("'{{place}}'", "The cone."))
+    facts = [[fact.passages[0].text for fact in query.facts] for query in load_dataset(path)]
+    assert facts == [["The master."], ["The cone."], ["the lamp", "At sea."]]
+
+
+def test_promptfoo_results_as_lines(fixtures: Path, tmp_path: Path) -> None:
+    results = json.loads((fixtures / "promptfoo" / "results.json").read_text(encoding="utf-8"))["results"]["results"]
+    lines = load_dataset(written(tmp_path, "results.jsonl", results))
+    assert lines.queries == load_dataset(fixtures / "promptfoo" / "results.json").queries
+
+
+def test_brackets_in_a_text_are_no_list(tmp_path: Path) -> None:
+    value = [{"inputs": {"question": "[1] Who?"}, "outputs": {"context": "[1] The {master}."}}]
+    query = load_dataset(written(tmp_path, "x.jsonl", value)).queries[0]
+    assert (query.text, query.facts[0].passages[0].text) == ("[1] Who?", "[1] The {master}.")
+    value = [{"input": '{"a": 1}', "expectedOutput": {"contexts": ["[2]"]}}]
+    query = load_dataset(written(tmp_path, "y.json", value)).queries[0]
+    assert (query.text, query.facts[0].passages[0].text) == ('{"a": 1}', "[2]")
+
+
+def test_documents_that_nobody_has_rated_are_not_judged(tmp_path: Path) -> None:
+    """As in Quepid's snapshots, and in its cases."""
+    table = load_dataset(written(tmp_path, "a.csv", "query,docid,rating\nx,7,2\nx,8,\n"))
+    case = {"queries": [{"query_text": "x", "ratings": {"7": 2.0, "8": None}}]}
+    assert table.queries == load_dataset(written(tmp_path, "a.json", case)).queries
+    assert [fact.passages[0].chunk_id for fact in table.queries[0].facts] == ["7"]
+    assert table.queries[0].judged_irrelevant == ()
 
 
 @pytest.mark.parametrize("file", ["ratings.csv", "case.json"])
@@ -173,8 +216,12 @@ def test_rank_eval_of_several_indices_and_texts(tmp_path: Path, faults: Faults) 
         ),
         ("a.csv", "user_input,reference_contexts\nx,\"['y', open(1)]\"\n", "a.csv:2: reference_contexts: found"),
         ("a.jsonl", [{"user_input": "x"}], "a.jsonl: found no field with texts in any record"),
-        ("a.jsonl", [{"inputs": {"n": 1}, "outputs": {"context": "y"}}], "a.jsonl:1: inputs: found no question"),
-        ("a.jsonl", [{"inputs": {"query": "x"}, "outputs": {}}], "columns={'passage': 'path.of.them'}"),
+        (
+            "a.jsonl",
+            [{"inputs": {"n": 1}, "outputs": {"context": "y"}}],
+            'a.jsonl:1: inputs: found no question: an object with "n"; expected inputs.question or',
+        ),
+        ("a.jsonl", [{"inputs": {"query": "x"}, "outputs": {}}], "columns={'passage': 'path.of.it'}, or with"),
         (
             "a.json",
             [{"input": "x", "expectedOutput": {"contexts": [""]}}],
@@ -192,6 +239,11 @@ def test_rank_eval_of_several_indices_and_texts(tmp_path: Path, faults: Faults) 
             "a.yaml",
             "- vars: {query: 'x'}\n  assert: [{type: context-recall, value: file://f.txt}]\n",
             "assert[0].value: found",
+        ),
+        (
+            "a.yaml",
+            "- vars: {query: 'x'}\n  assert: [{$ref: '#/assertionTemplates/y'}]\n",
+            'assert[0].$ref: found "#/assertionTemplates/y"',
         ),
         ("a.yaml", "a: [\n", "a.yaml:2: found what is not YAML"),
         ("a.yaml", "!!python/object/apply:os.system ['true']\n", "found what is not YAML"),

@@ -18,6 +18,7 @@ from raglift.datasets.formats.capabilities import Capabilities, json_metadata
 from raglift.datasets.formats.hub_files import HubUnavailable, find_tables, find_tree, parse_hub_name
 from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_document, judged_documents, read_grade
 from raglift.datasets.formats.parquet_rows import parquet_rows
+from raglift.datasets.formats.records import read_records
 from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 QUERY_ID, DOC_ID, SCORE = "query-id", "corpus-id", "score"
+_KNOWN_COLUMNS = {QUERY_ID, DOC_ID, SCORE, "_id", "id", "text", "query", "title"}
 _CARD = """---
 configs:
 - config_name: default
@@ -113,24 +115,27 @@ def _read_tree(
     tables = find_tables(tree, subset, location)
     if tables is None:
         return (), ()
-    chosen = _choose(tables["qrels"], split, location, table="qrels")
-    asked = _choose(tables["queries"], chosen, location, table="queries") if chosen is not None else None
-    held = _choose(tables["corpus"], chosen, location, table="corpus") if asked is not None else None
+    qrels = tables["qrels"]
+    chosen = _choose(qrels.splits, split, location, table="qrels")
+    asked = _choose(tables["queries"].splits, chosen, location, table="queries") if chosen is not None else None
+    held = _choose(tables["corpus"].splits, chosen, location, table="corpus") if asked is not None else None
     if chosen is None or asked is None or held is None:
         return (), ()
-    judged = _read_qrels(tree, tables["qrels"][chosen], faults)
+    judged = _read_qrels(qrels.tree, qrels.splits[chosen], faults)
     elsewhere = {
         str(row.get(QUERY_ID))
-        for other, files in tables["qrels"].items()
+        for other, files in qrels.splits.items()
         if other != chosen
-        for _, row in _rows(tree, files, [])
+        for _, row in _rows(qrels.tree, files, [])
     }
     topics = [
         topic
-        for topic in _read_topics(tree, tables["queries"][asked], faults)
+        for topic in _read_topics(tree, tables["queries"].splits[asked], faults)
         if topic.id in judged or topic.id not in elsewhere
     ]
-    found = _read_corpus(tree, tables["corpus"][held], faults) if documents is None else read_documents(documents)
+    found = (
+        _read_corpus(tree, tables["corpus"].splits[held], faults) if documents is None else read_documents(documents)
+    )
     by_id = {document.id: document for document in found}
     if not by_id and not faults:
         location.fault("no documents", "at least one in the corpus")
@@ -162,6 +167,9 @@ def _rows(tree: Tree, names: Sequence[str], faults: list[Fault]) -> Iterator[tup
         if plain.endswith(".parquet"):
             yield from parquet_rows(path, location)
             continue
+        if plain.endswith(".json") and _is_list(path):
+            yield from read_records(path, location)
+            continue
         lines = _unpacked(path, location) if name.lower().endswith(".gz") else stream_lines(path, location)
         if plain.endswith(".tsv"):
             yield from _of_tabs(lines)
@@ -172,12 +180,21 @@ def _rows(tree: Tree, names: Sequence[str], faults: list[Fault]) -> Iterator[tup
                     yield here, entry
 
 
+def _is_list(path: Path) -> bool:
+    """Whether a file is one list in JSON, and not lines of JSON."""
+    with path.open("rb") as file:
+        return file.read(1000).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+
+
 def _of_tabs(lines: Iterator[tuple[Location, str]]) -> Iterator[tuple[Location, dict[str, Any]]]:
     names: list[str] = []
     for here, line in lines:
         cells = [cell.strip() for cell in line.split("\t")]
         if not names:
             names = cells
+            if not set(names) & _KNOWN_COLUMNS:
+                here.fault(f"the first line {quoted(line)}", f"the names of columns: {QUERY_ID}, {DOC_ID}, {SCORE}")
+                return
         elif len(cells) != len(names):
             here.fault(f"{len(cells)} columns", f"{len(names)} columns with tabs between them: {', '.join(names)}")
         else:

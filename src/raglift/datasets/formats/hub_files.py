@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-import yaml
-
 from raglift.base.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
 from raglift.base.strict_files import read_text
-from raglift.base.validation import Location, nearest, quoted
+from raglift.base.validation import Location, nearest, quoted, shown
+from raglift.datasets.formats.plain_yaml import read_plain_yaml
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".tsv", ".jsonl.gz", ".ndj
 """How the names of the files that are read end."""
 
 _CARD = "README.md"
-_MOST_CARD = 2_000_000
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(-\w+)?$")
+_PART = re.compile(r"(.*)-\d{5}-of-(\d{5})")
 _QRELS_FOLDERS = ("qrels", "data", "default")
+_OF_QRELS = "-qrels"
+"""What the dataset of the judgments is called where they are apart, as BeIR/scifact-qrels."""
 _Splits = Mapping[str, "Sequence[str]"]
 
 
@@ -96,8 +99,8 @@ class Tree:
 
     @property
     def base(self) -> str:
-        """The folder, or the address of the commit, as `datasets` calls it."""
-        return str(self.folder) if self.folder is not None else f"hf://datasets/{self.name}@{self.commit}"
+        """The whole path of the folder, or the address of the commit, as `datasets` calls it."""
+        return str(resolved(self.folder)) if self.folder is not None else f"hf://datasets/{self.name}@{self.commit}"
 
     @property
     def _outermost(self) -> Path:
@@ -128,18 +131,16 @@ class Tree:
             return {}
         path = self.fetch(_CARD, location)
         text = None if path is None else read_text(path, Location(_CARD, location.faults))
-        head = None if text is None else _FRONT_MATTER.match(text[:_MOST_CARD])
-        try:
-            card = None if head is None else yaml.safe_load(head[1])
-        except (yaml.YAMLError, RecursionError, ValueError, TypeError, OverflowError) as error:
-            said = " ".join(str(error).split())[:120]
-            Location(_CARD, location.faults).fault(f"what is not YAML ({said})", "the dataset's card, with YAML on top")
-            return {}
+        head = None if text is None else _FRONT_MATTER.match(text)
+        # From the beginning of the file, so that faults have its lines; the marks around it are of documents in YAML
+        top = None if head is None else head.string[: head.end(1)]
+        found = None if top is None else read_plain_yaml(top, Location(_CARD, location.faults))
+        card = None if found is None else found[0]
         listed = card.get("configs") if isinstance(card, dict) else None
         return {
             str(each["config_name"]): each
             for each in (listed if isinstance(listed, list) else ())
-            if isinstance(each, dict) and "config_name" in each and "data_files" in each
+            if isinstance(each, dict) and isinstance(each.get("config_name"), (str, int)) and "data_files" in each
         }
 
 
@@ -180,6 +181,8 @@ def _on_hub(name: str, revision: str | None) -> Tree:
         for small in {_CARD, ".gitattributes"} & {each.rfilename for each in info.siblings or ()}:
             # By the branch, so that the cache knows what commit it stood for when the hub cannot be reached
             hf_hub_download(name, small, repo_type="dataset", revision=revision)
+    except errors.HFValidationError:
+        raise HubUnavailable(f"{quoted(name)}, which is no folder and no id", "an id as mteb/scifact") from None
     except errors.GatedRepoError:
         raise HubUnavailable(
             f"a dataset that the hub gives only to those it knows: {name}",
@@ -205,10 +208,19 @@ def _on_hub(name: str, revision: str | None) -> Tree:
     return Tree(name, None, str(info.sha))
 
 
-def find_tables(tree: Tree, subset: str | None, location: Location) -> dict[str, _Splits] | None:
+@dataclass(frozen=True)
+class Table:
+    """The files of a table by split, and the dataset that they are of."""
+
+    tree: Tree
+    splits: _Splits
+
+
+def find_tables(tree: Tree, subset: str | None, location: Location) -> dict[str, Table] | None:
     """Return the files of the corpus, the queries and the qrels by split; None, and a fault, where one is missing.
 
-    The configurations of the dataset's card say where they are; without such, the names of the files do.
+    The configurations of the dataset's card say where they are; without such, the names of the files do. Qrels that are
+    not there are those of the dataset of the same name and `-qrels`, as the ones of BEIR are.
 
     Args:
         tree: the files.
@@ -218,42 +230,98 @@ def find_tables(tree: Tree, subset: str | None, location: Location) -> dict[str,
     names = [name for name in tree.names() if not name.startswith(".")]
     known = len(location.faults)
     configurations = tree.configurations(names, location)
+    has_card = any(re.search(r"(^|[-_])corpus($|[-_])", each) for each in configurations)
+    tables: dict[str, Table] = {}
+    for table in TABLES:
+        splits = (
+            _of_card(tree, configurations, table, subset, location) if has_card else _by_names(names, table, subset)
+        )
+        if splits:
+            tables[table] = Table(tree, splits)
+    if len(location.faults) == known and set(TABLES) - set(tables) == {"qrels"}:
+        apart = _qrels_apart(tree, subset, location)
+        tables |= {} if apart is None else {"qrels": apart}
+    for found in tables.values():
+        _check_parts(found.splits, location)
+    missing = [table for table in TABLES if table not in tables]
     if len(location.faults) > known:
         return None
-    if any(re.search(r"(^|[-_])corpus($|[-_])", each) for each in configurations):
-        return _of_card(tree, configurations, subset, location)
-    found = {table: _by_names(names, table, subset) for table in TABLES}
-    missing = [table for table, splits in found.items() if not splits]
     if missing:
-        files = ", ".join(map(quoted, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-        of_subset = "" if subset is None else f" of the subset {quoted(subset)}"
-        location.fault(
-            f"no {' and no '.join(missing)}{of_subset} among {len(names):,} files" + (f" ({files})" if names else ""),
-            "corpus, queries and qrels as files (corpus.jsonl, queries.jsonl, qrels/test.jsonl), or as configurations "
-            f"in {_CARD}",
-        )
+        _note_missing(missing, configurations if has_card else names, subset, location, has_card=has_card)
         return None
-    return found
+    return tables
+
+
+def _note_missing(
+    missing: Sequence[str], found: Collection[str], subset: str | None, location: Location, *, has_card: bool
+) -> None:
+    """Note which tables are not there."""
+    what = f"no {' and no '.join(missing)}" + ("" if subset is None else f" of the subset {quoted(subset)}")
+    first = ", ".join(map(quoted, list(found)[:8])) + (f" and {len(found) - 8:,} more" if len(found) > 8 else "")
+    if has_card:
+        pattern = re.compile(r"(.+)-corpus|corpus-(.+)")
+        subsets = sorted({match[1] or match[2] for name in found if (match := pattern.fullmatch(name))})
+        wanted = " or ".join(_called(missing[0], subset))
+        expected = f"subset= one of {', '.join(subsets)}" if subsets else f"a configuration {wanted}"
+        if missing == ["qrels"]:
+            expected += f"; or another dataset of the same name and {_OF_QRELS}"
+        location.fault(f"{what} among the configurations {first}", expected)
+        return
+    location.fault(
+        f"{what} among {len(found):,} files" + (f" ({first})" if found else ""),
+        "corpus, queries and qrels as files (corpus.jsonl, queries.jsonl, qrels/test.jsonl), or as configurations "
+        f"in {_CARD}" + (f"; or another dataset of the same name and {_OF_QRELS}" if missing == ["qrels"] else ""),
+    )
 
 
 def _of_card(
-    tree: Tree, configurations: Mapping[str, Mapping[str, Any]], subset: str | None, location: Location
-) -> dict[str, _Splits] | None:
-    tables: dict[str, _Splits] = {}
-    for table in TABLES:
-        wanted = _called(table, subset)
-        chosen = next((name for name in wanted if name in configurations), None)
-        if chosen is None:
-            subsets = sorted({match[1] for name in configurations if (match := re.fullmatch(r"(.+)-corpus", name))})
-            expected = f"subset= one of {', '.join(subsets)}" if subsets else f"a configuration {' or '.join(wanted)}"
-            found = f"no {table}" if subset is None else f"no {table} of the subset {quoted(subset)}"
-            location.fault(f"{found} among the configurations {', '.join(map(quoted, configurations))}", expected)
-            return None
-        splits = _resolve(tree, configurations[chosen]["data_files"], location / f"configs.{chosen}")
-        if splits is None:
-            return None
-        tables[table] = splits
-    return tables
+    tree: Tree, configurations: Mapping[str, Mapping[str, Any]], table: str, subset: str | None, location: Location
+) -> _Splits | None:
+    """Return the files of a table by the card; None where it lists none."""
+    chosen = next((name for name in _called(table, subset) if name in configurations), None)
+    if chosen is None:
+        return None
+    return _resolve(tree, configurations[chosen]["data_files"], location / f"configs.{chosen}")
+
+
+def _qrels_apart(tree: Tree, subset: str | None, location: Location) -> Table | None:
+    """Return the qrels of the dataset of this name and `-qrels`, if there is one."""
+    name = tree.name.rstrip("/\\") + _OF_QRELS
+    if is_folder(user_path(tree.name)) and not is_folder(user_path(name)):
+        return None  # for a folder on this machine the hub is not asked
+    try:
+        apart = find_tree(name, None)
+    except HubUnavailable:
+        return None
+    names = [each for each in apart.names() if not each.startswith(".")]
+    splits = _of_card(apart, apart.configurations(names, location), "qrels", subset, location)
+    found = splits or _by_names(names, "qrels", subset) or _at_top(names)
+    return Table(apart, found) if found else None
+
+
+def _at_top(names: Sequence[str]) -> _Splits:
+    """Return the files that lie in no folder, each a split."""
+    splits: dict[str, list[str]] = {}
+    for name in names:
+        stem = _stem(name)
+        if stem is not None and "/" not in stem:
+            splits.setdefault(stem, []).append(name)
+    return splits
+
+
+def _stem(name: str) -> str | None:
+    """Return the path of a file without its ending and the number of its part; None for one that is not read."""
+    suffix = next((each for each in SUFFIXES if name.lower().endswith(each)), None)
+    return None if suffix is None else _SHARD.sub("", name[: -len(suffix)])
+
+
+def _check_parts(splits: _Splits, location: Location) -> None:
+    """Note the files of which some parts are missing, as where a download broke off."""
+    for files in splits.values():
+        matches = [match for name in files if (match := _PART.match(name))]
+        for (stem, wanted), there in Counter(match.groups() for match in matches).items():
+            if there < int(wanted):
+                location.fault(f"{there} of {int(wanted)} parts of {stem}", "all of them: was the download broken off?")
 
 
 def _called(table: str, subset: str | None) -> tuple[str, ...]:
@@ -274,11 +342,16 @@ def _resolve(tree: Tree, patterns: Any, location: Location) -> _Splits | None:
         return None
     for pattern in (each for several in asked.values() for each in several):
         # A card is data: it must not have files read that are not of the dataset
-        if "://" in str(pattern) or ".." in PurePosixPath(pattern).parts or PurePosixPath(pattern).is_absolute():
+        if not isinstance(pattern, str):
+            location.fault(f"{shown(pattern)} in data_files", "a path inside of the dataset")
+            return None
+        if "://" in pattern or ".." in PurePosixPath(pattern).parts or PurePosixPath(pattern).is_absolute():
             location.fault(f"the path {quoted(pattern)}", "a path inside of the dataset")
             return None
     try:
-        files = DataFilesDict.from_patterns(asked, base_path=tree.base)
+        # The folder is no pattern, whatever is in its name
+        base_path = tree.base if tree.folder is None else glob.escape(tree.base)
+        files = DataFilesDict.from_patterns(asked, base_path=base_path)
     except (OSError, ValueError) as error:
         location.fault(f"files that are not there ({str(error).splitlines()[0][:200]})", "files of the dataset")
         return None
@@ -297,10 +370,9 @@ def _by_names(names: Sequence[str], table: str, subset: str | None) -> _Splits:
     for folder in folders:
         splits: dict[str, list[str]] = {}
         for name in names:
-            suffix = next((each for each in SUFFIXES if name.lower().endswith(each)), None)
-            if suffix is None:
+            stem = _stem(name)
+            if stem is None:
                 continue
-            stem = _SHARD.sub("", name[: -len(suffix)])
             if stem == folder or stem.startswith(f"{folder}/"):
                 # The corpus and the queries are whole, whatever their files are called
                 split = table if table != "qrels" or stem == folder else PurePosixPath(stem).name

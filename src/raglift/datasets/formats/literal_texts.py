@@ -10,7 +10,7 @@ from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.beir import read_tags
 from raglift.datasets.formats.capabilities import Capabilities
-from raglift.datasets.formats.records import cell_value, field_at, read_records, texts_of
+from raglift.datasets.formats.records import cell_value, field_at, named_path, read_records, texts_of
 from raglift.errors import ConfigurationError
 from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_id, read_name, read_string
@@ -84,12 +84,13 @@ class TextSets:
         queries: dict[str, Query] = {}
         first: dict[str, Location] = {}
         any_passages = False
+        is_table = path.suffix.lower() == ".csv"
         for number, (here, entry) in enumerate(read_records(path, location, listed=self.listed), start=1):
             if self.skipped is not None and entry.get(self.skipped[0]) == self.skipped[1]:
                 continue
             query_id = self._id(entry, number, columns or {}, here)
-            text = self._question(entry, columns or {}, here)
-            passages = self._passages(entry, columns or {}, here)
+            text = self._question(entry, columns or {}, here, is_table=is_table)
+            passages = self._passages(entry, columns or {}, here, is_table=is_table)
             any_passages = any_passages or passages is not None
             if query_id is None or text is None:
                 continue
@@ -99,9 +100,7 @@ class TextSets:
             facts = distinct_facts((passage,) for passage in passages or ())
             queries[query_id] = Query(query_id, text, facts, self._tags(entry, here))
         if queries and not any_passages and not faults:
-            expected = (
-                f"texts in {', '.join(self.passages)}; or their path named: columns={{'passage': 'path.of.them'}}"
-            )
+            expected = f"texts in {', '.join(self.passages)}; or their path named: {named_path('passage')}"
             location.fault("no field with texts in any record", expected)
         return tuple(queries.values()), read_documents(documents)
 
@@ -109,7 +108,9 @@ class TextSets:
         found = field_at(entry, columns.get("id", "id"), here) if self.has_ids or "id" in columns else None
         return f"q{number}" if found is None or found[0] is None else read_id(*found)
 
-    def _question(self, entry: Mapping[str, Any], columns: Mapping[str, Any], here: Location) -> str | None:
+    def _question(
+        self, entry: Mapping[str, Any], columns: Mapping[str, Any], here: Location, *, is_table: bool
+    ) -> str | None:
         paths = (columns["query"],) if "query" in columns else self.questions
         for path in paths:
             found = field_at(entry, path, here)
@@ -119,25 +120,27 @@ class TextSets:
             if isinstance(value, list):
                 there.fault(shown(value), "a text: a conversation is no single question")
                 return None
-            if not isinstance(cell_value(value, Location("", [])), dict):
+            if not isinstance(cell_value(value) if is_table else value, dict):
                 return read_string(value, there)
-        there = here / paths[0].split(".")[0]
-        hint = "" if "query" in columns else "; or its path named: columns={'query': 'path.of.it'}"
-        there.fault(
-            "no question: an object with " + (", ".join(map(quoted, entry)) or "no fields"),
-            f"{' or '.join(paths)}{hint}",
-        )
+        top = paths[0].split(".")[0]
+        inner = cell_value(entry.get(top))
+        # Of a record that has the field, what is in it says which path to name
+        held, there = (inner, here / top) if isinstance(inner, dict) else (entry, here)
+        hint = "" if "query" in columns else f"; or its path named: {named_path('query')}"
+        there.fault(f"no question: {shown(held)}", f"{' or '.join(paths)}{hint}")
         return None
 
-    def _passages(self, entry: Mapping[str, Any], columns: Mapping[str, Any], here: Location) -> list[Passage] | None:
+    def _passages(
+        self, entry: Mapping[str, Any], columns: Mapping[str, Any], here: Location, *, is_table: bool
+    ) -> list[Passage] | None:
         """Return the passages of a record; None where it has no field for them."""
         paths = (columns["passage"],) if "passage" in columns else self.passages
         for path in paths:
             found = field_at(entry, path, here)
             if found is not None and found[0] is not None:
-                return [Passage(text) for text in texts_of(*found)]
+                return [Passage(text) for text in texts_of(*found, is_cell=is_table)]
         ids = None if self.chunk_ids is None else field_at(entry, self.chunk_ids, here)
-        value = None if ids is None else cell_value(*ids)
+        value = None if ids is None else cell_value(ids[0])
         if ids is None or not isinstance(value, list):
             return None
         named = (read_id(each, ids[1] / index) for index, each in enumerate(value))
@@ -148,7 +151,7 @@ class TextSets:
             value = entry.get(self.tag)
             tag = None if value is None else read_name(value, here / self.tag)
             return () if tag is None else (tag,)
-        return read_tags(cell_value(entry.get("metadata"), here / "metadata"))
+        return read_tags(cell_value(entry.get("metadata")))
 
     @property
     def capabilities(self) -> Capabilities:

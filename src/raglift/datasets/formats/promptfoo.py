@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from raglift.base.strict_files import parse_list_or_object, read_text
+from raglift.base.strict_files import parse_list_or_object, parse_object, read_text, stream_lines
 from raglift.base.validation import Location, nearest, shown
-from raglift.datasets.documents import read_documents
+from raglift.datasets.documents import LINES_SUFFIXES, read_documents
 from raglift.datasets.formats.capabilities import Capabilities
+from raglift.datasets.formats.plain_yaml import read_plain_yaml
+from raglift.datasets.formats.records import named_path
 from raglift.errors import ConfigurationError
 from raglift.records.labels import Passage, Query, distinct_facts
 from raglift.records.parsing import read_string
@@ -30,9 +32,7 @@ RECALL = "context-recall"
 """The type of the assertions that are read."""
 _QUESTIONS = ("query", "question", "user_input", "input", "prompt")
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_MOST_YAML_BYTES = 10_000_000
-_MOST_ASSERTIONS = 100_000
-"""More were not written by anybody: in YAML a few lines can stand for billions."""
+_TEMPLATES = "#/assertionTemplates/"
 _DEEPEST = 5
 
 
@@ -65,7 +65,7 @@ def read_promptfoo(
     each prompt and provider, are one. The queries are q1, q2, ….
 
     Args:
-        path: the file: YAML, or JSON.
+        path: the file: YAML, JSON, or results as JSON Lines.
         faults: where what is wrong is noted.
         documents: the source texts, of which the format has none.
         columns: the name of the variable with the question, as `{"query": "topic"}`.
@@ -78,14 +78,12 @@ def read_promptfoo(
             raise ConfigurationError(f"columns: found {name!r}: {given!r}; expected {nearest(name, ('query',))}")
     named = str((columns or {}).get("query") or "")
     location = Location(path.name, faults)
-    reader = _Reader((named,) if named else _QUESTIONS, location)
+    reader = _Reader((named,) if named else _QUESTIONS)
     distinct: dict[tuple[str, tuple[Any, ...]], None] = {}
     for here, test in _tests(path, location):
         query = reader.read(test, here)
         if query is not None:
             distinct.setdefault(query, None)
-        if reader.is_full:
-            break
     if distinct and not reader.assertions and not faults:
         location.fault(f"no assertion of type {RECALL}", f"tests that assert {RECALL} with a value")
     queries = tuple(Query(f"q{number}", text, facts) for number, (text, facts) in enumerate(distinct, start=1))
@@ -93,15 +91,14 @@ def read_promptfoo(
 
 
 def _tests(path: Path, location: Location) -> Iterator[tuple[Location, Any]]:
-    """Yield each test, with its line where the file is YAML."""
-    lines: dict[int, int] = {}
-    text = read_text(path, location)
-    if text is None:
+    """Yield each test, with its line where the file has lines; what all tests share is part of each."""
+    if path.suffix.lower() in LINES_SUFFIXES:
+        for here, line in stream_lines(path, location):
+            result = parse_object(line, here)
+            if result is not None:
+                yield here / "testCase", result.get("testCase")
         return
-    if path.suffix.lower() in (".yaml", ".yml"):
-        value, lines = _from_yaml(text, location)
-    else:
-        value = parse_list_or_object(text, location)
+    value, lines = _whole(path, location)
     if value is None:
         return
     results = value.get("results") if isinstance(value, dict) else None
@@ -119,50 +116,70 @@ def _tests(path: Path, location: Location) -> Iterator[tuple[Location, Any]]:
         return
     for index, test in enumerate(tests):
         here = location if index not in lines else location.at_line(lines[index])
-        yield (here / "tests" if isinstance(value, dict) else here) / index, test
+        here = (here / "tests" if isinstance(value, dict) else here) / index
+        yield here, _with_defaults(test, value) if isinstance(value, dict) else test
 
 
-def _from_yaml(text: str, location: Location) -> tuple[Any, dict[int, int]]:
-    """Return the value of a YAML document, of plain values alone, and the line of each test."""
-    if len(text) > _MOST_YAML_BYTES:
-        location.fault(f"{len(text):,} characters of YAML", f"at most {_MOST_YAML_BYTES:,}; larger files as JSON")
+def _whole(path: Path, location: Location) -> tuple[Any, dict[int, int]]:
+    """Return what a file holds, and the line of each test in YAML; None, and a fault, where it holds nothing."""
+    text = read_text(path, location)
+    if text is None or path.suffix.lower() not in (".yaml", ".yml"):
+        return None if text is None else parse_list_or_object(text, location), {}
+    found = read_plain_yaml(text, location)
+    if found is None:
         return None, {}
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        loader = yaml.SafeLoader("")
-        value = None if root is None else loader.construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        (location if mark is None else location.at_line(mark.line + 1)).fault(f"what is not YAML ({said})", "YAML")
-        return None, {}
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError, OverflowError) as error:
-        location.fault(f"what is not YAML ({' '.join(str(error).split())[:100]})", "one document in YAML")
-        return None, {}
+    value, root = found
     if value is None:
-        location.fault("an empty file", "tests, as promptfoo has them")
-        return None, {}
-    tests = root
+        location.fault("null", "tests, as promptfoo has them")
+    return value, _lines_of_tests(root)
+
+
+def _with_defaults(test: Any, configuration: Mapping[str, Any]) -> Any:
+    """Return a test with the variables and assertions of `defaultTest`, and its own references written out."""
+    default = configuration.get("defaultTest")
+    if not isinstance(test, dict):
+        return test
+    given = dict(test)
+    if isinstance(default, dict):
+        variables = [each for each in (default.get("vars"), test.get("vars")) if isinstance(each, dict)]
+        if variables and isinstance(test.get("vars", {}), dict):
+            given["vars"] = {name: value for each in variables for name, value in each.items()}
+        shared, own = default.get("assert"), test.get("assert") or []
+        if isinstance(shared, list) and isinstance(own, list):
+            given["assert"] = [*own, *shared]
+    return _written_out(given, configuration.get("assertionTemplates"))
+
+
+def _written_out(test: dict[str, Any], templates: Any) -> dict[str, Any]:
+    """Return a test whose assertions are written out where they refer to `assertionTemplates`."""
+    asserted = test.get("assert")
+    if not isinstance(asserted, list) or not isinstance(templates, dict):
+        return test
+    return {**test, "assert": [_referred(each, templates) for each in asserted]}
+
+
+def _referred(assertion: Any, templates: Mapping[str, Any]) -> Any:
+    """Return the template that an assertion refers to; the assertion where it refers to none."""
+    name = assertion.get("$ref") if isinstance(assertion, dict) else None
+    return templates.get(name.removeprefix(_TEMPLATES), assertion) if isinstance(name, str) else assertion
+
+
+def _lines_of_tests(root: yaml.Node) -> dict[int, int]:
+    """Return the line of each test of a YAML document."""
+    tests: yaml.Node | None = root
     if isinstance(root, yaml.MappingNode):
         tests = next((inner for name, inner in root.value if name.value == "tests"), None)
     nodes = tests.value if isinstance(tests, yaml.SequenceNode) else []
-    return value, {index: node.start_mark.line + 1 for index, node in enumerate(nodes)}
+    return {index: node.start_mark.line + 1 for index, node in enumerate(nodes)}
 
 
 class _Reader:
-    """What is read of tests, and how much of it there was."""
+    """What is read of tests, and how many assertions there were."""
 
-    def __init__(self, questions: Sequence[str], location: Location) -> None:
+    def __init__(self, questions: Sequence[str]) -> None:
         self._questions = questions
-        self._location = location
         self.assertions = 0
         """How many context-recall assertions there were."""
-        self._visited = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there was more than is read."""
-        return self._visited > _MOST_ASSERTIONS
 
     def read(self, test: Any, here: Location) -> tuple[str, tuple[Any, ...]] | None:
         """Return the question and the facts of a test; None, and a fault, where it has no question."""
@@ -175,7 +192,7 @@ class _Reader:
             return None
         name = next((each for each in self._questions if each in variables), None)
         if name is None:
-            expected = f"the question in {' or '.join(self._questions)}; or its name: columns={{'query': 'name'}}"
+            expected = f"the question in {' or '.join(self._questions)}; or its name: {named_path('query', 'name')}"
             (here / "vars").fault(shown(variables), expected)
             return None
         question = read_string(variables[name], here / "vars" / name)
@@ -189,13 +206,12 @@ class _Reader:
                 here.fault(shown(asserted), "a list of assertions")
             return
         for index, each in enumerate(asserted):
-            self._visited += 1
-            if self.is_full:
-                if self._visited == _MOST_ASSERTIONS + 1:
-                    self._location.fault(f"more than {_MOST_ASSERTIONS:,} assertions", "fewer")
-                return
             if not isinstance(each, dict):
                 continue  # promptfoo also has texts here, as file://checks.yaml: of other kinds
+            if "$ref" in each:
+                expected = "an assertion, or one of the file's assertionTemplates"
+                (here / index / "$ref").fault(shown(each["$ref"]), expected)
+                continue
             if each.get("type") == "assert-set" and depth < _DEEPEST:
                 yield from self._values(each.get("assert"), variables, here / index / "assert", depth + 1)
             elif each.get("type") == RECALL:

@@ -10,7 +10,7 @@ from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.documents import read_documents
 from raglift.datasets.formats.capabilities import Capabilities
 from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_document, judged_documents, read_grade
-from raglift.datasets.formats.records import csv_records, field_at
+from raglift.datasets.formats.records import csv_records, field_at, named_path
 from raglift.errors import ConfigurationError
 from raglift.records.parsing import read_id, read_string
 
@@ -51,8 +51,8 @@ def read_quepid(
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries of a case that Quepid exported: `query,docid,rating` as CSV, or JSON with ratings by id.
 
-    A document with a rating of 1 or more is a fact, and its rating the grade; one with 0 is judged irrelevant. The
-    queries are q1, q2, ….
+    A document with a rating of 1 or more is a fact, and its rating the grade; one with 0 is judged irrelevant; one
+    without a rating is not judged. The queries are q1, q2, ….
 
     Args:
         path: the file: `.csv`, else JSON.
@@ -84,9 +84,9 @@ def _quepid_rows(path: Path, location: Location) -> Iterator[tuple[Location, Any
         return
     if path.suffix.lower() == ".csv":
         for here, row in csv_records(text, location):
-            # A row with a question alone: nobody has rated anything for it
-            is_rated = "docid" in row or "rating" in row
-            yield here, row.get("query"), [(here, row.get("docid"), row.get("rating"))] if is_rated else []
+            # Quepid has rows of a question alone, and in a snapshot of documents that nobody has rated
+            is_rated = "rating" in row
+            yield here, row.get("query"), [(here, row.get("docid"), row["rating"])] if is_rated else []
         return
     entry = parse_text(text, location)
     if entry is None:
@@ -103,7 +103,11 @@ def _quepid_rows(path: Path, location: Location) -> Iterator[tuple[Location, Any
         if not isinstance(ratings, dict):
             (here / "ratings").fault(shown(ratings), "an object with a rating for each id")
             continue
-        rated = [(here / "ratings" / quoted(doc_id), doc_id, rating) for doc_id, rating in ratings.items()]
+        rated = [
+            (here / "ratings" / quoted(doc_id), doc_id, rating)
+            for doc_id, rating in ratings.items()
+            if rating is not None
+        ]
         yield here, query.get("query_text", query.get("query")), rated
 
 
@@ -223,7 +227,7 @@ def _question(request: Mapping[str, Any], here: Location, path: str) -> str | No
     found_texts = (
         "no text that is searched for" if not texts else f"{len(texts)} texts: {', '.join(map(quoted, texts[:4]))}"
     )
-    here.fault(found_texts, "one question; or its path named: columns={'query': 'params.query_string'}")
+    here.fault(found_texts, f"one question; or its path named: {named_path('query', 'params.query_string')}")
     return None
 
 

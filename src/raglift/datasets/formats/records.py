@@ -87,24 +87,36 @@ def csv_records(text: str, location: Location) -> Iterator[tuple[Location, dict[
         location.at_line(line).fault(f"a row that is no CSV ({error})", "rows of cells, with quotation marks doubled")
 
 
-def cell_value(value: Any, location: Location) -> Any:
-    """Return what a cell of a table holds: a list or object as JSON, or as Python prints it; else the text as it is.
+def named_path(field: str, path: str = "path.of.it") -> str:
+    """Return how to say where a field is, in Python and on the command line.
 
     Args:
-        value: the cell; anything else than a text is returned unchanged.
-        location: the cell, for faults.
+        field: as `query`.
+        path: an example.
     """
-    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+    return f"columns={{{field!r}: {path!r}}}, or with `raglift labels convert` --column {field}={path}"
+
+
+def cell_value(value: Any) -> Any:
+    """Return what a text holds that is a list or an object as JSON, or as Python prints it; else the value as it is.
+
+    Args:
+        value: what a cell of a table holds, or a field.
+    """
+    if not looks_like_list(value):
         return value
-    ignored = Location("", [])
-    found = parse_list_or_object(value, ignored)
+    found = parse_list_or_object(value, Location("", []))
     if found is not None:
         return found
     try:
-        return ast.literal_eval(value.strip())
+        return ast.literal_eval(value.strip())  # of constants alone: nothing is called
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        location.fault(quoted(value), "a list as JSON or Python writes it")
-        return None
+        return value
+
+
+def looks_like_list(value: Any) -> bool:
+    """Whether a value is a text with the brackets of a list or an object around it."""
+    return isinstance(value, str) and value.strip()[:1] + value.strip()[-1:] in ("[]", "{}")
 
 
 def field_at(entry: Mapping[str, Any], path: str, location: Location) -> tuple[Any, Location] | None:
@@ -119,22 +131,36 @@ def field_at(entry: Mapping[str, Any], path: str, location: Location) -> tuple[A
         return entry[path], location / path
     value: Any = entry
     for name in path.split("."):
-        value = cell_value(value, location)
+        value = cell_value(value)
         if not isinstance(value, dict) or name not in value:
             return None
         value, location = value[name], location / name
     return value, location
 
 
-def texts_of(value: Any, location: Location, depth: int = 0) -> Iterator[str]:
+def texts_of(value: Any, location: Location, *, is_cell: bool = False) -> Iterator[str]:
     """Yield the texts in a field: a text, a list of them, or documents with their text in a field of their own.
+
+    Args:
+        value: the field; null has none.
+        location: its location.
+        is_cell: whether it is a cell of a table, where a list with a mistake in it would else be taken for a text.
+    """
+    found = cell_value(value)
+    if is_cell and looks_like_list(found):
+        location.fault(quoted(found), "a list as JSON or Python writes it")
+        return
+    yield from _texts_of(found, location, 0)
+
+
+def _texts_of(value: Any, location: Location, depth: int) -> Iterator[str]:
+    """Yield the texts in a value.
 
     Args:
         value: the field; null has none.
         location: its location.
         depth: how deep it lies in lists.
     """
-    value = cell_value(value, location) if depth == 0 else value
     if value is None:
         return
     if isinstance(value, dict):
@@ -143,7 +169,7 @@ def texts_of(value: Any, location: Location, depth: int = 0) -> Iterator[str]:
             value, location = value[name], location / name
     if isinstance(value, list) and depth < _DEEPEST:
         for index, each in enumerate(value):
-            yield from texts_of(each, location / index, depth + 1)
+            yield from _texts_of(each, location / index, depth + 1)
         return
     text = read_string(value, location)
     if text is not None:

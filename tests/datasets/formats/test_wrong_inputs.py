@@ -1,0 +1,86 @@
+"""What is wrong with datasets of the hub and of other tools, on the command line: where, what was found, what to do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from raglift import cli
+
+CHECK, CONVERT = ("labels", "check"), ("labels", "convert", "-o", "written")
+FILES = {
+    "ragas.jsonl": '{"user_input": "x", "reference_contexts": ["y", 3]}\n',
+    "chat.jsonl": '{"user_input": [{"content": "x", "type": "human"}], "reference_contexts": ["y"]}\n',
+    "smith.jsonl": '{"inputs": {"topic": "x"}, "outputs": {"context": "y"}}\n',
+    "fuse.json": '[{"input": "x", "expectedOutput": "y"}]',
+    "tests.yaml": "tests:\n- vars: {q: x}\n",
+    "python.yaml": "tests:\n- vars: !!python/object/apply:os.getcwd []\n",
+    "elsewhere.yaml": "tests: file://tests.csv\n",
+    "ratings.csv": "query,docid,rating\nx,7,high\n",
+    "rank.json": '{"requests": [{"id": "q", "request": {"query": {"match_all": {}}}, "ratings": []}]}',
+    "unknown.json": '{"cases": []}',
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with files as people have them, each with one mistake; and a dataset without one."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shutil.copytree(fixtures / "hub", tmp_path / "set")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ((*CHECK, "ragas.jsonl"), "ragas.jsonl:1: reference_contexts[1]: found 3; expected a text"),
+        ((*CHECK, "chat.jsonl"), "chat.jsonl:1: user_input: found a list of 1; expected a text: a conversation is"),
+        (
+            (*CHECK, "smith.jsonl"),
+            'smith.jsonl:1: inputs: found no question: an object with "topic"; expected inputs.question',
+        ),
+        ((*CHECK, "fuse.json"), "with `raglift labels convert` --column passage=path.of.it"),
+        (
+            (*CHECK, "tests.yaml"),
+            'tests.yaml:2: tests[0].vars: found an object with "q"; expected the question in query',
+        ),
+        ((*CHECK, "python.yaml"), "python.yaml:2: found what is not YAML (could not determine a constructor"),
+        ((*CHECK, "elsewhere.yaml"), 'elsewhere.yaml: found "file://tests.csv"; expected a list of tests'),
+        ((*CONVERT, "ratings.csv"), 'ratings.csv:2: rating: found "high"; expected an integer'),
+        (
+            (*CONVERT, "rank.json"),
+            "requests[0]: found no text that is searched for; expected one question; or its path",
+        ),
+        ((*CONVERT, "unknown.json"), 'unknown.json: found an object with "cases"; expected SQuAD'),
+        ((*CHECK, "hf:set?split=dev"), 'found no split "dev" of the qrels; expected split= one of "train", "test"'),
+        ((*CHECK, "hf:set?spilt=dev"), "found the option 'spilt'; expected one of"),
+        ((*CHECK, "hf:no/such/set"), "expected a folder, or the id of a dataset, as mteb/scifact"),
+        ((*CHECK, "hf:mteb/sci..fact"), "which is no folder and no id; expected an id as mteb/scifact"),
+        ((*CHECK, "ir:beir/scifakt/test"), 'found no dataset "beir/scifakt/test" in ir_datasets; expected'),
+        ((*CONVERT, "hf:set", "--to", "ragas"), "found 2; expected no grades, as ragas has it; to leave them out"),
+        ((*CONVERT, "hf:set", "--to", "ir"), "found format 'ir', which is only read; expected one of"),
+        (
+            (*CONVERT, "smith.jsonl", "--column", "topic=inputs.topic"),
+            "columns: found 'topic': 'inputs.topic'; expected",
+        ),
+    ],
+    ids=lambda value: " ".join(value[1:]) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_said_where_it_is(
+    command: tuple[str, ...],
+    expected: str,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["raglift", *command])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert expected in " ".join(capsys.readouterr().err.split())
+    assert not (here / "written").exists()
