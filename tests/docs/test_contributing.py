@@ -40,7 +40,7 @@ TERMS = (
         "failed",
         "found",
         "ranked too low",
-        "dropped",
+        "dropped by the reranker",
     ),
     *("not retrieved", "lost in chunking", "missed", "minimum detectable effect", "not significant", "sign-flip test"),
     *("Holm's correction", "confidence interval", "held out", "exploratory", "paired", "baseline", "label provenance"),
