@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"(?<![\w.])[+\-−]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w|\.\d)")
 DURATION = re.compile(r"\d[\d,.]*\s?(?:µs|ms|s|min|h|seconds?|minutes?|hours?)\b")
 ABSOLUTE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|usr|var|opt|mnt|srv|Users|private)/\S*|\b[A-Z]:\\\S*")
-INDEX_TIME = re.compile(r", built in \(duration\)|; [\d,]+ of [\d,]+ texts came from the cache[^!.]*not timed")
+INDEX_TIME = re.compile(r", built in \(duration\)| \(build time unknown: [\d,]+ of [\d,]+ embeddings were cached\)")
 RULE = re.compile(r"[─━═\-]{3,}")
 LARGEST_FILE = 1_000_000  # bytes: what is larger, GitHub is slow to show
 

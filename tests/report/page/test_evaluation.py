@@ -121,7 +121,7 @@ def test_few_queries_failures_and_notes_are_told(ranked):
     assert document.warnings[0] == "1 of 3 queries failed and counts 0. The first: retrieve: RuntimeError: down"
     assert document.warnings[1].startswith("only 2 labelled queries: ")
     assert dict(document.measured)["Failed queries"] == "1 (scored as 0)"
-    assert any("without labels" in note for note in document.notes)
+    assert any("no labels" in note for note in document.notes)
 
 
 @pytest.mark.slow
