@@ -177,7 +177,7 @@ def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together
     result.assert_outcomes(passed=7)
     asked = [path.read_text().splitlines() for path in project.path.glob("asked-*.txt")]
     assert asked == [[f"Where is stone {n}?" for n in range(6)]] * workers
-    result.stdout.fnmatch_lines(["saved baselines/test_search/test_search: 6 queries, hit_rate@3 1.0000"])
+    result.stdout.fnmatch_lines(["saved baselines/test_search/test_search: 6 queries, hit_rate@3 1.000"])
     assert (project.path / "baselines" / "test_search" / "test_search" / "run.json").is_file()
 
 

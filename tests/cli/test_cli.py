@@ -169,7 +169,7 @@ def test_explain_prints_why_a_query_of_a_saved_run_scored_so(run, tmp_path: Path
     code, out, _ = run("explain", folder, "adult-ticket")
     assert code == 0
     assert out.startswith("adult-ticket: price for one adult, museum and tower\nstage retrieve, match by containment\n")
-    assert "fact 1  visiting.md" in out
+    assert "fact 1: visiting.md" in out
     assert "earned: " in out
     code, _, err = run("explain", folder, "adult-tickets")
     assert code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import warnings
@@ -71,6 +72,17 @@ def _copied(name: str, *files: str) -> Callable[[Path], None]:
                 shutil.copyfile(path, folder / relative)
 
     return copy
+
+
+def _hub_packed(folder: Path) -> None:
+    """Lay out a dataset of the hub with its corpus compressed and its queries as one list."""
+    _copied("hub")(folder)
+    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes(), mtime=0))
+    rows = [json.loads(line) for line in queries.read_text(encoding="utf-8").splitlines()]
+    (folder / "queries.json").write_text(json.dumps(rows), encoding="utf-8")
+    for path in (corpus, queries, folder / "README.md"):  # the card names the files that were
+        path.unlink()
 
 
 def _chunking_evaluation(folder: Path) -> None:
@@ -193,6 +205,17 @@ READERS: tuple[Reader, ...] = (
     ),
     _dataset("llama-index, examples", _copied("llama-index", "rag_dataset.json"), _loaded("rag_dataset.json")),
     _dataset("chunking evaluation", _chunking_evaluation, _loaded()),
+    _dataset("hub, json lines", _copied("hub"), _loaded(format="hf")),
+    _dataset("hub, lists and gzip", _hub_packed, _loaded(format="hf")),
+    _dataset("promptfoo, tests", _copied("promptfoo", "promptfooconfig.yaml"), _loaded("promptfooconfig.yaml")),
+    _dataset("promptfoo, results", _copied("promptfoo", "results.json"), _loaded("results.json")),
+    _dataset("quepid, ratings", _copied("quepid", "ratings.csv"), _loaded("ratings.csv")),
+    _dataset("quepid, case", _copied("quepid", "case.json"), _loaded("case.json")),
+    _dataset("rank_eval", _copied("rank_eval"), _loaded("request.json")),
+    _dataset("ragas, lines", _copied("ragas", "testset.jsonl"), _loaded("testset.jsonl")),
+    _dataset("ragas, table", _copied("ragas", "testset.csv"), _loaded("testset.csv")),
+    _dataset("langsmith", _copied("langsmith"), _loaded("examples.jsonl")),
+    _dataset("langfuse", _copied("langfuse"), _loaded("items.json")),
     Reader(
         "documents, texts",
         _documents,

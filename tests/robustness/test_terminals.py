@@ -16,6 +16,7 @@ from raglift.base.progress import notice
 from raglift.cli import github
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Fact, Passage, Query
+from raglift.report.terminal.rendering import as_text
 
 FORGED = "x\n::error title=forged::gotcha\r\n##[error]gotcha\x1b[31m\u2028FORGED\x85FORGED"
 BEGINNING = "::error::gotcha"
@@ -66,7 +67,8 @@ TEXTS: dict[str, Callable[[rl.Evaluation], object]] = {
 def test_no_text_begins_a_line(evaluation: rl.Evaluation, name: str) -> None:
     said = str(TEXTS[name](evaluation))
     if evaluation.dataset.name.startswith("x"):
-        assert not [line for line in said.splitlines() if line.lstrip().startswith(("::", "##", "FORGED"))]
+        assert not [line for line in said.splitlines() if line.lstrip().startswith(("::", "##"))]
+        assert not {"\u2028", "\x85", "\r"} & set(said)
     assert "\x1b" not in said
 
 
@@ -193,3 +195,11 @@ def test_a_line_stays_one() -> None:
 def test_a_notice_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     notice(f"waiting for {FORGED}", show=True)
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("beginning", ["", "! "])
+def test_no_wrapping_begins_a_line_with_a_command(beginning: str) -> None:
+    for length in range(60, 100):
+        said = as_text([f"{beginning}{'x' * length} ::error::gotcha ##[error]gotcha"], width=100)
+        assert "::error::gotcha" in said
+        assert not [line for line in said.splitlines() if line.lstrip().startswith(("::", "##"))]

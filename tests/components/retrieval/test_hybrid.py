@@ -188,7 +188,7 @@ def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:
 def test_chunks_that_the_model_truncated_are_reported() -> None:
     hybrid = HybridRetriever([WithDepthOfAPart("abc", 7), WithDepthOfAPart("abc", 0)])
     notes = evaluate(hybrid, load_dataset("lighthouse"), ks=(1,), depth="deep", candidates=3).run.notes
-    assert [note for note in notes if note.startswith("7 distinct chunks are longer")]
+    assert [note for note in notes if note.startswith("7 distinct chunks exceed")]
 
 
 @pytest.mark.slow

@@ -61,7 +61,13 @@ def test_the_scripts_make_elements_only_from_text() -> None:
         for path in resources.files("raglift.report.page").joinpath("assets").iterdir()
         if path.name.endswith(".js")
     ]
-    assert {path.name for path in scripts} == {*rendering.SHELL, *rendering.BROWSER, *rendering.DRAWING, "index.js"}
+    assert {path.name for path in scripts} == {
+        *rendering.SHELL,
+        *rendering.BROWSER,
+        *rendering.DRAWING,
+        *rendering.INDEX,
+        *rendering.BASELINES,
+    }
     for path in scripts:
         forbidden = (
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|\bfetch\b"

@@ -79,8 +79,8 @@ def test_hits_that_match_nothing_go_first() -> None:
     assert left.queries[0].views[0].returned == DEPTH
     (note,) = left.notes
     assert note == (
-        "to keep the page small, 160 of 240 hits are left out: those of chunks that match nothing of the query, and "
-        "stand below rank 5 in each of its rankings"
+        "to keep the page small, 160 of 240 hits are left out: those of chunks that match nothing of the query, "
+        "ranked below 5 in each of its rankings"
     )
     assert len(left.chunks) == 40
 
@@ -101,7 +101,7 @@ def test_a_depth_that_was_asked_for_is_kept(depth: int) -> None:
     first = left.queries[0].views[0]
     assert [hit.rank for hit in first.hits if hit.rank <= depth] == list(range(1, depth + 1))
     assert len(first.hits) == max(2 * depth, 1)
-    assert ("stand below rank" in left.notes[0]) == (depth > 0)
+    assert ("ranked below" in left.notes[0]) == (depth > 0)
     assert size(within(WHOLE, depth, 0)) < size(left)
 
 

@@ -54,18 +54,25 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True) -> None
             _write_table(console, part)
 
 
+_COMMANDS = ("::", "##")
+"""How a line begins that GitHub reads as a workflow command."""
+
+
 def _write_line(console: Console, line: str, *, wrap: bool) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     found = _BEGINNING.match(line)
     start = found.end() if found else 0
-    if not wrap or not 0 < start < console.width // 2:
-        console.print(Text(line), soft_wrap=not wrap)
+    if not wrap:
+        console.print(Text(line), soft_wrap=True)
         return
-    lines = Text(line[start:]).wrap(console, console.width - start)
-    for number, text in enumerate(lines):
+    if start >= console.width // 2:
+        start = 0
+    for number, text in enumerate(Text(line[start:]).wrap(console, console.width - start)):
         text.rstrip()
+        if number and text.plain.startswith(_COMMANDS):
+            text = Text("�") + text  # noqa: PLW2901 — a word within a line, which begins one by the wrapping alone
         if number:
             console.print(Padding(text, (0, 0, 0, start)))
         else:
