@@ -284,6 +284,7 @@ def _beside(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
                 mean_cell(metric, means.get(row.system, math.nan), None), emphasis="muted"
             ),
             definition=definition_of(metric),
+            optional=True,
         )
 
 
