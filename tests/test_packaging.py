@@ -86,7 +86,7 @@ def test_bm25_needs_no_extra(tmp_path: Path) -> None:
         return done.stdout
 
     evaluated = told("evaluate", "lighthouse", "--retriever", "bm25", "--output", "runs/bm25", "--all")
-    assert re.search(r"retrieve: bm25 \(en: .*; 100 chunks\)", " ".join(evaluated.split()))
+    assert re.search(r"Retriever: bm25 \(en: .*; 100 chunks\)", " ".join(evaluated.split()))
     shown = told("demo")
     assert "shop_support: bm25\n" in shown
 

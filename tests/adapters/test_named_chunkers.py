@@ -148,6 +148,12 @@ def test_the_text_of_html_is_at_its_place_among_the_markup(parts: list[str], nam
     check_places(chunks, text, whole=False)
 
 
+@pytest.mark.parametrize("name", ["html", "llama_index.HTMLNodeParser", "langchain.HTMLHeaderTextSplitter"])
+@pytest.mark.parametrize("text", ["<!-- c -->", "<p></p>", "&nbsp;", "<h2><b></b></h2>"])
+def test_markup_without_text_has_no_chunks(name: str, text: str) -> None:
+    assert split(name, text) == ()
+
+
 def test_repeated_paragraphs_of_html_have_places_of_their_own() -> None:
     page = (
         "<title>Soon</title><h1>A</h1><p alt='Soon'>Soon &amp; <i>cheap</i>.</p>"

@@ -226,10 +226,11 @@ class NamedChunker:
         return chunks
 
     def _chunks(self, document: Document, cut: Cutter) -> Iterator[Chunk]:
-        if not document.text.strip():
+        is_of_html = KINDS[self.kind].is_of_html
+        if not (without_markup(document.text) if is_of_html else document.text).strip():
             return
         text, pieces = document.text, cut_by(cut, document, self)
-        if KINDS[self.kind].is_of_html:
+        if is_of_html:
             bounded = [piece[start:end] for piece in pieces for start, end in self._bounded(piece)]
             yield from self._of_html(document, bounded)
             return
