@@ -1,0 +1,203 @@
+"""The folder that an agent may see: its datasets and runs, and which paths are in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raglift.base.display import printable, shorten
+from raglift.base.limits import is_file, is_folder, is_there, user_path
+from raglift.base.validation import quoted
+from raglift.datasets.corpora.catalogue import known_corpora
+from raglift.errors import ConfigurationError
+from raglift.results.evaluation import load_evaluation
+from raglift.storage.layout import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.results.evaluation import Evaluation
+
+
+_DEEPEST = 6
+_MOST_FILES = 20_000
+_MOST_FOLDERS = 20_000
+_FIRST_LINE = 100_000
+_TEMPORARY = re.compile(r"@[1-9]\d{0,5}")
+_QUERIES, _PARQUET = "queries.jsonl", "qa.parquet"
+_PASSED_OVER = {"node_modules", "__pycache__", "site-packages"}
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder, and what may be done with it.
+
+    Raises:
+        ConfigurationError: there is no such folder.
+    """
+
+    root: Path
+    """The folder; nothing outside is read or written, whatever links are in it."""
+    allow_write: bool = False
+    """Whether runs may be saved in the folder."""
+    allow_code: bool = False
+    """Whether systems by reference may be measured: code of the folder, commands and addresses."""
+    unsaved: Path = field(init=False, repr=False)
+    """Where runs are that are not saved, for as long as the server runs."""
+
+    def __post_init__(self) -> None:
+        root = user_path(self.root)
+        if not is_folder(root):
+            raise ConfigurationError(f"mcp: found no folder {root}; expected the folder that an agent may see")
+        object.__setattr__(self, "root", root.resolve())
+        object.__setattr__(self, "unsaved", Path(tempfile.mkdtemp(prefix="raglift-mcp-")))
+
+    def close(self) -> None:
+        """Remove the runs that were not saved."""
+        shutil.rmtree(self.unsaved, ignore_errors=True)
+
+    def path(self, name: str) -> Path:
+        """Return a path in the folder.
+
+        Raises:
+            ConfigurationError: it is outside, by `..`, as an absolute path or by a link.
+        """
+        try:
+            found = (self.root / name).resolve()
+        except (OSError, ValueError, RuntimeError):  # a name that none can have, or a circle of links
+            raise ConfigurationError(
+                f"found the path {quoted(shorten(name, 200))}; expected one in the folder"
+            ) from None
+        if not found.is_relative_to(self.root):
+            raise ConfigurationError(
+                f"found the path {quoted(shorten(name, 200))}, which is outside; expected one in the folder"
+            )
+        return found
+
+    def readable(self, name: str) -> Path:
+        """Return a file or folder in the folder, none of whose links leads out.
+
+        Raises:
+            ConfigurationError: it is outside, is not there, or has a link in it that leads out.
+        """
+        path = self.path(name)
+        if not is_there(path):
+            raise ConfigurationError(f"found nothing at {quoted(shorten(name, 200))}; expected a path in the folder")
+        for inner in _everything_below(path):
+            if inner.is_symlink() and not inner.resolve().is_relative_to(self.root):
+                raise ConfigurationError(
+                    f"found the link {quoted(str(inner.relative_to(self.root)))}, which leads out of the folder; "
+                    "expected files in it"
+                )
+        return path
+
+    def new_run(self, name: str | None) -> tuple[str, Path]:
+        """Return what a run is called, and where it is saved: in the folder, or for as long as the server runs.
+
+        Raises:
+            ConfigurationError: nothing may be saved, or something is there.
+        """
+        if name is None:
+            taken = sum(1 for _ in self.unsaved.iterdir())
+            return f"@{taken + 1}", self.unsaved / f"@{taken + 1}"
+        if not self.allow_write:
+            raise ConfigurationError(
+                f"found save_as {quoted(shorten(name, 200))}, and nothing may be written; expected none, or a server "
+                "that was started with --allow-write"
+            )
+        path = self.path(name)
+        if is_there(path) or path == self.root:
+            raise ConfigurationError(f"found something at {quoted(shorten(name, 200))}; expected a free name")
+        return name, path
+
+    def run(self, name: str) -> Evaluation:
+        """Return a saved run, or one of this server's by its name, as `@1`.
+
+        Raises:
+            ConfigurationError: it is outside, or is not there.
+            RunError: it is no run.
+        """
+        if _TEMPORARY.fullmatch(name):
+            path = self.unsaved / name
+            if not path.exists():
+                raise ConfigurationError(f"found no run {name}; expected one that evaluate has named")
+            return load_evaluation(path)
+        return load_evaluation(self.readable(name))
+
+    def runs(self) -> list[str]:
+        """Return the names of all runs, the newest first."""
+        unsaved = [path.name for path in self.unsaved.iterdir() if is_file(path / RUN)]
+        found = [path.parent for path in _below(self.root) if path.name == RUN and not path.is_symlink()]
+        saved = sorted(found, key=lambda folder: -(folder / RUN).stat().st_mtime)
+        return [*sorted(unsaved, reverse=True), *(folder.relative_to(self.root).as_posix() for folder in saved)]
+
+    def datasets(self) -> list[tuple[str, str]]:
+        """Return the datasets in the folder and those that come with raglift, each with what it is."""
+        found = []
+        for path in _below(self.root):
+            if path.name in (_QUERIES, _PARQUET) and not (path.parent / RUN).exists():
+                found.append((path.parent.relative_to(self.root).as_posix(), "a folder of queries"))
+            elif path.suffix == ".jsonl" and path.name != _QUERIES and _has_queries(path):
+                found.append((path.relative_to(self.root).as_posix(), "a file of queries"))
+        bundled = [(corpus.name, f"comes with raglift: {corpus.title}") for corpus in known_corpora()]
+        return [*sorted(found), *bundled]
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """Yield a path, and what is below it; links are not followed, and hidden and very deep folders not read."""
+    yield path
+    if not is_folder(path):
+        return
+    seen = 0
+    for folder, folders, files in os.walk(path):
+        depth = len(Path(folder).relative_to(path).parts)
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if depth < _DEEPEST and not name.startswith(".") and name not in _PASSED_OVER
+        ]
+        for name in [*sorted(files), *folders]:
+            seen += 1
+            if seen > _MOST_FILES:
+                return
+            yield Path(folder) / name
+
+
+def _everything_below(path: Path) -> Iterator[Path]:
+    """Yield a path, and all that is below it.
+
+    Raises:
+        ConfigurationError: it is more than can be looked at.
+    """
+    yield path
+    for seen, (folder, folders, files) in enumerate(os.walk(path)):
+        if seen > _MOST_FOLDERS or len(files) > _MOST_FILES * 10:
+            raise ConfigurationError(f"found a folder with too much in it, {quoted(path.name)}; expected a smaller one")
+        for name in [*files, *folders]:
+            yield Path(folder) / name
+
+
+def _has_queries(path: Path) -> bool:
+    """Whether the first line of a file is a query."""
+    if path.is_symlink() or not is_file(path):
+        return False
+    try:
+        with path.open("rb") as file:
+            entry = json.loads(file.readline(_FIRST_LINE))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(entry, dict) and "query" in entry and "relevant" in entry
+
+
+def bounded(text: str, most: int = 20_000) -> str:
+    """Return a text that is safe to show, cut where it is longer than an agent should read."""
+    shown = printable(text)
+    if len(shown) <= most:
+        return shown
+    return f"{shown[:most]}\n… cut: {len(shown) - most:,} more characters"

@@ -1,0 +1,180 @@
+"""Asking the tools of real MCP servers: what is sent, and what becomes a hit."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.components.mcp import McpRetriever
+from raglift.components.mcp.processes import _running
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ServiceFailed
+
+SECRET = "hush-hush-4711"  # noqa: S105 — a key that nobody has
+QUERY = "When is the lamp lit?"
+
+
+@pytest.fixture(scope="module")
+def server(http_address: str) -> Iterator[str]:
+    return http_address
+
+
+def texts(retriever: McpRetriever, k: int = 3) -> list[str]:
+    return [hit.chunk.text for hit in retriever.retrieve_one(QUERY, k).hits]
+
+
+def expected(sdk_module: Any, k: int = 3) -> list[str]:
+    return [hit.chunk.text for hit in sdk_module.retriever.retrieve([QUERY], k)[0].hits]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_run_equals_that_of_the_same_retriever_in_process(
+    transport: str, sdk_command: str, http_address: str, sdk_module: Any
+) -> None:
+    dataset = load_dataset("lighthouse")
+    reference = f"{sdk_command if transport == 'stdio' else http_address}#search"
+    options: Any = {"ks": [1, 3, 10], "progress": False}
+    asked = rl.evaluate(reference, dataset, concurrency=4, **options)
+    here = rl.evaluate(sdk_module.retriever, dataset, **options)
+    assert [trace.stages[0].ranking for trace in asked.run.traces] == [
+        trace.stages[0].ranking for trace in here.run.traces
+    ]
+    np.testing.assert_array_equal(asked.scores.values, here.scores.values)
+    assert asked.run.stages[0].system == f"MCP {reference.split(':', 1)[1] if transport == 'stdio' else reference[4:]}"
+    assert not _running  # the server ended with the evaluation
+
+
+def test_structured_content_has_hits_with_their_fields(server: str, sdk_module: Any) -> None:
+    with McpRetriever(f"{server}#search") as retriever:
+        found = retriever.retrieve_one(QUERY, 3)
+    assert found.hits == sdk_module.retriever.retrieve([QUERY], 3)[0].hits
+    assert found.hits[0].chunk.doc_id is not None
+    assert found.hits[0].chunk.start is not None
+
+
+def test_json_in_a_text_is_read_by_the_mapping(server: str, sdk_module: Any) -> None:
+    mapping = {
+        "tool": "as_json",
+        "arguments": {"question": "{query}", "most": "{k}"},
+        "response": {"hits": "found.rows", "text": "text", "id": "id"},
+    }
+    with McpRetriever(server, mapping) as retriever:
+        assert texts(retriever) == expected(sdk_module)
+
+
+def test_texts_are_hits_in_their_order(server: str, sdk_module: Any) -> None:
+    with McpRetriever(f"{server}#as_texts") as retriever:
+        assert texts(retriever) == expected(sdk_module)
+
+
+def test_one_text_is_separated_where_the_mapping_says_so(server: str, sdk_module: Any) -> None:
+    with McpRetriever(f"{server}#as_prose", {"separator": "\n---\n"}) as retriever:
+        assert texts(retriever) == expected(sdk_module)
+    with McpRetriever(f"{server}#as_prose") as retriever:
+        assert texts(retriever) == ["\n---\n".join(expected(sdk_module))]
+
+
+def test_a_text_that_says_that_nothing_was_found_is_no_hit(server: str) -> None:
+    with McpRetriever(f"{server}#as_prose", {"empty": "Nothing found"}) as retriever:
+        assert retriever.retrieve_one("", 3).hits == ()
+
+
+def test_resources_and_links_are_hits_under_their_addresses_and_pictures_are_none(server: str, sdk_module: Any) -> None:
+    first, second = (hit.chunk for hit in sdk_module.retriever.retrieve([QUERY], 2)[0].hits)
+    with McpRetriever(f"{server}#as_resources") as retriever:
+        found = [(hit.chunk.text, hit.chunk.doc_id) for hit in retriever.retrieve_one(QUERY, 5).hits]
+    assert found == [(first.text, f"file:///{first.doc_id}"), (second.text, f"file:///{second.doc_id}")]
+
+
+def test_no_more_are_asked_for_than_the_schema_of_the_tool_allows(server: str, sdk_module: Any) -> None:
+    with McpRetriever(f"{server}#few") as retriever:
+        assert texts(retriever, 10) == expected(sdk_module, 2)
+
+
+def test_a_tool_that_reports_an_error_fails_the_query(server: str) -> None:
+    with McpRetriever(f"{server}#broken") as retriever, pytest.raises(ServiceFailed, match="the index is gone"):
+        retriever.retrieve_one(QUERY, 3)
+
+
+def test_a_tool_without_a_number_of_hits_has_a_fixed_depth(server: str) -> None:
+    with McpRetriever(f"{server}#broken") as retriever:
+        assert retriever.depth_fixed == (f"MCP {server[4:]}#broken (the tool is sent no {{k}})",)
+
+
+def test_all_pages_of_the_list_of_tools_are_read(raw: Callable[..., str]) -> None:
+    with McpRetriever(raw("pages")) as retriever:  # the only one that searches is on the last page
+        assert retriever.plan().name == "search"
+
+
+def test_a_tool_that_may_destroy_is_never_taken_by_itself(raw: Callable[..., str]) -> None:
+    with McpRetriever(raw("destroys")) as retriever:
+        assert retriever.plan().name == "search"
+
+
+def test_a_list_of_tools_that_never_ends_is_left(raw: Callable[..., str]) -> None:
+    with McpRetriever(raw("endless pages")) as retriever:
+        assert [hit.chunk.text for hit in retriever.retrieve_one("a", 2).hits] == ["a 0", "a 1"]
+
+
+@pytest.mark.slow
+def test_a_server_that_crashes_is_started_again_for_the_next_try(raw: Callable[..., str], tmp_path: Path) -> None:
+    dataset = rl.Dataset.from_dict({"before": ["before 0"], "die": ["die 0"], "after": ["after 0"]})
+    evaluation = rl.evaluate(raw("dies once", tmp_path / "mark"), dataset, ks=[1], metrics=["recall"], progress=False)
+    assert not evaluation.failures()
+    assert evaluation.scores.mean("retrieve", "recall@1") == 1.0
+
+
+def test_one_answer_that_is_too_long_fails_its_query_alone(raw: Callable[..., str]) -> None:
+    dataset = rl.Dataset.from_dict({"a": ["a 0"], "long": ["long 0"], "b": ["b 0"]})
+    began = time.monotonic()
+    evaluation = rl.evaluate(raw("long"), dataset, ks=[1], concurrency=3, retries=0, metrics=["recall"], progress=False)
+    (failure,) = evaluation.failures()
+    assert "an answer of more than 10,000,000 bytes: not read on" in failure.first
+    assert evaluation.scores.mean("retrieve", "recall@1") == pytest.approx(2 / 3)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.slow
+def test_one_process_serves_all_queries_and_is_gone_after_the_evaluation(raw: Callable[..., str]) -> None:
+    with McpRetriever(raw("stays")) as retriever:
+        for query in ("a", "b"):
+            retriever.retrieve_one(query, 1)
+            (pid,) = _running
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)  # neither running nor a zombie
+
+
+def test_what_a_server_may_know_is_named_and_kept_nowhere(
+    raw: Callable[..., str], sdk_command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTES_KEY", SECRET)
+    dataset = rl.Dataset.from_dict({"good": ["good 0"]})
+    system = McpRetriever(raw("", "${NOTES_KEY}"), {"env": {"NOTES_KEY": "${NOTES_KEY}"}})
+    evaluation = rl.evaluate(system, dataset, ks=[1], progress=False)
+    evaluation.save(tmp_path / "run")
+    written = "".join(path.read_text(errors="replace") for path in (tmp_path / "run").rglob("*") if path.is_file())
+    assert "NOTES_KEY" in written
+    for text in (written, repr(system), str(system), json.dumps(evaluation.run.spec, default=str)):
+        assert SECRET not in text
+
+
+@pytest.mark.slow
+def test_a_sweep_measures_a_server_by_reference(raw: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl").write_text('{"id": "1", "query": "lamp", "relevant": ["lamp 0"]}\n')
+    (tmp_path / "notes.yaml").write_text('arguments: {query: "{query}", k: "{k}"}\nenv: {LANGUAGE: en}\n')
+    systems = {"mine": {"system": raw(""), "mapping": str(tmp_path / "notes.yaml")}}
+    sweep = rl.Sweep(dataset=str(tmp_path / "labels.jsonl"), systems=systems, ks=[1], metrics=["recall"])
+    result = sweep.run(tmp_path / "sweep", progress=False)
+    assert result.finished[0].evaluation.scores.mean("retrieve", "recall@1") == 1.0
+    changed = dict(sweep.mappings)
+    (tmp_path / "notes.yaml").write_text('arguments: {query: "{query}", k: 1}\n')
+    assert sweep.mappings != changed
