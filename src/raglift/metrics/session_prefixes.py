@@ -1,0 +1,133 @@
+"""Rankings of sessions at a depth: what the first calls returned, and the first hits of each call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.matching.match import match_rankings, satisfied_by_hits
+from raglift.matching.matches import CallTable
+from raglift.metrics.measure import depth
+from raglift.records.metric import Calls
+from raglift.records.rankings import Ranking
+from raglift.records.sessions import ranking_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.base.tokens import TokenCounts
+    from raglift.matching.matches import MatchTable, Satisfactions, SpanUpperBound
+    from raglift.matching.rule import MatchRule
+    from raglift.records.labels import Query
+    from raglift.records.rankings import Run
+
+
+def calls(most: int) -> Calls:
+    """Make a depth out of a number of calls of a session.
+
+    As in `Recall @ calls(2)`, whose text is `recall@calls(2)`.
+
+    Args:
+        most: how many of the first calls count.
+
+    Raises:
+        ConfigurationError: not an integer from 1 to 999,999,999.
+    """
+    return Calls(most)
+
+
+def first_calls(match_table: MatchTable, most: Calls) -> MatchTable:
+    """Return the matches of what the first calls of each session returned."""
+    cut = match_table.prefixes.get(most)
+    if cut is None:
+        made = match_table.calls
+        counts = made.number <= most.most
+        lengths = np.bincount(made.query[counts], weights=made.hits[counts], minlength=match_table.queries)
+        cut = match_table.cut(lengths.astype(np.int64))
+        if cut.sessions is not None:
+            cut = replace(cut, sessions=CallTable(made.query[counts], made.hits[counts]))
+        match_table.prefixes[most] = cut
+    return cut
+
+
+def rank_in_call(match_table: MatchTable, query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each of some hits its rank among those of its own call."""
+    made = match_table.calls
+    return np.asarray(rank - made.before[made.rows(query, rank)], dtype=np.int64)
+
+
+def satisfied_within(match_table: MatchTable, k: int | None) -> Satisfactions:
+    """Return where each fact is satisfied by the first k hits of each call, at ranks of the whole session.
+
+    Where hits satisfy a fact together, by coverage, those of several calls do too.
+    """
+    if match_table.sessions is None:
+        return match_table.satisfied.take(match_table.satisfied.rank <= depth(k))
+    if k is None or match_table.calls.hits.max(initial=0) <= k:
+        return match_table.satisfied
+    query = np.repeat(np.arange(match_table.queries), match_table.hits)
+    rank = np.arange(len(query)) - (np.cumsum(match_table.hits) - match_table.hits)[query] + 1
+    return satisfied_by_hits(match_table, rank_in_call(match_table, query, rank) <= k)
+
+
+def match_run(
+    run: Run,
+    rankings: Sequence[Sequence[Ranking]],
+    queries: Sequence[Query],
+    rule: MatchRule,
+    *,
+    stages: Sequence[str] | None = None,
+    reach: SpanUpperBound | None = None,
+    counter: TokenCounts | None = None,
+) -> list[MatchTable]:
+    """Match the rankings of a run, and of sessions also what each call returned and what reached the context.
+
+    Args:
+        run: the run.
+        rankings: for each stage, one per query.
+        queries: what was asked, with the labels.
+        rule: what counts as a match.
+        stages: which stages the rankings are of; by default all of the run.
+        reach: what the chunks of the index allow, where they are known.
+        counter: counts tokens; by default a new one.
+
+    Returns:
+        One `MatchTable` a stage.
+    """
+    if not run.has_sessions:
+        return match_rankings(queries, rankings, rule, reach=reach, counter=counter)
+    contexts = [trace.context or Ranking() for trace in run.traces]
+    known = np.array([trace.context is not None for trace in run.traces], dtype=np.bool_)
+    *tables, context = match_rankings(queries, [*rankings, contexts], rule, reach=reach, counter=counter)
+    of_context = (context, known) if known.any() else (None, None)
+    names = [info.name for info in run.stages] if stages is None else stages
+    return [
+        replace(table, sessions=_calls_of(run, name), context=of_context[0], context_known=of_context[1])
+        for table, name in zip(tables, names, strict=True)
+    ]
+
+
+def calls_of_prefixes(match_table: MatchTable, query: int) -> CallTable:
+    """Return the calls of a query for each prefix of its ranking, of 0 hits, of 1, …: a query each."""
+    made = match_table.calls
+    hits, before = made.hits[made.query == query], made.before[made.query == query]
+    lengths = np.arange(int(match_table.hits[query]) + 1)
+    left = np.clip(lengths[:, np.newaxis] - before, 0, hits)
+    return CallTable(np.repeat(lengths, len(hits)), left.ravel().astype(np.int64))
+
+
+def _calls_of(run: Run, stage: str) -> CallTable:
+    """Return the calls of a run, with the hits that each had after a stage."""
+    names = [info.name for info in run.stages]
+    rows = []
+    for number, trace in enumerate(run.traces):
+        if trace.calls is not None:
+            rows += [(number, len(ranking_at(call, stage, names))) for call in trace.calls]
+        else:
+            rows += [(number, len(done.ranking)) for done in trace.stages if done.stage == stage]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return CallTable(table[:, 0], table[:, 1])

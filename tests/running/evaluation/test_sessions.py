@@ -1,0 +1,450 @@
+"""`rl.evaluate_sessions`: an agent's searches become an ordinary evaluation."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.analysis import fact_outcomes, repetition_components, values_by_repetition
+from raglift.errors import ConfigurationError, DatasetError, RunError
+from raglift.records import Call, Fact, Hit, Passage, Query, Ranking, StageTrace
+from raglift.testing.fakes import FakeRetriever
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = {
+    "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",
+    "keeper": "Its first keeper was Maud Ellery, who served for thirty years.",
+    "horn": "In fog the horn gives two blasts every forty-five seconds.",
+    "tower": "The tower has two hundred and four steps and one landing.",
+    "gulls": "Gulls nest on the rocks below the northern wall in spring.",
+    "boat": "The supply boat comes on the first Tuesday of every month.",
+}
+WANTED = {"who-and-when": ("lamp", "keeper"), "fog": ("horn",), "steps": ("tower",)}
+QUESTIONS = {
+    "who-and-when": "when was the lamp first lit, and who kept it?",
+    "fog": "how often does the horn sound in fog?",
+    "steps": "how many steps has the tower?",
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> rl.Dataset:
+    return rl.Dataset(
+        tuple(
+            Query(name, QUESTIONS[name], tuple(Fact((Passage(TEXTS[one]),)) for one in wanted))
+            for name, wanted in WANTED.items()
+        )
+    )
+
+
+def chunks(*names: str) -> list[rl.Chunk]:
+    return [rl.Chunk(TEXTS[name], id=name) for name in names]
+
+
+def call(query: str, *names: str, **known: Any) -> rl.Call:
+    return rl.Call.of(query, chunks(*names), **known)
+
+
+@pytest.fixture(scope="module")
+def sessions() -> list[rl.Session]:
+    """Two calls with a fact each, of which one is left out; a call in vain; a search for something else."""
+    return [
+        rl.Session(
+            "who-and-when",
+            [
+                call("lamp lit year", "gulls", "lamp", tool="search", arguments={"top": 2}, tokens=40, seconds=0.5),
+                call("keeper of the lamp", "keeper", "gulls"),
+            ],
+            context=chunks("keeper", "gulls"),
+        ),
+        rl.Session("fog", [call(QUESTIONS["fog"], "boat", "gulls"), call("horn fog", "horn")], context=chunks("horn")),
+        rl.Session("steps", [call("gulls nest rocks", "gulls"), rl.Call("boat", error="timeout")], context=[]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def evaluation(sessions: list[rl.Session], data: rl.Dataset) -> rl.Evaluation:
+    return rl.evaluate_sessions(sessions, data)
+
+
+def values(evaluation: rl.Evaluation, metric: str) -> list[float]:
+    return evaluation.scores.of(evaluation.after, metric).tolist()
+
+
+# The figures.
+
+
+def test_figures_by_hand(evaluation: rl.Evaluation) -> None:
+    assert values(evaluation, "session_recall@10") == [1.0, 1.0, 0.0]
+    assert values(evaluation, "session_recall@1") == [0.5, 1.0, 0.0]
+    assert values(evaluation, "recall@calls(1)") == [0.5, 0.0, 0.0]
+    assert values(evaluation, "calls") == [2.0, 2.0, 2.0]
+    assert values(evaluation, "recovery") == [1.0, 1.0, 0.0]
+    assert values(evaluation, "wasted_calls") == [0.0, 0.5, 1.0]
+    assert values(evaluation, "kept")[:2] == [0.5, 1.0]
+    assert values(evaluation, "final_recall") == [0.5, 1.0, 0.0]
+    assert values(evaluation, "final_precision") == [0.5, 1.0, 0.0]
+    assert np.isnan(values(evaluation, "kept")[2])
+    assert np.isnan(values(evaluation, "first_call")[2])
+
+
+def test_one_call_for_each_query_gives_the_figures_of_evaluate(data: rl.Dataset) -> None:
+    found = {QUESTIONS["who-and-when"]: ("gulls", "lamp"), QUESTIONS["fog"]: ("boat", "horn"), QUESTIONS["steps"]: ()}
+    retriever = FakeRetriever({text: [(chunk, None) for chunk in chunks(*names)] for text, names in found.items()})
+    metrics = ["ndcg", "recall", "precision", "rr", "ap", "session_ndcg", "calls", "recovery", "wasted_calls"]
+    plain = rl.evaluate(retriever, data, metrics=metrics, ks=(1, 5), k=5)
+    of_sessions = rl.evaluate_sessions(
+        [rl.Session(name, [call(text, *found[text])]) for name, text in QUESTIONS.items()],
+        data,
+        metrics=metrics,
+        ks=(1, 5),
+    )
+    np.testing.assert_array_equal(of_sessions.scores.values, plain.scores.values)
+    ours, theirs = fact_outcomes(of_sessions, 1), fact_outcomes(plain, 1)
+    assert ours.outcome_of_fact.tolist() == theirs.outcome_of_fact.tolist()
+
+
+def test_stages_of_calls_are_before_and_after_reranking(data: rl.Dataset) -> None:
+    reranked = rl.Call.of("?", {"retrieve": chunks("gulls", "lamp"), "rerank": chunks("lamp")})
+    dropped = rl.Call.of("?", {"retrieve": chunks("keeper", "gulls"), "rerank": chunks("gulls")})
+    found = rl.evaluate_sessions([rl.Session("who-and-when", [reranked, dropped])], data)
+    assert found.scores.stages == ("retrieve", "rerank")
+    assert found.scores.of("retrieve", "session_recall@10")[0] == 1.0
+    assert found.scores.of("rerank", "session_recall@10")[0] == 0.5
+    assert [fact.outcome for fact in found.session_analysis().facts[:2]] == ["found", "dropped"]
+
+
+def test_a_fact_is_ranked_too_low_by_its_rank_within_a_call(data: rl.Dataset) -> None:
+    late = [call("a", "gulls", "boat", "horn"), call("b", "gulls", "lamp")]
+    found = rl.evaluate_sessions([rl.Session("who-and-when", late)], data, ks=(2,))
+    outcomes = fact_outcomes(found, 2)
+    assert outcomes.ranks[-1].tolist()[:2] == [2, 0]
+    assert outcomes.outcomes[outcomes.outcome_of_fact[0]] == ("found", None)
+
+
+# Where each fact was lost.
+
+
+def test_each_fact_has_the_call_that_found_it_and_an_outcome(evaluation: rl.Evaluation) -> None:
+    found = evaluation.session_analysis()
+    assert [(fact.query_id, fact.fact, fact.outcome, fact.call, fact.rank) for fact in found.facts] == [
+        ("who-and-when", 1, "left_out", 1, 2),
+        ("who-and-when", 2, "found", 2, 1),
+        ("fog", 1, "found", 2, 1),
+        ("steps", 1, "never_asked", None, None),
+    ]
+    assert {loss.outcome: loss.facts for loss in found.losses if loss.facts} == {
+        "found": 2,
+        "left_out": 1,
+        "never_asked": 1,
+    }
+    assert found.recall_after == pytest.approx([0.5 / 3, 2 / 3])
+    assert found.failed_calls == 1
+    assert found.to_frame()["call"].tolist()[:3] == [1, 2, 2]
+
+
+def test_the_question_itself_asks_for_all_of_its_facts(data: rl.Dataset) -> None:
+    vain = rl.Session("steps", [call(f"  {QUESTIONS['steps'].upper()}", "gulls")])
+    assert _outcome(rl.evaluate_sessions([vain], data), "steps") == "asked"
+
+
+def test_words_of_a_passage_ask_for_it(data: rl.Dataset) -> None:
+    assert (
+        _outcome(rl.evaluate_sessions([rl.Session("steps", [call("tower landing", "gulls")])], data), "steps")
+        == "asked"
+    )
+
+
+def test_facts_of_a_session_that_failed_are_failed(data: rl.Dataset) -> None:
+    stopped = rl.Session("steps", [call("tower", "tower")], error="recursion limit")
+    found = rl.evaluate_sessions([stopped, rl.Session("fog", [call("horn", "horn")], context=chunks("horn"))], data)
+    assert _outcome(found, "steps") == "failed"
+    assert values(found, "session_recall@10")[2] == 1.0  # its searches count
+    assert values(found, "final_recall") == [0.0, 1.0, 0.0]  # its answer never came
+
+
+def _outcome(evaluation: rl.Evaluation, query_id: str) -> str:
+    return next(fact.outcome for fact in evaluation.session_analysis().facts if fact.query_id == query_id)
+
+
+def test_an_evaluation_of_a_system_that_is_asked_once_has_no_sessions(data: rl.Dataset) -> None:
+    plain = rl.evaluate(lambda _: chunks("lamp"), data)
+    with pytest.raises(ConfigurationError, match="asked once"):
+        plain.session_analysis()
+
+
+def test_an_agent_that_never_searched_found_nothing(data: rl.Dataset) -> None:
+    found = rl.evaluate_sessions([rl.Session(name, []) for name in WANTED], data)
+    assert values(found, "session_recall@10") == [0.0, 0.0, 0.0]
+    assert values(found, "calls") == [0.0, 0.0, 0.0]
+    assert found.session_analysis().recall_after == ()
+    assert "No session made a call." in str(found)
+
+
+# Repetitions.
+
+
+@pytest.fixture(scope="module")
+def repeated(data: rl.Dataset) -> rl.Evaluation:
+    """Of each query two runs; the second of the first query finds nothing."""
+    runs = [
+        rl.Session(name, [call(QUESTIONS[name], *wanted)], repetition=number)
+        for number in (1, 2)
+        for name, wanted in WANTED.items()
+        if (number, name) != (2, "who-and-when")
+    ]
+    runs.append(rl.Session("who-and-when", [call("gulls", "gulls")], repetition=2, context=chunks("gulls")))
+    return rl.evaluate_sessions(reversed(runs), data)
+
+
+def test_the_value_of_a_query_is_the_mean_over_its_runs(repeated: rl.Evaluation) -> None:
+    assert values(repeated, "session_recall@10") == [0.5, 1.0, 1.0]
+    assert values_by_repetition(repeated, "session_recall@10").tolist() == [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    assert values(rl.rescore(repeated, metrics=["recall"], ks=(1,)), "recall@1") == [0.25, 1.0, 1.0]
+    assert any("each query was run 2 times" in note for note in repeated.notes)
+
+
+def test_variances_tell_runs_from_queries(repeated: rl.Evaluation, evaluation: rl.Evaluation) -> None:
+    found = repetition_components(repeated, "session_recall@10")
+    assert found is not None
+    assert found.within_queries == pytest.approx(0.5 / 3)
+    assert found.between_queries == 0.0
+    assert repetition_components(evaluation, "session_recall@10") is None
+    assert "from run to run of the same query" in str(repeated)
+
+
+def test_a_query_run_less_often_has_the_mean_of_its_own_runs(data: rl.Dataset) -> None:
+    runs = [
+        rl.Session("fog", [call("horn", "horn")]),
+        rl.Session("fog", [], repetition=2),
+        rl.Session("steps", [call("tower", "tower")], repetition=7),
+    ]
+    found = rl.evaluate_sessions(runs, data)
+    assert values(found, "session_recall@10") == [0.0, 0.5, 1.0]
+    np.testing.assert_array_equal(
+        values_by_repetition(found, "session_recall@10"), [[0.0, 1.0, 1.0], [np.nan, 0.0, np.nan]]
+    )
+
+
+def test_agents_are_compared_query_by_query_over_the_means_of_their_runs(
+    repeated: rl.Evaluation, evaluation: rl.Evaluation
+) -> None:
+    compared = rl.compare({"one": evaluation, "other": repeated}, primary="session_recall@10", baseline="one")
+    (row,) = [row for row in compared.rows if row.system == "other" and str(row.metric) == "session_recall@10"]
+    assert row.difference is not None
+    assert row.difference.mean == pytest.approx((0.5 + 1 + 1) / 3 - 2 / 3)
+
+
+# Saved and loaded.
+
+
+@pytest.mark.parametrize("name", ["evaluation", "repeated"])
+def test_sessions_are_saved_with_the_run(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    saved: rl.Evaluation = request.getfixturevalue(name)
+    loaded = rl.load_evaluation(saved.save(tmp_path / "run"))
+    assert loaded.run.traces == saved.run.traces
+    np.testing.assert_array_equal(loaded.scores.values, saved.scores.values)
+    assert str(loaded.session_analysis()) == str(saved.session_analysis())
+    again = rl.rescore(loaded, metrics=["session_ndcg", "recall@calls(1)", "kept"], ks=(2, 50))
+    np.testing.assert_array_equal(again.scores.of("retrieve", "kept"), saved.scores.of("retrieve", "kept"))
+
+
+def test_runs_without_sessions_are_written_as_before(
+    data: rl.Dataset, tmp_path: Path, sessions: list[rl.Session]
+) -> None:
+    plain = rl.evaluate(lambda _: chunks("lamp"), data).save(tmp_path / "plain")
+    of_sessions = rl.evaluate_sessions(sessions, data).save(tmp_path / "sessions")
+    assert json.loads((plain / "run.json").read_text())["format"] == 1
+    assert json.loads((of_sessions / "run.json").read_text())["format"] == 2
+    assert set(json.loads((plain / "traces.jsonl").read_text().splitlines()[0])) == {"query_id", "stages", "error"}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda line: line["calls"][0].update(query=3), "query"),
+        (lambda line: line["calls"][0].update(tokens=-1), "tokens"),
+        (lambda line: line["calls"][0].update(seconds="nan"), "seconds"),
+        (lambda line: line["calls"][0].update(extra=1), "extra"),
+        (lambda line: line["calls"][0]["stages"][0].update(stage="other"), "found the stages"),
+        (lambda line: line["calls"][0]["stages"][0]["hits"].append([99, None]), "found the chunk 99"),
+        (lambda line: line.update(context=[[0]]), "hits"),
+        (lambda line: line.update(calls=None), "calls"),
+        (lambda line: line.update(repetitions=[{"query_id": "q"}]), "repetitions"),
+    ],
+)
+def test_damaged_sessions_are_refused_with_the_line(
+    evaluation: rl.Evaluation, tmp_path: Path, change: Any, told: str
+) -> None:
+    folder = evaluation.save(tmp_path / "run")
+    lines = (folder / "traces.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    change(first)
+    (folder / "traces.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    with pytest.raises(RunError, match=rf"traces\.jsonl:1: damaged: .*{told}"):
+        rl.load_evaluation(folder)
+
+
+# What cannot be used.
+
+
+def test_unknown_and_repeated_queries_are_all_listed(data: rl.Dataset) -> None:
+    given = [rl.Session("fogg", []), rl.Session("fog", []), rl.Session("fog", []), rl.Session("fog", [], repetition=2)]
+    with pytest.raises(DatasetError) as caught:
+        rl.evaluate_sessions(given, data)
+    _, first, second = str(caught.value).splitlines()
+    assert 'session 1: found the query "fogg"; expected one of "fog", "steps", "who-and-when"; nearest: "fog"' in first
+    assert 'session 3: found the query "fog" a second time as repetition 1; expected' in second
+
+
+def test_a_query_without_a_session_counts_as_failed(data: rl.Dataset) -> None:
+    found = rl.evaluate_sessions([rl.Session("fog", [call("horn", "horn")])], data)
+    assert values(found, "session_recall@10") == [0.0, 1.0, 0.0]
+    assert any("2 queries without a session" in note for note in found.notes)
+
+
+def test_without_any_known_context_failed_sessions_have_no_figures_of_it_either(data: rl.Dataset) -> None:
+    found = rl.evaluate_sessions([rl.Session("fog", [call("horn", "horn")], error="stopped")], data)
+    for metric in ("kept", "final_recall", "final_precision", "first_call", "redundancy"):
+        assert found.scores.n("retrieve", metric) == (metric in ("first_call", "redundancy")), metric
+
+
+def test_a_call_without_hits_is_a_call(data: rl.Dataset) -> None:
+    found = rl.evaluate_sessions([rl.Session("fog", [call("horn"), call("fog horn", "horn")])], data)
+    assert values(found, "first_call")[1] == 2.0
+    assert values(found, "session_recall@1")[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("sessions", "told"),
+    [
+        ([], "found none; expected at least one"),
+        ("fog", "expected a list of Session"),
+        (["fog"], "as number 1; expected a Session"),
+        (3, "expected a list of Session"),
+    ],
+)
+def test_what_are_no_sessions_is_refused(data: rl.Dataset, sessions: Any, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        rl.evaluate_sessions(sessions, data)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda: rl.Call.of("q", [], tokens=float("nan")), "Call.tokens: found NaN; expected an integer, 0 or more"),
+        (lambda: rl.Call.of("q", [], tokens=-1), "Call.tokens"),
+        (lambda: rl.Call.of("q", [], tokens=True), "Call.tokens"),
+        (lambda: rl.Call.of("q", [], seconds=float("inf")), "Call.seconds"),
+        (lambda: rl.Call.of("q", [], seconds=float("nan")), "Call.seconds"),
+        (lambda: rl.Call.of(7, []), "Call.query: found 7; expected a text"),
+        (lambda: rl.Call.of("q", "text"), "expected a list of chunks"),
+        (lambda: rl.Call.of("q", ["text"]), "as number 1; expected a Chunk or a Hit"),
+        (lambda: rl.Call.of("q", None), "expected a list of chunks"),
+        (lambda: rl.Call("q", [rl.Ranking()]), "through Call.of"),
+        (lambda: rl.Call("q", arguments=[1]), "Call.arguments"),
+        (lambda: rl.Call("q", (StageTrace("a", Ranking(), 0.0),) * 2), "expected each name once"),
+        (lambda: rl.Session(7, []), "Session.query_id: found 7"),
+        (lambda: rl.Session("q", ["text"]), "call 1: found"),
+        (lambda: rl.Session("q", "text"), "expected a list of Call"),
+        (lambda: rl.Session("q", [], context="text"), "context: found"),
+        (lambda: rl.Session("q", [], repetition=0), "repetition 0; expected an integer, 1 or more"),
+        (lambda: rl.Session("q", [], repetition=1.5), "repetition"),
+        (lambda: rl.Session("q", [], error=1), "for error"),
+    ],
+)
+def test_what_is_no_session_says_so(made: Any, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        made()
+
+
+def test_hits_and_rankings_are_taken_as_they_are() -> None:
+    ranking = Ranking.of((chunk, 0.5) for chunk in chunks("lamp"))
+    assert Call.of("q", ranking).ranking is ranking
+    assert Call.of("q", [Hit(chunks("lamp")[0], 7, 0.5)]).ranking == ranking
+    assert rl.Session("q", [], context=ranking).context is ranking
+
+
+def test_secrets_of_the_environment_are_not_kept(data: rl.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARCH_API_KEY", secret := "sk-averyveryverysecretkey0123456789")
+    leaking = rl.Call.of(
+        f"horn {secret}", chunks("horn"), arguments={"headers": {"key": secret}}, error=f"401 {secret}"
+    )
+    found = rl.evaluate_sessions([rl.Session("fog", [leaking], error=f"stopped: {secret}")], data)
+    assert secret not in repr(found.run.traces)
+
+
+# What is shown.
+
+
+def test_the_text_has_a_section_of_the_sessions(evaluation: rl.Evaluation) -> None:
+    text = str(evaluation)
+    assert "Recall after each call" in text
+    assert "found, left out of the context" in text
+    assert "never asked for" in text
+    assert "Where recall was lost" not in text
+    assert "On average, the first call found 17% of a query's facts, and all calls together 67%." in " ".join(
+        text.split()
+    )
+    assert "Sessions" in evaluation.to_markdown()
+    assert str(evaluation.session_analysis()).startswith("Sessions: recall after each call")
+
+
+@pytest.mark.parametrize("name", ["evaluation", "repeated"])
+def test_recall_after_each_call_is_recall_at_so_many_calls(name: str, request: pytest.FixtureRequest) -> None:
+    made: rl.Evaluation = request.getfixturevalue(name)
+    found = made.session_analysis().recall_after
+    scored = rl.rescore(made, metrics=["recall"], ks=[f"calls({number + 1})" for number in range(len(found))])
+    assert found == pytest.approx([scored.scores.mean("retrieve", metric) for metric in scored.scores.metrics])
+
+
+def test_a_session_of_thousands_of_calls_is_shown(data: rl.Dataset) -> None:
+    made = rl.evaluate_sessions([rl.Session("fog", [*[call("gulls", "gulls")] * 5_000, call("horn", "horn")])], data)
+    assert made.session_analysis().recall_after[-2:] == pytest.approx([0.0, 1 / 3])
+    assert values(made, "first_call")[1] == 5_001
+    assert "5001  " in str(made)
+
+
+# Other analyses know the calls too.
+
+
+def test_what_a_hit_earned_is_told_by_its_rank_in_its_call(evaluation: rl.Evaluation) -> None:
+    explained = evaluation.explain("who-and-when")
+    place = [str(metric) for metric in explained.metrics].index("session_recall@1")
+    assert [hit.earned[place] for hit in explained.hits] == [0.0, 0.0, 0.5, 0.0]
+
+
+def test_metrics_are_explained_as_they_were_scored(evaluation: rl.Evaluation) -> None:
+    explained = evaluation.explain_metrics("who-and-when", metrics=["session_recall@1", "recall@calls(1)"])
+    assert explained.of("session_recall@1").value == 0.5
+    assert explained.of("recall@calls(1)").value == 0.5
+
+
+def test_systems_are_compared_after_so_many_calls(evaluation: rl.Evaluation, repeated: rl.Evaluation) -> None:
+    compared = rl.compare({"one": evaluation, "other": repeated}, primary="recall@calls(1)", baseline="one")
+    row = next(row for row in compared.rows if row.system == "other" and str(row.metric) == "recall@calls(1)")
+    assert row.difference is not None
+    assert row.difference.mean == pytest.approx((0.5 + 1 + 1) / 3 - 0.5 / 3)
+    assert "Recall@calls(1)" in str(compared)
+
+
+@pytest.mark.slow
+def test_every_report_of_an_evaluation_can_be_made_of_sessions(
+    evaluation: rl.Evaluation, repeated: rl.Evaluation, tmp_path: Path
+) -> None:
+    assert evaluation.report(tmp_path / "report.html").stat().st_size > 10_000
+    for made in (evaluation, repeated):
+        assert made.to_text()
+        assert len(made.to_frame())
+        assert len(made.per_query())
+        assert made.failure_analysis()
+        assert made.headroom()
+        made.to_trec(tmp_path / made.run.traces[0].query_id / str(len(made.notes)))
+    page = rl.compare({"one": evaluation, "other": repeated}).report(tmp_path / "comparison.html")
+    assert page.stat().st_size > 10_000
