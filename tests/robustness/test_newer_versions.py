@@ -15,7 +15,7 @@ from raglift.sweep.folder import SweepFolder
 from .conftest import content
 
 
-@pytest.mark.parametrize("version", [2, 10**6])
+@pytest.mark.parametrize("version", [3, 10**6])
 def test_a_newer_evaluation_is_told_and_left_as_it_is(evaluation: Evaluation, tmp_path: Path, version: int) -> None:
     folder = evaluation.save(tmp_path / "run")
     head = json.loads((folder / "run.json").read_text("utf-8"))
