@@ -33,6 +33,8 @@ FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "lang
     "docx",
     "haystack",
     "langchain_openai",
+    "mcp",
+    "mcp_types",
     "mlflow",
     "pypdf",
     "langchain_text_splitters",

@@ -103,7 +103,7 @@ def test_the_whole_walkthrough_embeds_the_book_once(first_walk: Walked, walk: Ca
     """Two runs of the command in processes of their own; the second finds every vector and score in the cache."""
     first, second = first_walk, walk()
     assert re.search(r"([\d,]{5}) of \1 distinct chunks embedded now", first.stdout)
-    assert re.search(r"embed chunks: [\d,]+/[\d,]+ chunks \([\d.]+/s\)", first.stderr)
+    assert re.search(r"embed chunks: ([\d,]+)/\1 chunks \(100%\), [\d.]+/s", first.stderr)
     assert re.search(r"\b0 of [\d,]{5} distinct chunks embedded now", second.stdout)
     assert "embed" not in second.stderr
     assert figures(first.stdout) == figures(second.stdout)

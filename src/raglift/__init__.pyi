@@ -12,12 +12,15 @@ from .metrics.computing import score_rankings as score_rankings
 from .records.dataset import Dataset as Dataset
 from .records.documents import Chunk as Chunk
 from .records.documents import Document as Document
+from .records.rankings import Call as Call
 from .records.rankings import Ranking as Ranking
+from .records.sessions import Session as Session
 from .results.comparison import compare as compare
 from .results.evaluation import Evaluation as Evaluation
 from .results.evaluation import load_evaluation as load_evaluation
 from .running.evaluation import evaluate as evaluate
 from .running.scoring import rescore as rescore
+from .running.sessions import evaluate_sessions as evaluate_sessions
 from .sweep.specification.record import Sweep as Sweep
 
 __version__: str

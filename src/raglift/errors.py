@@ -9,8 +9,8 @@
     │   ├── MissingKey          a provider's API key is not set; the message names the variable
     │   ├── MetricFailed        a user's metric raised, or returned no number; the retrieved hits are saved
     │   ├── UnsupportedSystem   an object that no adapter supports
-    │   ├── ServiceUnusable     an HTTP service that is misconfigured or unavailable
-    │   ├── MappingError        an HTTP service is not described as it must be; lists every fault at once
+    │   ├── ServiceUnusable     an HTTP service or MCP server that is misconfigured or unavailable
+    │   ├── MappingError        an HTTP service or MCP server is not described as it must be; lists every fault
     │   └── SweepError          a sweep is not described as it must be; lists every fault at once
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
@@ -22,7 +22,7 @@
     └── QueryFailed             a query failed and the caller asked to stop on the first failure, or every query failed
         ├── SystemCrashed       the process ended more than once while a system was asked the same query
         ├── QueryTimeout        a query took longer than its timeout
-        └── ServiceFailed       an HTTP service gave no usable answer to a query
+        └── ServiceFailed       an HTTP service or MCP server gave no usable answer to a query
 
 A message says where, what was found, what was expected, and what to do. `DocumentWarning` and `RankingWarning` are no
 exceptions but warnings: documents were read, and something beside them was not; rankings were scored, and look odd.
@@ -250,10 +250,10 @@ class SweepError(_Misdescribed):
 
 
 class MappingError(_Misdescribed):
-    """An HTTP service is not described as it must be. Nothing was asked.
+    """An HTTP service or MCP server is not described as it must be. Nothing was asked.
 
     Attributes:
-        source: the file that was read, or `HttpMapping` for one made in Python.
+        source: the file that was read, or `HttpMapping` or `McpMapping` for one made in Python.
         faults: every fault found, in the order of the file.
     """
 
@@ -261,7 +261,7 @@ class MappingError(_Misdescribed):
 
 
 class ServiceUnusable(ConfigurationError):
-    """An HTTP service cannot be asked like this: the address, a header or the mapping is wrong, or nobody is there."""
+    """An HTTP service or MCP server cannot be asked like this: a wrong address or mapping, or nobody is there."""
 
 
 class ModelError(RagliftError):
@@ -333,7 +333,7 @@ class QueryTimeout(QueryFailed):
 
 
 class ServiceFailed(QueryFailed):
-    """An HTTP service gave no usable answer to a query.
+    """An HTTP service or MCP server gave no usable answer to a query.
 
     Its message is a cause, which other queries may share, and after a dash what is this query's own.
 

@@ -155,4 +155,4 @@ def test_a_users_module_is_found_by_workers_of_a_sweep_from_the_command_line(tmp
         timeout=400,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "1 of 1 cells measured" in done.stdout
+    assert "1 of 1 cell measured" in done.stdout

@@ -148,7 +148,7 @@ def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
 @pytest.mark.parametrize(
     ("systems", "said"),
     [
-        ("{a: {system: 'my_rag:build', mapping: search.yaml}}", "one with the address of an HTTP service alone"),
+        ("{a: {system: 'my_rag:build', mapping: search.yaml}}", "one with an HTTP service or an MCP server alone"),
         ("{a: {system: 'http://h/x', mapping: no.yaml}}", "there is none at"),
         ("{a: {system: 'http://h/x', mapping: faulty.yaml}}", 'faulty.yaml:1: jsno: found an unknown field "jsno"'),
         ("{a: {system: 'http://u:secret-pass@h/x'}}", "none there"),

@@ -35,11 +35,13 @@ RANKED = {
     if not name.startswith("span_")
     and not measure.is_neutral
     and not measure.needs_irrelevant
-    and measure.compute.__module__ != "raglift.metrics.trec_measures"
+    and measure.compute.__module__ not in ("raglift.metrics.trec_measures", "raglift.metrics.session_measures")
+    and not measure.is_by_call
 }
 """What chunk ids can be scored by, and of which more is better; chunk ids have no characters.
 
-The measures of trec_eval, to which each label is a document, are compared with its own code in test_trec.py.
+The measures of trec_eval, to which each label is a document, are compared with its own code in test_trec.py, and those
+of sessions, which may have no value, with a slow implementation in test_sessions.py.
 """
 
 
@@ -174,6 +176,12 @@ class Reference:
 
     def ndcg(self) -> float:
         return self.dcg() / self.idcg()
+
+    # nothing is said of these facts: each is vital, and what is found supports it in full
+    def nugget_recall(self) -> float:
+        return len(self.found()) / len(self.facts)
+
+    vital_recall = weighted_recall = nugget_recall
 
 
 def reference(case: Case, metric: Metric) -> float:

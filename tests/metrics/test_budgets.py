@@ -258,9 +258,9 @@ def test_context_tokens_are_those_of_the_first_k_hits() -> None:
 def test_what_is_cut_at_a_budget_is_cut_once() -> None:
     whole = judged(facts("a"), RANKING)
     compute(whole, Recall @ tokens(800))
-    first = whole.prefixes[800]
+    first = whole.prefixes[tokens(800)]
     compute(whole, Metric("ndcg") @ tokens(800))
-    assert whole.prefixes == {800: first}
+    assert whole.prefixes == {tokens(800): first}
 
 
 def test_tokens_are_those_of_cl100k_base() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -168,9 +170,12 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
     metric = Metric(name, 3 if MEASURES[name].takes_k else None)
     assert compute(judged(), metric, profile).shape == (0,)
-    # a prompt costs the same whatever was wanted, and no hit of these was judged
-    of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3}.get(name, 0)
-    assert compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist() == pytest.approx([of_hits, of_hits])
+    # a prompt costs the same whatever was wanted, no hit of these was judged, and their one call found nothing
+    of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3, "calls": 1, "wasted_calls": 1}
+    of_context = ("first_call", "kept", "final_recall", "final_precision", "context_coverage")
+    expected = nan if name in of_context else of_hits.get(name, 0)
+    found = compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist()
+    assert found == pytest.approx([expected, expected], nan_ok=True)
 
 
 def test_a_profile_names_only_measures_that_exist() -> None:

@@ -16,6 +16,8 @@ from raglift.adapters.results import chunk_of_mapping, read_all, require_text, r
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.http.client import is_http_address
 from raglift.components.http.retriever import HttpRetriever
+from raglift.components.mcp.address import is_mcp_reference
+from raglift.components.mcp.retriever import McpRetriever
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Hit, Ranking
@@ -34,10 +36,10 @@ class PlainAdapter(Adapter):
 
     def owns(self, obj: Any) -> bool:
         """Whether it is a function, an address, or an object whose methods are those of raglift's protocols."""
-        if isinstance(obj, HttpRetriever) or inspect.isroutine(obj) or isinstance(obj, partial):
+        if isinstance(obj, (HttpRetriever, McpRetriever)) or inspect.isroutine(obj) or isinstance(obj, partial):
             return True
         if isinstance(obj, str):
-            return is_http_address(obj)
+            return is_http_address(obj) or is_mcp_reference(obj)
         fits = (_misfit(obj, names) is None for names in (_RETRIEVE_METHODS, _RERANK_METHODS) if _has_any(obj, names))
         return any(fits)
 
@@ -49,7 +51,9 @@ class PlainAdapter(Adapter):
         """
         if isinstance(system, str) and is_http_address(system):
             system = HttpRetriever(system)
-        if isinstance(system, HttpRetriever):
+        if isinstance(system, str) and is_mcp_reference(system):
+            system = McpRetriever(system)
+        if isinstance(system, (HttpRetriever, McpRetriever)):
             service = system.with_doc_key(doc_key)
             fixed = service.depth_fixed
             own = as_deployed and bool(fixed)

@@ -9,6 +9,9 @@ from .factor_records import InteractionEffect as InteractionEffect
 from .factor_records import LevelAgainstBest as LevelAgainstBest
 from .factor_records import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
+from .label_holes import HolesRecord as HolesRecord
+from .label_holes import RankShare as RankShare
+from .label_holes import holes as holes
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
 from .lift import reranker_lift as reranker_lift
@@ -33,6 +36,11 @@ from .records import SystemCost as SystemCost
 from .records import TagSlice as TagSlice
 from .records import TagSlicesRecord as TagSlicesRecord
 from .records import TradeoffRecord as TradeoffRecord
+from .repetitions import repetition_components as repetition_components
+from .repetitions import values_by_repetition as values_by_repetition
+from .sessions import SessionAnalysisRecord as SessionAnalysisRecord
+from .sessions import SessionFact as SessionFact
+from .sessions import session_analysis as session_analysis
 from .tradeoffs import tradeoff as tradeoff
 from .truncation import Truncation as Truncation
 from .truncation import truncation_of as truncation_of

@@ -23,8 +23,15 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
-from raglift.analysis.unjudged import unjudged_of
-from raglift.analysis.warnings import too_skewed_note, warnings_of, wins_against_means
+from raglift.analysis.unjudged import holes_between, unjudged_of
+from raglift.analysis.upper_bound import match_tables_of
+from raglift.analysis.warnings import (
+    check_label_error,
+    too_skewed_note,
+    warnings_of,
+    wins_against_means,
+    within_label_error,
+)
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -37,7 +44,7 @@ if TYPE_CHECKING:
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
-    from raglift.analysis.unjudged import Unjudged
+    from raglift.analysis.unjudged import Holes, Unjudged
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
@@ -252,6 +259,7 @@ def compare_systems(
     confidence: float = 0.95,
     hold_out: bool = False,
     match: str | MatchRule | None = None,
+    label_error: float | None = None,
 ) -> ComparisonRecord:
     """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
 
@@ -263,12 +271,14 @@ def compare_systems(
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other.
         match: by which rule all are matched; by default as in `raglift.compare`.
+        label_error: which share of the labels may be wrong.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
             labels, another match rule or profile.
     """
     method = method_of(seed, confidence)
+    check_label_error(label_error)
     first = baseline_of(list(systems), baseline)
     shared = shared_queries(systems, first)
     systems = with_named_budget(systems, primary)
@@ -302,10 +312,11 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=tuple(
-            warnings_of(
+        warnings=(
+            *warnings_of(
                 systems, shared, paired, rows, fairness, unjudged, held_out=hold_out, is_chosen=reference.is_chosen
-            )
+            ),
+            *within_label_error(deciding, chosen, label_error),
         ),
         notes=(
             *shared.notes,
@@ -329,6 +340,8 @@ def _unjudged(
     same_chunks: bool,
 ) -> Unjudged | None:
     """Return what unjudged hits can do to the primary metric, and for which systems its verdict could turn."""
+    if any(evaluation.dataset.shows_judged for evaluation in systems.values()):  # matched once, for all that asks
+        systems = {name: replace(one, match_table=match_tables_of(one)) for name, one in systems.items()}
     found = unjudged_of(systems, paired.metrics[0], shared.places, same_chunks=same_chunks)
     if found is None:
         return None
@@ -341,7 +354,24 @@ def _unjudged(
         for row, now in zip(_rows(supposed, method), rows, strict=False)
         if row.verdict is not None and row.verdict != now.verdict
     }
-    return replace(unjudged, turned=turned)
+    holes = {row.system: hole for row in rows if (hole := _hole(systems, row, paired, shared, same_chunks=same_chunks))}
+    return replace(unjudged, turned=turned, holes=holes)
+
+
+def _hole(
+    systems: Mapping[str, EvaluationRecord],
+    row: ComparisonRow,
+    paired: Paired,
+    shared: SharedQueries,
+    *,
+    same_chunks: bool,
+) -> Holes | None:
+    """Return how the verdict on a system could turn; None where it could not, or is none."""
+    if row.exploratory or row.verdict not in ("better", "worse"):
+        return None
+    pair = (row.system, paired.names[paired.baseline])
+    names = pair if row.verdict == "better" else pair[::-1]
+    return holes_between({name: systems[name] for name in names}, row.metric, shared.places, same_chunks=same_chunks)
 
 
 def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> list[Metric]:

@@ -17,6 +17,7 @@ from raglift.matching.rule import Text
 from raglift.metrics.computing import compute, score
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
+from raglift.metrics.session_prefixes import calls_of_prefixes
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
@@ -130,6 +131,9 @@ def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = 
     prefixes = [Ranking(ranking.hits[:length]) for length in range(len(ranking) + 1)]
     counter = evaluation.match_table[0].counter if evaluation.match_table else None
     (judged,) = match_rankings([query] * len(prefixes), [prefixes], rule_of(evaluation), counter=counter)
+    if evaluation.run.has_sessions:
+        whole = match_tables_of(evaluation)[evaluation.scores.stages.index(stage)]
+        judged = replace(judged, sessions=calls_of_prefixes(whole, number))
     overlaps = _overlaps(query, len(ranking), judged, Text(rule_of(evaluation)))
     judged = replace(judged, highest_grade_of_dataset=highest_grade(evaluation.dataset))
     metrics = tuple(metric for metric in evaluation.scores.metrics if _is_told(MEASURES[metric.name]))

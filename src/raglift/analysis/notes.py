@@ -111,7 +111,12 @@ def _without_text(run: Run, dataset: Dataset) -> list[str]:
 
 
 def _repeated(run: Run) -> list[str]:
-    """Say for how many queries the retriever returned a chunk more than once, which takes the place of another."""
+    """Say for how many queries the retriever returned a chunk more than once, which takes the place of another.
+
+    Of sessions, whose calls may well return the same, `redundancy` says so.
+    """
+    if run.has_sessions:
+        return []
     rankings = [trace.stages[0].ranking.hits for trace in run.traces if trace.stages]
     count = sum(len({(hit.chunk.id, hit.chunk.text) for hit in hits}) < len(hits) for hits in rankings)
     if not count:

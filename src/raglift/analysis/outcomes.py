@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.analysis.upper_bound import attainable_facts, depth_of, match_tables_of, rule_of
 from raglift.metrics.measure import first_satisfactions
+from raglift.metrics.session_prefixes import rank_in_call
 from raglift.records.labels import PEOPLE, LabelSources
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ class FactOutcomes:
 def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOutcomes:
     """Return the outcome of each fact: the first of these that applies.
 
-    `failed`: its query failed. `found`: the last ranking satisfies it by rank k. `below_k`: by a later rank.
-    `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`: the chunks of the index
-    allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
+    `failed`: its query failed. `found`: the last ranking satisfies it by rank k (of a session: by rank k of a call).
+    `below_k`: by a later rank. `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`:
+    the chunks of the index allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
 
     Args:
         evaluation: the evaluation.
@@ -109,7 +110,8 @@ def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOut
     """
     k = depth_of(evaluation, k)
     match_table = match_tables_of(evaluation)
-    ranks = np.stack([_first_ranks(judged) for judged in match_table])
+    by_coverage = rule_of(evaluation).by_coverage
+    ranks = np.stack([_first_ranks(judged, by_coverage=by_coverage) for judged in match_table])
     query = match_table[0].facts.query
     failed = np.array([trace.error is not None for trace in evaluation.run.traces], dtype=np.bool_)[query]
     attainable = attainable_facts(evaluation.dataset.queries, evaluation.run.inventory, rule_of(evaluation))
@@ -169,11 +171,17 @@ def _never_seen(attainable: NDArray[np.bool_] | None, facts: int) -> dict[tuple[
     return {("not_retrieved", None): attainable, ("not_attainable", None): every}
 
 
-def _first_ranks(judged: MatchTable) -> NDArray[np.int64]:
-    """Return the rank at which each fact is satisfied; 0 for one that is not."""
+def _first_ranks(judged: MatchTable, *, by_coverage: bool) -> NDArray[np.int64]:
+    """Return the rank at which each fact is satisfied, of a session the best one in any call; 0 for one that is not."""
     first = first_satisfactions(judged)
     ranks = np.zeros(len(judged.facts.query), dtype=np.int64)
-    ranks[first.fact] = first.rank
+    if judged.sessions is None:
+        ranks[first.fact] = first.rank
+        return ranks
+    ranks[first.fact] = rank_in_call(judged, first.query, first.rank)
+    if not by_coverage:  # then each match satisfies the fact, in later calls too
+        matches = judged.matches
+        np.minimum.at(ranks, matches.fact, rank_in_call(judged, matches.query, matches.rank))
     return ranks
 
 

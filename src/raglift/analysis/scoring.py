@@ -9,6 +9,7 @@ import numpy as np
 
 from raglift.analysis.notes import evaluation_notes
 from raglift.analysis.records import EvaluationRecord
+from raglift.analysis.repetitions import over_repetitions
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.tokens import EstimatedTokens
 from raglift.matching.match import match_rankings, span_upper_bound_of
@@ -16,6 +17,7 @@ from raglift.matching.origins import candidates_alone, with_changed_hits
 from raglift.metrics.budgets import context_totals
 from raglift.metrics.computing import counts_tokens, rankings_by_stage, score
 from raglift.metrics.registry import MEASURES
+from raglift.metrics.session_prefixes import match_run
 from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def scored_run(
     reach = (
         span_upper_bound_of(dataset.queries, run.inventory, rule) if run.inventory is not None and wants_reach else None
     )
-    match_tables = match_rankings(dataset.queries, rankings, rule, reach=reach, counter=counter)
+    match_tables = match_run(run, rankings, dataset.queries, rule, reach=reach, counter=counter)
     notes = []
     if reach is not None and run.inventory is not None and not run.inventory.abutting:
         notes.append(_WITHOUT_ABUTTING)
@@ -72,6 +74,7 @@ def scored_run(
     truncated = cut_stages(run, rankings)
     scores = score(run, dataset, match_tables, metrics, profile)
     beyond = _beyond_candidates(run, dataset, match_tables[-1], scores, rule, profile)
+    scores = over_repetitions(run, dataset, scores, rule, profile, counter)
     found = EvaluationRecord(
         run=run,
         dataset=dataset,
@@ -126,14 +129,15 @@ def with_metrics(
     tables = match_tables_of(evaluation)
     if counter is not None:
         tables = tuple(replace(table, counter=counter) for table in tables)
-    added = score(run, dataset, tables, more, profile)
+    first = score(run, dataset, tables, more, profile)
+    added = over_repetitions(run, dataset, first, rule_of(evaluation), profile, tables[0].counter)
     together = replace(
         scores, metrics=(*scores.metrics, *more), values=np.concatenate((scores.values, added.values), axis=1)
     )
     fewest = evaluation.truncated_tokens
     if any(metric.budget is not None for metric in more) and not fewest:
         fewest = fewest_tokens(evaluation.truncated, tables, run)
-    beyond = _beyond_candidates(run, dataset, tables[-1], added, rule_of(evaluation), profile)
+    beyond = _beyond_candidates(run, dataset, tables[-1], first, rule_of(evaluation), profile)
     return replace(
         evaluation,
         scores=together,
@@ -174,9 +178,12 @@ def cut_stages(run: Run, rankings: list[list[Ranking]]) -> dict[str, int]:
     asked for, and not all chunks. A later stage
     truncates when every query that lost hits came out at the same length and none came out longer: a top_n. One that
     drops hits by their content comes out at various lengths, or with nothing, and is scored as it is. Stages after a
-    truncating reranker cannot return more either.
+    truncating reranker cannot return more either. In sessions no stage cuts: how much an agent asks for is its own
+    doing, which is what is measured.
     """
     cut: dict[str, int] = {}
+    if run.has_sessions:
+        return cut
     lengths = [_lengths(run, rankings, number) for number in range(len(run.stages))]
     first = run.stages[0]
     most = max((after for _, after in lengths[0]), default=0)

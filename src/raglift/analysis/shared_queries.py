@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.labels import Passage, Query
+    from raglift.records.labels import Fact, Passage, Query
 
 
 # Whether systems can be compared: the queries they share, and how they were scored.
@@ -182,8 +182,8 @@ def _same_labels(query: Query, other: Query) -> bool:
     return query.facts == other.facts or _of_facts(query) == _of_facts(other)
 
 
-def _of_facts(query: Query) -> list[list[Passage]]:
-    return [_unsigned(fact.passages) for fact in query.facts]
+def _of_facts(query: Query) -> list[Fact]:
+    return [replace(fact, passages=tuple(_unsigned(fact.passages))) for fact in query.facts]
 
 
 def _unsigned(passages: Sequence[Passage]) -> list[Passage]:
@@ -221,7 +221,7 @@ def _queries(count: int) -> str:
 # Names of the compared systems, and which of them is the baseline.
 
 
-_WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|[^\s(:]+")
+_WORK = re.compile(r"HTTP \w+ (?P<service>\w+://\S+)|MCP .*#(?P<tool>[^\s#]+)|[^\s(:]+")
 """What a stage does: a service is its address, any other the word that it begins with."""
 
 
@@ -248,8 +248,13 @@ def system_name(evaluation: EvaluationRecord) -> str:
     stages = [stage for stage in evaluation.run.stages if stage.name != CANDIDATES]
     work = (_WORK.match(stage.system) for stage in stages)
     return cell_name(evaluation) or " + ".join(
-        (found["service"] or found[0]) if found else stage.name for found, stage in zip(work, stages, strict=True)
+        _name_of(found) if found else stage.name for found, stage in zip(work, stages, strict=True)
     )
+
+
+def _name_of(work: re.Match[str]) -> str:
+    """Return what to call a stage: a service by its address, a server's tool by its name, any other by its kind."""
+    return f"MCP {work['tool']}" if work["tool"] else work["service"] or work[0]
 
 
 def cell_name(evaluation: EvaluationRecord) -> str:

@@ -5,30 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from raglift.analysis.shared_queries import named
-from raglift.analysis.upper_bound import match_tables_of
-from raglift.matching.supposing import with_facts
-from raglift.metrics.budgets import within_budget
-from raglift.metrics.computing import compute, mean_of, mean_title
-from raglift.metrics.measure import relevant_hits, unjudged_hits
+from raglift.analysis.unjudged_hits import RankShares, Side, judged_counts, of_hits, supposed, supposed_by_share
+from raglift.metrics.computing import mean_of, mean_title
+from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
 
 
 LITTLE = 0.05
 """Up to this share of unjudged hits nothing is said of them."""
-_DRAWS = 20
-"""How often it is drawn at random which of the unjudged hits are relevant; a figure is the mean over the draws."""
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -50,48 +43,22 @@ class Unjudged:
     judged irrelevant, so that nothing is known of how many these may be."""
     turned: Mapping[str, str] = field(default_factory=dict)
     """For each system of a comparison whose verdict would be another one then: which."""
+    holes: Mapping[str, Holes] = field(default_factory=dict)
+    """For each system of a comparison with a verdict that its unjudged hits, or the baseline's, could turn: how."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """One system: its matches down to the depth, and its hits there."""
+@dataclass(frozen=True)
+class Holes:
+    """How a verdict could turn if the unjudged hits of the system that trails were as relevant as the judged."""
 
-    evaluation: EvaluationRecord
-    table: MatchTable
-    places: NDArray[np.intp]
-    """The queries that are looked at."""
-    unjudged: tuple[NDArray[np.int64], NDArray[np.int64]]
-    """Query and rank of the hits that nobody judged; what came back before does not count again."""
-    hits: int
-
-    @classmethod
-    def of(cls, evaluation: EvaluationRecord, metric: Metric, places: NDArray[np.intp] | None) -> _Side:
-        table = match_tables_of(evaluation)[-1]
-        if metric.budget is not None:
-            table = within_budget(table, metric.budget)
-        labelled = np.array([query.is_labelled for query in evaluation.dataset.queries], dtype=np.bool_)
-        looked_at = np.zeros(len(labelled), dtype=np.bool_)
-        looked_at[slice(None) if places is None else places] = True
-        looked_at &= labelled
-        query, rank = unjudged_hits(table, metric.k)
-        kept = looked_at[query]
-        hits = np.minimum(table.hits, metric.k if metric.k is not None else table.hits.max(initial=0))
-        chosen = np.flatnonzero(looked_at) if places is None else places
-        return cls(evaluation, table, chosen, (query[kept], rank[kept]), int(hits[looked_at].sum()))
-
-    def keys(self) -> list[tuple[str, str]]:
-        """Return the query and the chunk of each unjudged hit, by their ids."""
-        queries, rankings = self.evaluation.dataset.queries, self.table.rankings
-        pairs = zip(*(column.tolist() for column in self.unjudged), strict=True)
-        return [(queries[query].id, rankings[query].hits[rank - 1].chunk.id) for query, rank in pairs]
-
-    def relevant(self, k: int | None) -> tuple[list[tuple[str, str]], list[int]]:
-        """Return the query and the chunk of each relevant hit by their ids, and their grades."""
-        queries, rankings = self.evaluation.dataset.queries, self.table.rankings
-        query, rank, grade = relevant_hits(self.table, k)
-        kept = np.isin(query, self.places)
-        pairs = zip(query[kept].tolist(), rank[kept].tolist(), strict=True)
-        return [(queries[q].id, rankings[q].hits[r - 1].chunk.id) for q, r in pairs], grade[kept].tolist()
+    leading: str
+    trailing: str
+    leading_mean: float
+    """The mean of the leading system then; its own further unjudged hits are irrelevant."""
+    trailing_mean: float
+    """That of the other: higher."""
+    pairs: int
+    """How many of its hits nobody judged and the leading system does not return: to judge to rule this out."""
 
 
 def unjudged_of(
@@ -117,7 +84,11 @@ def unjudged_of(
     """
     if not any(evaluation.dataset.shows_judged for evaluation in systems.values()):
         return None
-    sides = {name: _Side.of(one, metric, None if places is None else places[name]) for name, one in systems.items()}
+    measure = MEASURES[metric.name]
+    repeated = any(trace.repetitions for one in systems.values() for trace in one.run.traces)
+    if repeated or (measure.is_by_call and not measure.takes_k):  # of all runs, or of what became of the hits
+        return None
+    sides = {name: Side.of(one, metric, None if places is None else places[name]) for name, one in systems.items()}
     shares = {name: len(side.unjudged[0]) / side.hits if side.hits else 0.0 for name, side in sides.items()}
     if max(shares.values()) <= LITTLE:
         return None
@@ -125,72 +96,48 @@ def unjudged_of(
         name: mean_of(metric, side.evaluation.scores.of(side.evaluation.after, metric)[side.places])
         for name, side in sides.items()
     }
-    relevant, judged, grade = _judged(sides, metric.k)
+    relevant, judged, grade = judged_counts(sides, of_hits(metric).k)
     found = Unjudged(metric, shares, counted, relevant, judged)
     if relevant == judged:
         return found, None
-    values = _supposed(sides, metric, relevant / judged, grade, same_chunks=same_chunks)
+    values = supposed_by_share(sides, metric, relevant / judged, grade, same_chunks=same_chunks)
     supposed = {name: mean_of(metric, row) for name, row in zip(sides, values, strict=True)}
     return replace(found, supposed=supposed), values
 
 
-def _judged(sides: Mapping[str, _Side], k: int | None) -> tuple[int, int, int]:
-    """Return how many distinct hits are relevant and how many judged, and the grade of relevant hits, rounded."""
-    relevant: set[tuple[str, str]] = set()
-    judged: set[tuple[str, str]] = set()
-    grades: list[int] = []
-    for side in sides.values():
-        keys, of_side = side.relevant(k)
-        relevant |= set(keys)
-        grades += of_side
-        unjudged = set(side.keys())
-        queries = side.evaluation.dataset.queries
-        judged |= {
-            key
-            for place in side.places.tolist()
-            if queries[place].is_labelled
-            for hit in side.table.rankings[place].hits[:k]
-            if (key := (queries[place].id, hit.chunk.id)) not in unjudged
-        }
-    judged |= relevant  # an id may stand for two texts, of which one was judged
-    return len(relevant), len(judged), max(round(float(np.mean(grades))), 1) if grades else 1
+def holes_between(
+    systems: Mapping[str, EvaluationRecord],
+    metric: Metric,
+    places: Mapping[str, NDArray[np.intp]],
+    *,
+    same_chunks: bool,
+) -> Holes | None:
+    """Return whether unjudged hits of the second of two systems could put it before the first; None if not.
 
+    That is so if its mean is higher once each of its unjudged hits is relevant as often as the judged hits at its rank
+    are, in both systems together, and the first system's other unjudged hits are irrelevant. A hit of both counts for
+    both. Nothing is to be said where no hit was judged irrelevant.
 
-def _supposed(
-    sides: Mapping[str, _Side], metric: Metric, share: float, grade: int, *, same_chunks: bool
-) -> NDArray[np.float64]:
-    """Return the values of each system and query if that share of the unjudged hits were relevant."""
-    keys = {name: side.keys() for name, side in sides.items()}
-    every = list(dict.fromkeys(key for of_side in keys.values() for key in of_side))
-    random = np.random.default_rng(_SEED)
-    drawn = np.array([random.permutation(len(every)) for _ in range(_DRAWS)]) < round(share * len(every))
-    rows = []
-    for name, side in sides.items():
-        own = dict(
-            zip(reversed(keys[name]), reversed(side.unjudged[1].tolist()), strict=True)
-        )  # the first rank of each
-        query_place = {
-            query.id: number for number, query in enumerate(side.evaluation.dataset.queries) if query.is_labelled
-        }
-        taken = [
-            (number, query_place[key[0]], own.get(key, 0))
-            for number, key in enumerate(every)
-            if key[0] in query_place and (same_chunks or key in own)
-        ]
-        number, query, rank = np.array(taken, dtype=np.int64).reshape(-1, 3).T
-        draws = [_values(side, metric, query[of_draw[number]], rank[of_draw[number]], grade) for of_draw in drawn]
-        rows.append(np.mean(draws, axis=0)[side.places])
-    return np.stack(rows)
-
-
-def _values(
-    side: _Side, metric: Metric, query: NDArray[np.int64], rank: NDArray[np.int64], grade: int
-) -> NDArray[np.float64]:
-    """Return a system's values with further facts; NaN where a query does not count now."""
-    plain = metric if metric.budget is None else replace(metric, depth=None)
-    values = compute(with_facts(side.table, query, rank, grade), plain, side.evaluation.profile)
-    counts = ~np.isnan(side.evaluation.scores.of(side.evaluation.after, metric))
-    return np.where(counts, np.nan_to_num(values), np.nan)
+    Args:
+        systems: the one that leads, then the one that trails, by name.
+        metric: the metric that decides.
+        places: for each system, the queries that it is compared on, in one order.
+        same_chunks: whether a hit of one system is a fact for the other too, found or not.
+    """
+    sides = {name: Side.of(one, metric, places[name]) for name, one in systems.items()}
+    shares = RankShares.of(sides.values())
+    leading, trailing = sides
+    ranks = sides[trailing].first_ranks()
+    if not shares.says_something or not ranks:
+        return None
+    _, _, grade = judged_counts(sides, of_hits(metric).k)
+    drawn = shares.draws(list(ranks.values()))
+    values = supposed(sides, metric, list(ranks), drawn, grade, same_chunks=same_chunks)
+    means = [mean_of(metric, row) for row in values]
+    if means[1] <= means[0]:
+        return None
+    known = sides[leading].first_ranks().keys() if same_chunks else set()
+    return Holes(leading, trailing, means[0], means[1], sum(key not in known for key in ranks))
 
 
 # In words.
@@ -239,7 +186,20 @@ def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
     figures = _listed([f"{_change(found.counted[name], found.supposed[name])} in {name}" for name in shown])
     turned = [f"{name} would be {verdict}" for name, verdict in found.turned.items()]
     verdict = f"the verdict could change: {named(turned)}" if turned else "the verdict would stay the same"
-    return f"{first}; {_if(found)}, {title} would {figures}, and {verdict}"
+    return f"{first}; {_if(found)}, {title} would {figures}, and {verdict}{_turning(found)}"
+
+
+def _turning(found: Unjudged) -> str:
+    """Return how the verdict that is easiest to turn could be, and how many pairs to judge; empty if none could be."""
+    if not found.holes:
+        return ""
+    one = max(found.holes.values(), key=lambda hole: hole.trailing_mean - hole.leading_mean)
+    pairs = f"{one.pairs:,} hit{'s' * (one.pairs != 1)}"
+    return (
+        f". If those of {one.trailing} alone were as relevant as the labelled hits at their rank, it would lead with "
+        f"{one.trailing_mean:.3f} against {one.leading_mean:.3f}: to decide it, label the {pairs} that {one.leading} "
+        "does not return"
+    )
 
 
 def unjudged_in_short(found: Unjudged) -> str:
@@ -257,4 +217,7 @@ def _listed(parts: Sequence[str]) -> str:
 def _which(metric: Metric) -> str:
     if metric.budget is not None:
         return f"hits within {metric.budget.most:,} tokens"
-    return "hits" if metric.k is None else f"top-{metric.k} hits"
+    k = of_hits(metric).k
+    if metric.calls is not None:
+        return f"hits of the first {metric.calls.most} calls"
+    return "hits" if k is None else f"top-{k} hits"

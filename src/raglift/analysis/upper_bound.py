@@ -18,6 +18,7 @@ from raglift.matching.overlap import PassageMatch, match_passage
 from raglift.matching.rule import MatchRule, Text
 from raglift.metrics.computing import compute, rankings_by_stage
 from raglift.metrics.graded_measures import NDCG
+from raglift.metrics.session_prefixes import match_run
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.records.rankings import Ranking
 
@@ -49,7 +50,7 @@ def match_tables_of(evaluation: EvaluationRecord) -> tuple[MatchTable, ...]:
     if evaluation.match_table:
         return evaluation.match_table
     rankings = rankings_by_stage(evaluation.run)
-    return tuple(match_rankings(evaluation.dataset.queries, rankings, rule_of(evaluation)))
+    return tuple(match_run(evaluation.run, rankings, evaluation.dataset.queries, rule_of(evaluation)))
 
 
 def highest_grade(dataset: Dataset) -> int:

@@ -13,6 +13,7 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.base.tokens import CHARACTERS_A_TOKEN, DEFAULT_ENCODING
 from raglift.base.words import language_name
+from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
@@ -70,9 +71,7 @@ def warnings_of(
         ),
         *_differing("queries failed and count 0", _failures(systems, shared)),
         *_differing("queries have a value", {row.system: row.n for row in deciding}),
-        *_differing(
-            "candidates were asked for", {name: int(one.run.spec["candidates"]) for name, one in systems.items()}
-        ),
+        *_differing("candidates were asked for", _candidates(systems)),
         *(_containment(systems, fairness.lengths) if fairness is not None else []),
         *_lengths(systems, paired.metrics[0], rows, fairness),
         *(_budget(fairness, deciding[0].n) if fairness is not None else []),
@@ -355,8 +354,42 @@ def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[Compa
     if unjudged is None:
         return []
     others = sorted((row for row in deciding if row.system != baseline and row.n), key=lambda row: -row.mean)
-    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *list(unjudged.turned)[:1]])
+    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *list(unjudged.turned or unjudged.holes)[:1]])
     return [unjudged_text(unjudged, list(shown))]
+
+
+def check_label_error(share: object) -> None:
+    """Check which share of the labels is said to be wrong.
+
+    Raises:
+        ConfigurationError: it is not a number from 0 to 1.
+    """
+    if share is None:
+        return
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        raise ConfigurationError(
+            f"label_error: found {share!r}; expected a number from 0 to 1: the share of labels that may be wrong"
+        )
+
+
+def within_label_error(deciding: Sequence[ComparisonRow], baseline: str, share: float | None) -> list[str]:
+    """Warn of differences that have a verdict and are smaller than the share of labels that may be wrong."""
+    if not share:
+        return []
+    small = [
+        f"{row.system} ({abs(row.difference.mean):.3f})"
+        for row in deciding
+        if row.verdict in ("better", "worse") and row.difference is not None and abs(row.difference.mean) < share
+    ]
+    if not small:
+        return []
+    of = f"{share:.1%} of the labels may be wrong, which is more than the difference from {baseline} of"
+    return [f"{of} {named(small)}: it may come from the labels; check them (raglift labels check --suspects)"]
+
+
+def _candidates(systems: Mapping[str, EvaluationRecord]) -> dict[str, int]:
+    """Return how many hits each system was asked for; agents, which ask for as many as they choose, are left out."""
+    return {name: int(one.run.spec["candidates"]) for name, one in systems.items() if not one.run.has_sessions}
 
 
 def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> dict[str, int]:
@@ -369,7 +402,7 @@ def _failures(systems: Mapping[str, EvaluationRecord], shared: SharedQueries) ->
 
 def _differing(what: str, counts: Mapping[str, int]) -> list[str]:
     """Say how a count differs between systems; nothing if it does not."""
-    if len(set(counts.values())) == 1:
+    if len(set(counts.values())) <= 1:
         return []
     by_count: dict[int, list[str]] = {}
     for name, count in counts.items():

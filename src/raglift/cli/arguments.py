@@ -58,8 +58,8 @@ Include = Annotated[
 Mapping = Annotated[
     Path | None,
     typer.Option(
-        help="With --system http://…: a YAML or JSON file that describes the request and where the response has the "
-        "hits."
+        help="With --system http://… or mcp:…: a YAML or JSON file that describes the request and where the response "
+        "has the hits."
     ),
 ]
 UnicodeFolding = Annotated[

@@ -13,6 +13,7 @@ import typer
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.auditing.relabelling import relabel
+from raglift.auditing.suspects_result import suspects
 from raglift.base.display import lines_text, printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from raglift.auditing.records import Attainable, ChunkingAudit, Finding
     from raglift.auditing.relabelling import Form, Relabelling
     from raglift.auditing.result import Audit
+    from raglift.auditing.suspects_result import Suspects
     from raglift.cli.labels import AuditDataset, Relabel
     from raglift.errors import Fault
 
@@ -58,6 +60,9 @@ def run(request: AuditDataset) -> None:
         if not error.faults:
             raise
         raise typer.Exit(_show_unresolved(error, request)) from None
+    if request.suspects:
+        _show_suspects(suspects(dataset, embedding=request.embedding), as_json=request.as_json)
+        return
     chunkers = request.chunker or ([CHUNKER] if dataset.documents else [])
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
@@ -67,6 +72,22 @@ def run(request: AuditDataset) -> None:
         print_document(view_of(audited), Console())
     if request.strict and audited.broken:
         raise typer.Exit(_BROKEN)
+
+
+def _show_suspects(found: Suspects, *, as_json: bool) -> None:
+    from rich.console import Console
+
+    if not as_json:
+        print_document(view_of(found), Console())
+        return
+    listed = [{**vars(one), "ranks": dict(one.ranks)} for one in found.suspects]
+    _write_json(
+        {
+            **{name: getattr(found, name) for name in ("dataset", "facts", "copies")},
+            "most_wrong": _number(found.most_wrong),
+            "suspects": listed,
+        }
+    )
 
 
 def _show_faults(error: DatasetError, request: AuditDataset) -> int:

@@ -35,9 +35,10 @@ WRITTEN_FORMATS = (
     "promptfoo",
     "quepid",
     "rank-eval",
+    "nuggets",
 )
 DATASET_FORMATS = (*WRITTEN_FORMATS, "ir")
-DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
+DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 TRACKERS = ("mlflow", "wandb")

@@ -54,6 +54,7 @@ def _several_runs(request: Compare, tracking: Tracking) -> None:
         confidence=request.confidence,
         hold_out=request.hold_out,
         match=request.match,
+        label_error=request.label_error,
     )
     slices = comparison.by_tag() if request.by_tag else None
     if request.as_json:
@@ -83,6 +84,7 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
             ("--names", request.names),
             ("--hold-out", request.hold_out),
             ("--match", request.match),
+            ("--label-error", request.label_error),
         )
         if value
     ]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from raglift.components.chunkers import Chunker
     from raglift.components.models import Dtype
     from raglift.records.dataset import Dataset
-    from raglift.records.metric import Tokens
+    from raglift.records.metric import Calls, Tokens
     from raglift.records.rankings import StageInfo
     from raglift.results.evaluation import Evaluation
 
@@ -296,7 +296,7 @@ def system_of(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> L
     return LocalSystem(retriever, chunker, embedding, cast("Dtype", dtype))
 
 
-def depths(given: Sequence[str]) -> tuple[int | Tokens, ...]:
+def depths(given: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
     """Read `1`, `3`, `5`, `tokens(2000)`.
 
     Raises:

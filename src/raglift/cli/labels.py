@@ -75,6 +75,14 @@ class AuditDataset:
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if labels are broken; warnings do not matter.")
     ] = False
+    suspects: Annotated[
+        bool,
+        typer.Option(
+            "--suspects",
+            help="Instead, rank the labels that are probably wrong or incomplete: systems that differ disagree with "
+            "them, or their words stand elsewhere too.",
+        ),
+    ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every finding.")] = False
 
 

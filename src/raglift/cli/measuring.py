@@ -172,7 +172,8 @@ class Evaluate:
         str | None,
         typer.Option(
             help="Your own system: module:name of a retriever, query engine or function, or of a function without "
-            "arguments that returns one; or the address of an HTTP service."
+            "arguments that returns one; the address of an HTTP service; or an MCP server: 'mcp:COMMAND#tool' or "
+            "mcp+http://…#tool."
         ),
     ] = None
     mapping: Mapping = None
@@ -305,6 +306,12 @@ class Compare:
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
     hold_out: HoldOut = False
     match: CompareMatch = None
+    label_error: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the labels that may be wrong, as labels check --suspects says; warns of smaller differences."
+        ),
+    ] = None
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
     details: Annotated[
         bool, typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved.")

@@ -232,6 +232,60 @@ class Export:
 
 
 @command(
+    files,
+    "tools",
+    None,
+    "Save the tools of an MCP server as documents",
+    run="raglift.cli.tools:run",
+    examples=["raglift files tools 'mcp:python server.py' -o tools.json"],
+)
+@dataclass(frozen=True)
+class Tools:
+    """Write the list of an MCP server's tools to a file, for labels that name tools: --documents reads it."""
+
+    server: Annotated[
+        str, typer.Argument(help="The server: 'mcp:COMMAND' that starts it, or its address as mcp+http://….")
+    ]
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write, such as tools.json. Default: print.")
+    ] = None
+    mapping: Annotated[Path | None, typer.Option(help="A YAML or JSON file with its environment (env) or headers.")] = (
+        None
+    )
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
+
+
+@command(
+    group,
+    "mcp",
+    MORE,
+    "Serve a folder to a coding agent over MCP",
+    run="raglift.cli.mcp:run",
+    examples=["raglift mcp .", "raglift mcp . --allow-write --allow-code"],
+)
+@dataclass(frozen=True)
+class Mcp:
+    """Let a coding agent list datasets and runs, evaluate, compare and explain, within one folder.
+
+    Speaks MCP on stdin and stdout; the agent's client starts it. Nothing outside the folder is read, and nothing is
+    written or run unless it is allowed.
+    """
+
+    folder: Annotated[Path, typer.Argument(help="The folder that the agent may see.")]
+    allow_write: Annotated[
+        bool, typer.Option("--allow-write", help="Also let it save runs in the folder. Nothing is overwritten.")
+    ] = False
+    allow_code: Annotated[
+        bool,
+        typer.Option(
+            "--allow-code",
+            help="Also let it evaluate systems by reference: this runs the folder's code (module:name), starts the "
+            "commands of MCP servers, and asks HTTP addresses, with the rights of whoever starts the server.",
+        ),
+    ] = False
+
+
+@command(
     group,
     "metrics",
     MORE,

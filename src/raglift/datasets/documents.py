@@ -12,6 +12,7 @@ from raglift.base.streams import is_stream
 from raglift.base.strict_files import check_encoding, parse_object, stream_lines
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.folders import read_file, read_folder
+from raglift.datasets.tool_lists import read_tool_list
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import check_documents
 from raglift.records.documents import Document
@@ -129,10 +130,11 @@ def read_documents(
 
     Args:
         documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
-            the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); or a path
-            to a folder, with all `*.txt`, `*.md`, `*.pdf` and `*.docx` below it, whose ids are the paths below
-            it, with forward slashes. A file of TREC's `<DOC>` records, whatever its name ends in, is a document for
-            each, whose id is its `<DOCNO>`. Hidden files, and links out of the folder, are not read.
+            the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); a path to a
+            `.json` file with a list of tools, as an MCP server answers to `tools/list`, each a document under its name;
+            or a path to a folder, with all `*.txt`, `*.md`, `*.pdf` and `*.docx` below it, whose ids are the paths
+            below it, with forward slashes. A file of TREC's `<DOC>` records, whatever its name ends in, is a document
+            for each, whose id is its `<DOCNO>`. Hidden files, and links out of the folder, are not read.
         encoding: of the text files that are not in UTF-8 and have no byte-order mark, as `cp1252`.
         include: what is also read of a folder, as text: patterns of names (`*.qmd`) or of the ends of paths
             (`guides/*.html`), in any letter case.
@@ -176,4 +178,5 @@ def _from_file(path: Path, faults: list[Fault], encoding: str | None) -> tuple[D
         return ()
     if path.suffix.lower() in LINES_SUFFIXES:
         return read_document_lines(path, faults)
-    return read_file(path, faults, encoding)
+    tools = read_tool_list(path, faults) if path.suffix.lower() == ".json" else None
+    return read_file(path, faults, encoding) if tools is None else tools

@@ -24,7 +24,6 @@ from raglift.judging.agreement_records import (
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.metrics.computing import mean_of, title
 from raglift.metrics.parsing import as_metric
-from raglift.records.labels import Fact
 from raglift.report.format import confidence_text
 from raglift.running.scoring import rescore
 from raglift.stats.intervals import checked_fraction, checked_integer
@@ -173,7 +172,7 @@ def labels_by_people(queries: Sequence[Query]) -> list[Query]:
     return [
         replace(
             query,
-            facts=tuple(Fact(kept) for fact in query.facts if (kept := _by_people(fact.passages))),
+            facts=tuple(replace(fact, passages=kept) for fact in query.facts if (kept := _by_people(fact.passages))),
             judged_irrelevant=_by_people(query.judged_irrelevant),
         )
         for query in queries

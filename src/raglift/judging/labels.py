@@ -177,7 +177,7 @@ def _joined(facts: Sequence[Fact], passages: Sequence[Passage]) -> tuple[Fact, .
         )
         number = next(of_it, None)
         (new if number is None else joining[number]).append(passage)
-    old = [Fact((*fact.passages, *_ordered(more))) for fact, more in zip(facts, joining, strict=True)]
+    old = [replace(fact, passages=(*fact.passages, *_ordered(more))) for fact, more in zip(facts, joining, strict=True)]
     return (*old, *facts_of(new))
 
 

@@ -144,7 +144,7 @@ def match_rankings(
                     rows[stage] += [(number, hit.rank, is_repeat, *overlap) for overlap in found]
                 seen.add(chunk.id)
         first_fact += len(query.facts)
-    match_tables = []
+    match_tables: list[MatchTable] = []
     for stage_rows, unwanted_hits, repeats, of_stage in zip(rows, irrelevant, repeated, rankings, strict=True):
         overlaps, by_text_alone = _overlaps(stage_rows)
         matches = overlaps.take(overlaps.relevant)
@@ -165,9 +165,35 @@ def match_rankings(
                 reach=reach,
                 query_ids=query_ids,
                 counter=counter,
+                rule=rule,
             )
         )
     return match_tables
+
+
+def satisfied_by_hits(match_table: MatchTable, keep: NDArray[np.bool_]) -> Satisfactions:
+    """Return at which rank each fact is satisfied if only some of the hits had come back, at the ranks that they have.
+
+    Args:
+        match_table: all hits.
+        keep: for each hit, query after query in the order of rank, whether it came back.
+    """
+    first = np.cumsum(match_table.hits) - match_table.hits
+    matches, overlaps, rule = match_table.matches, match_table.overlaps, match_table.rule
+    kept = matches.take(keep[first[matches.query] + matches.rank - 1])
+    if rule is None or not rule.by_coverage:
+        return satisfactions_of(match_table.facts, kept)
+    covering = overlaps.take(keep[first[overlaps.query] + overlaps.rank - 1])
+    return _satisfied(match_table.facts, match_table.passages, kept, covering, rule, Text(rule))
+
+
+def satisfying_matches(match_table: MatchTable) -> Matches:
+    """Return the pairs of hit and passage with which the passage is enough for its fact: by coverage, one a passage."""
+    rule = match_table.rule
+    if rule is None or not rule.by_coverage:
+        return match_table.matches
+    text = Text(rule)
+    return match_table.overlaps.take(covered_matches(match_table.passages, match_table.overlaps, rule, text))
 
 
 def _satisfied(
@@ -236,7 +262,12 @@ def fact_table(queries: Sequence[Query]) -> FactTable:
         for fact in query.facts
     ]
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    return FactTable(table[:, 0], table[:, 1], table[:, 2])
+    facts = [fact for query in queries if query.is_labelled for fact in query.facts]
+    if all(fact.importance is None and fact.weight is None for fact in facts):
+        return FactTable(table[:, 0], table[:, 1], table[:, 2])
+    vital = np.array([fact.is_vital for fact in facts], dtype=np.bool_)
+    weight = np.array([fact.recall_weight for fact in facts], dtype=np.float64)
+    return FactTable(table[:, 0], table[:, 1], table[:, 2], vital, weight)
 
 
 def passage_table(queries: Sequence[Query]) -> PassageTable:
@@ -255,6 +286,9 @@ def passage_table(queries: Sequence[Query]) -> PassageTable:
         grades=np.array([passage.grade for passage in passages], dtype=np.int64),
         same_as=np.array(_first_of_same(labelled), dtype=np.int64),
         ids=tuple(passage.chunk_id for passage in passages),
+        partial=np.array([passage.partial for passage in passages], dtype=np.bool_)
+        if any(passage.partial for passage in passages)
+        else None,
     )
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.matching.rule import MatchRule
+    from raglift.records.metric import Calls, Tokens
+
 
 class Direction:
     """How a hit matched a passage; the values of `Matches.direction`."""
@@ -40,6 +43,20 @@ class FactTable:
     """The highest grade among its passages."""
     passages: NDArray[np.int64]
     """How many alternatives it has."""
+    vital: NDArray[np.bool_] | None = None
+    """Whether an answer must have it; None where all facts are vital."""
+    weight: NDArray[np.float64] | None = None
+    """What it counts in weighted recall; None where each counts 1."""
+
+    @property
+    def is_vital(self) -> NDArray[np.bool_]:
+        """Whether an answer must have it."""
+        return np.ones(len(self.query), dtype=np.bool_) if self.vital is None else self.vital
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """What it counts in weighted recall."""
+        return np.ones(len(self.query)) if self.weight is None else self.weight
 
     def first_of_query(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the row of the first fact of each of some queries."""
@@ -63,6 +80,13 @@ class PassageTable:
     same location. For most it is their own row."""
     ids: tuple[str | None, ...] | None = None
     """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
+    partial: NDArray[np.bool_] | None = None
+    """Whether it supports its fact only in part; None where none does."""
+
+    @property
+    def is_partial(self) -> NDArray[np.bool_]:
+        """Whether it supports its fact only in part."""
+        return np.zeros(len(self.grades), dtype=np.bool_) if self.partial is None else self.partial
 
     def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of alternatives of facts."""
@@ -148,6 +172,38 @@ class HitPositions:
 
 
 @dataclass(frozen=True, eq=False)
+class CallTable:
+    """The searches of all sessions: one row per call, by query, then in the order in which they were made."""
+
+    query: NDArray[np.int64]
+    """Whose each call is, ascending."""
+    hits: NDArray[np.int64]
+    """How many hits each returned; a ranking has them one call after the other."""
+
+    @property
+    def number(self) -> NDArray[np.int64]:
+        """The number of each call in its session; 1 is the first."""
+        return np.asarray(np.arange(len(self.query)) - np.searchsorted(self.query, self.query) + 1, dtype=np.int64)
+
+    @property
+    def before(self) -> NDArray[np.int64]:
+        """How many hits the earlier calls of the same session returned."""
+        sums = np.concatenate(([0], np.cumsum(self.hits)))
+        return np.asarray(sums[:-1] - sums[np.searchsorted(self.query, self.query)], dtype=np.int64)
+
+    def rows(self, query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the call that returned each of some hits, as a row of this table."""
+        ends = np.cumsum(self.hits)
+        first = np.searchsorted(self.query, query)
+        before = np.concatenate(([0], ends))[first]
+        return np.searchsorted(ends, before + rank).astype(np.int64)
+
+    def cut(self, lengths: NDArray[np.int64]) -> CallTable:
+        """Return the calls with the hits that are left of them where each ranking is cut at a length."""
+        return CallTable(self.query, np.clip(lengths[self.query] - self.before, 0, self.hits))
+
+
+@dataclass(frozen=True, eq=False)
 class SpanUpperBound:
     """The metric values if exactly the chunks that overlap a passage were retrieved: one entry per query."""
 
@@ -189,6 +245,14 @@ class MatchTable:
     """Matches of passages anchored to a document with hits whose document is not known."""
     reach: SpanUpperBound | None = None
     """What the chunks of the index allow, where they are known."""
+    sessions: CallTable | None = None
+    """Of sessions, which call returned which hits; None where each query was asked once."""
+    context: MatchTable | None = None
+    """Of sessions, the matches of what reached the prompt of the answer, where that is known of any query."""
+    context_known: NDArray[np.bool_] | None = None
+    """Of which queries it is known; None where of none."""
+    rule: MatchRule | None = None
+    """What counts as a match; None where one hit is enough for a fact."""
     query_ids: Sequence[str] = ()
     """The ids of the queries, where they are known."""
     highest_grade_of_dataset: int | None = None
@@ -197,8 +261,15 @@ class MatchTable:
     """Counts tokens; the stages of an evaluation share one."""
     whole: MatchTable | None = None
     """The whole rankings, if these are only prefixes."""
-    prefixes: dict[int, MatchTable] = field(default_factory=dict, init=False)
-    """The cached matches at the requested token budgets."""
+    prefixes: dict[Tokens | Calls, MatchTable] = field(default_factory=dict, init=False)
+    """The cached matches at the requested token budgets and numbers of calls."""
+
+    @property
+    def calls(self) -> CallTable:
+        """The calls of each query: where it was asked once, that is its only one."""
+        if self.sessions is not None:
+            return self.sessions
+        return CallTable(np.arange(self.queries, dtype=np.int64), self.hits)
 
     def cut(self, lengths: NDArray[np.int64]) -> MatchTable:
         """Return the matches of the first hits of each ranking, with the given number for each query."""
@@ -215,6 +286,7 @@ class MatchTable:
             irrelevant=irrelevant.take(irrelevant.rank <= lengths[irrelevant.query]),
             pooled=pooled.take(pooled.rank <= lengths[pooled.query]),
             repeats=repeats.take(repeats.rank <= lengths[repeats.query]),
+            sessions=None if self.sessions is None else self.sessions.cut(lengths),
             whole=self.whole or self,
         )
 

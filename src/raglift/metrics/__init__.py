@@ -12,7 +12,9 @@ import raglift.metrics.graded_measures
 import raglift.metrics.span_measures
 import raglift.metrics.budgets
 import raglift.metrics.judged_measures
-import raglift.metrics.trec_measures  # noqa: F401
+import raglift.metrics.trec_measures
+import raglift.metrics.nugget_measures
+import raglift.metrics.session_measures  # noqa: F401
 # isort: on
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,3 +1,5 @@
+from .assigned_nuggets import NuggetScores as NuggetScores
+from .assigned_nuggets import nugget_scores as nugget_scores
 from .budgets import ContextTokens as ContextTokens
 from .budgets import tokens as tokens
 from .computing import DEFAULT_METRICS as DEFAULT_METRICS
@@ -28,6 +30,10 @@ from .judged_measures import Unjudged as Unjudged
 from .measure import Choice as Choice
 from .measure import Measure as Measure
 from .measure import Number as Number
+from .nugget_measures import ContextCoverage as ContextCoverage
+from .nugget_measures import NuggetRecall as NuggetRecall
+from .nugget_measures import VitalRecall as VitalRecall
+from .nugget_measures import WeightedRecall as WeightedRecall
 from .parsing import as_metric as as_metric
 from .parsing import parse as parse
 from .rank_measures import AP as AP
@@ -41,6 +47,17 @@ from .rank_measures import Recall as Recall
 from .rank_measures import RPrecision as RPrecision
 from .rank_measures import Success as Success
 from .registry import all_measures as all_measures
+from .session_measures import CallCount as CallCount
+from .session_measures import FinalPrecision as FinalPrecision
+from .session_measures import FinalRecall as FinalRecall
+from .session_measures import FirstCall as FirstCall
+from .session_measures import Kept as Kept
+from .session_measures import Recovery as Recovery
+from .session_measures import Redundancy as Redundancy
+from .session_measures import SessionNDCG as SessionNDCG
+from .session_measures import SessionRecall as SessionRecall
+from .session_measures import WastedCalls as WastedCalls
+from .session_prefixes import calls as calls
 from .span_measures import SpanIoU as SpanIoU
 from .span_measures import SpanPrecision as SpanPrecision
 from .span_measures import SpanPrecisionOmega as SpanPrecisionOmega

@@ -60,9 +60,9 @@ def ContextTokens(match_table: MatchTable, metric: Metric) -> NDArray[np.float64
 
 def within_budget(match_table: MatchTable, budget: Tokens) -> MatchTable:
     """Return the matches of the longest prefix of each ranking whose tokens fit the budget."""
-    cut = match_table.prefixes.get(budget.most)
+    cut = match_table.prefixes.get(budget)
     if cut is None:
-        cut = match_table.prefixes[budget.most] = match_table.cut(prefix_lengths(match_table, budget))
+        cut = match_table.prefixes[budget] = match_table.cut(prefix_lengths(match_table, budget))
     return cut
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from raglift.errors import ConfigurationError
 from raglift.matching.by_id import match_ids
 from raglift.matching.match import fact_table, passage_table
-from raglift.metrics import budgets
+from raglift.metrics import budgets, session_prefixes
 from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, require_installed
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric, Tokens
+from raglift.records.metric import Calls, Metric, Tokens
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -
     """Return a metric's value for each query, in dataset order.
 
     Queries without labels come out as 0 (or with what their hits are worth or cost) and are left out by the caller; NaN
-    marks a query that the profile leaves out of its mean. At a token budget, a metric is that of the whole prefix of
-    the ranking that fits.
+    marks a query that the profile leaves out of its mean, or of which the measure says nothing. At a token budget, a
+    metric is that of the whole prefix of the ranking that fits; at a number of calls, of what these returned.
 
     Raises:
         ConfigurationError: an unknown profile, measure or setting; a measure that needs a k has none, cannot be
@@ -54,13 +54,24 @@ def compute(match_table: MatchTable, metric: Metric, profile: str = "default") -
         raise ConfigurationError(f"{metric}: found no depth; expected one, as '{metric.name}@10'")
     if measure.check is not None:
         measure.check(metric, match_table.facts, match_table.passages)
-    if metric.budget is not None:
-        match_table, metric = budgets.within_budget(match_table, metric.budget), replace(metric, depth=None)
+    match_table, metric = cut_at_depth(match_table, metric)
     values = conventions.functions.get(metric.name, measure.compute)(match_table, metric)
     if metric.name not in conventions.leaves_out_empty:
         return values
     came_back = (match_table.whole or match_table).hits > 0  # a first hit larger than a token budget did come back
     return np.where(came_back, values, np.nan)
+
+
+def cut_at_depth(match_table: MatchTable, metric: Metric) -> tuple[MatchTable, Metric]:
+    """Return what is within a token budget or a number of calls, and the metric of all that is left.
+
+    A metric at a number of hits, which measures cut themselves, or of the whole ranking comes back as it is.
+    """
+    if metric.budget is not None:
+        return budgets.within_budget(match_table, metric.budget), replace(metric, depth=None)
+    if metric.calls is not None:
+        return session_prefixes.first_calls(match_table, metric.calls), replace(metric, depth=None)
+    return match_table, metric
 
 
 def require_irrelevant(metrics: Iterable[Metric], *, says_irrelevant: bool) -> None:
@@ -171,7 +182,7 @@ def score(
     """Compute every metric at every stage.
 
     A mean is over all labelled queries: one that failed or returned nothing counts 0; one without labels, or that the
-    corpus does not answer, is NaN and left out.
+    corpus does not answer, is NaN and left out; so is one of which the measure says nothing.
 
     Args:
         run: what the system returned.
@@ -190,7 +201,8 @@ def score(
         for place, metric in enumerate(metrics):
             computed = compute(judged, metric, profile)
             # A profile may leave a query out because nothing came back; a failure counts 0 all the same.
-            computed = np.where(failed & np.isnan(computed), 0.0, computed)
+            if not MEASURES[metric.name].is_conditional:
+                computed = np.where(failed & np.isnan(computed), 0.0, computed)
             values[stage, place] = np.where(unlabelled, np.nan, computed)
     return Scores(
         query_ids=tuple(query.id for query in dataset.queries),
@@ -364,7 +376,7 @@ DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 
 
 def choose_metrics(
-    metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | str], dataset: Dataset | None = None
+    metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | Calls | str], dataset: Dataset | None = None
 ) -> tuple[Metric, ...]:
     """Return each measure at each depth, ordered by measure; one that names its own depth is taken at that.
 
@@ -373,7 +385,7 @@ def choose_metrics(
 
     Args:
         metrics: measures, or metrics with their depths.
-        ks: numbers of hits, and token budgets, also as their text.
+        ks: numbers of hits, token budgets and numbers of calls, also as their text.
         dataset: what is measured on, if it is known.
 
     Raises:
@@ -385,7 +397,7 @@ def choose_metrics(
     # also where metrics with depths of their own stand beside them
     is_default = tuple(given for given in metrics if parse(str(given)).depth is None) == DEFAULT_METRICS
     depths = _depths(ks)
-    numbers = [depth for depth in depths if not isinstance(depth, Tokens)]
+    numbers = [depth for depth in depths if isinstance(depth, int)]
     chosen: dict[Metric, None] = {}
     for given in metrics:
         metric = parse(given) if isinstance(given, str) else parse(str(given))
@@ -414,8 +426,8 @@ def _check_labels(metrics: Collection[Metric], dataset: Dataset) -> None:
             check(metric, facts, passages)
 
 
-def _depths(ks: Sequence[int | Tokens | str]) -> list[int | Tokens]:
-    """Return the depths in order: numbers of hits, then token budgets."""
+def _depths(ks: Sequence[int | Tokens | Calls | str]) -> list[int | Tokens | Calls]:
+    """Return the depths in order: numbers of hits, token budgets, then numbers of calls."""
     given: object = ks
     if isinstance(given, str) or not isinstance(given, Iterable):
         given = ()
@@ -425,13 +437,14 @@ def _depths(ks: Sequence[int | Tokens | str]) -> list[int | Tokens]:
             f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10) or (5, 'tokens(2000)')"
         )
     budgets = sorted(depth for depth in found if isinstance(depth, Tokens))
-    return [*sorted(depth for depth in found if not isinstance(depth, Tokens)), *budgets]
+    calls = sorted(depth for depth in found if isinstance(depth, Calls))
+    return [*sorted(depth for depth in found if isinstance(depth, int)), *budgets, *calls]
 
 
-def _depth(given: object) -> int | Tokens:
-    """Return one depth: a positive integer, or a token budget, also as its text."""
+def _depth(given: object) -> int | Tokens | Calls:
+    """Return one depth: a positive integer, a token budget or a number of calls, also as its text."""
     depth = parse_depth(given) if isinstance(given, str) else given
-    if isinstance(depth, Tokens):
+    if isinstance(depth, (Tokens, Calls)):
         return depth
     if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 1:
         raise ConfigurationError(

@@ -127,6 +127,10 @@ class Kind(TypedDict, total=False):
     """Whether it grows from 0 with the hits, else it belongs to the labels or the index; True unless given."""
     is_cost: bool
     """Whether it is what a prompt costs, in tokens."""
+    is_by_call: bool
+    """Whether it is of sessions: its k counts the hits of each call, and it looks at all calls."""
+    is_conditional: bool
+    """Whether some queries have no value, which raglift's own measures give as NaN; a user's may not."""
     needs_chunks: bool
     """Whether all chunks of the index must be known."""
     needs_irrelevant: bool

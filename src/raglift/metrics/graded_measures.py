@@ -61,7 +61,7 @@ def DCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     max(that rank, p_j). The gain is the grade, or 2^grade − 1 with `gain="exponential"`.
     """
     first = first_satisfactions(match_table)
-    position = _positions(first.query, first.rank)
+    position = positions(first.query, first.rank)
     position_of_fact = np.zeros(len(match_table.facts.query), dtype=np.int64)
     position_of_fact[first.fact] = position
     satisfied = match_table.satisfied
@@ -100,7 +100,7 @@ def NDCG(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     return per_query(function_of(DCG)(match_table, metric), function_of(IDCG)(match_table, metric))
 
 
-def _positions(query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+def positions(query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return p_j = max(rank_j, p_{j−1} + 1) within each query, for rows sorted by query and rank.
 
     p_j − j is the running maximum of rank_j − j; lifting each query above all before it keeps them apart.

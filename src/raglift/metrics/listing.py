@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from raglift.metrics.measure import Measure
 
 
-_DEPTHS = {"k": "@k", "tokens": "@tokens(n)", "all": "without a depth"}
+_DEPTHS = {"k": "@k", "tokens": "@tokens(n)", "calls": "@calls(n)", "all": "without a depth"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class MeasureEntry:
     settings: tuple[str, ...]
     """What it can be given, as `gain=linear|exponential`."""
     depths: tuple[str, ...]
-    """At what it can be taken: `k`, `tokens`, `all`."""
+    """At what it can be taken: `k`, `tokens`, `calls`, `all`."""
     aliases: tuple[str, ...]
     """Other names by which it is read."""
     profiles: tuple[str, ...]

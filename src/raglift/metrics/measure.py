@@ -227,6 +227,10 @@ class Measure:
     """Whether more of it is neither better nor worse by itself: it has no wins and no losses."""
     is_bounded: bool = True
     """Whether it lies between 0 and 1."""
+    is_by_call: bool = False
+    """Whether it is of sessions: its k counts the hits of each call, and it looks at all calls."""
+    is_conditional: bool = False
+    """Whether it says nothing of some queries, which its mean then leaves out, also where they failed."""
     needs_chunks: bool = False
     """Whether all chunks of the index must be known."""
     needs_text: bool = False
@@ -246,10 +250,10 @@ class Measure:
 
     @property
     def depths(self) -> tuple[str, ...]:
-        """At what it can be taken: `k`, `tokens`, and `all` for the whole ranking."""
+        """At what it can be taken: `k`, `tokens`, `calls`, and `all` for the whole ranking."""
         if not self.takes_k:
             return ("all",)
-        return ("k",) if self.needs_k else ("k", "tokens", "all")
+        return ("k",) if self.needs_k else ("k", "tokens", "calls", "all")
 
     def mean_of(self, values: NDArray[np.float64]) -> float:
         """Return the mean of the values that are there; NaN if there is none."""

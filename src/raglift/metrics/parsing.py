@@ -12,7 +12,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.custom import TITLE
 from raglift.metrics.measure import Measure
 from raglift.metrics.registry import MEASURES, measure_of
-from raglift.records.metric import Metric, Tokens, setting_text
+from raglift.records.metric import Calls, Metric, Tokens, setting_text
 
 if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Parsing of metrics; no other module parses them.
 
 
-_DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|tokens\s*\(\s*(?P<tokens>\d{1,9})\s*\))\s*", re.IGNORECASE)
+_DEPTH = re.compile(r"\s*(?:(?P<k>\d{1,9})|(?P<unit>tokens|calls)\s*\(\s*(?P<most>\d{1,9})\s*\))\s*", re.IGNORECASE)
 _TEXT = re.compile(
     r"\s*(?P<name>[0-9]*[A-Za-z_][A-Za-z0-9_]*)\s*(?:\((?P<settings>[^()]*)\))?\s*"
     rf"(?:@(?P<depth>{_DEPTH.pattern}))?\s*",
@@ -57,7 +57,7 @@ def parse(text: str) -> Metric:
     if depth is None:
         raise ConfigurationError(f"metric: found {short_repr(text)}; expected a depth of 1 or more after @")
     metric = Metric(measure.name, depth, settings)
-    if isinstance(depth, Tokens) and measure.needs_k:
+    if not isinstance(depth, int) and measure.needs_k:
         refuse_budget(metric)
     return metric
 
@@ -84,20 +84,27 @@ def split_metrics(text: str) -> list[str]:
     return [part.strip() for part in _BETWEEN.split(text) if part.strip()]
 
 
-def parse_depth(text: str) -> int | Tokens | None:
-    """Read a depth, `5` or `tokens(2000)`; None if it is neither, or less than 1."""
+def parse_depth(text: str) -> int | Tokens | Calls | None:
+    """Read a depth, `5`, `tokens(2000)` or `calls(2)`; None if it is none of them, or less than 1."""
     match = _DEPTH.fullmatch(text)
-    if match is None or not int(match["k"] or match["tokens"]):
+    if match is None or not int(match["k"] or match["most"]):
         return None
-    return int(match["k"]) if match["k"] else Tokens(int(match["tokens"]))
+    if match["k"]:
+        return int(match["k"])
+    return Tokens(int(match["most"])) if match["unit"].lower() == "tokens" else Calls(int(match["most"]))
 
 
 def refuse_budget(metric: Metric) -> NoReturn:
-    """Say why a measure that counts chunks cannot be taken at a token budget.
+    """Say why a measure that counts chunks cannot be taken at a token budget, or after so many calls.
 
     Raises:
         ConfigurationError: always.
     """
+    if metric.calls is not None:
+        raise ConfigurationError(
+            f"metric: found {metric}; expected {metric.name} at a number of hits, as {metric.name}@5: it divides by a "
+            "number of chunks, and calls return different numbers of them"
+        )
     raise ConfigurationError(
         f"metric: found {metric}; expected {metric.name} at a number of hits, as {metric.name}@5: it divides by a "
         "number of chunks, so at an equal budget of tokens it would fall as chunks get smaller, whatever they hold; "

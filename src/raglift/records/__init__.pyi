@@ -10,8 +10,10 @@ from .labels import Fact as Fact
 from .labels import LabelSources as LabelSources
 from .labels import Passage as Passage
 from .labels import Query as Query
+from .metric import Calls as Calls
 from .metric import Metric as Metric
 from .metric import Tokens as Tokens
+from .rankings import Call as Call
 from .rankings import ChangedHits as ChangedHits
 from .rankings import Cost as Cost
 from .rankings import Hit as Hit
@@ -25,3 +27,4 @@ from .rankings import StageInfo as StageInfo
 from .rankings import StageLatency as StageLatency
 from .rankings import StageTrace as StageTrace
 from .rankings import Trace as Trace
+from .sessions import Session as Session

@@ -39,40 +39,69 @@ class Tokens:
         return f"tokens({self.most})"
 
 
+@dataclass(frozen=True, order=True)
+class Calls:
+    """A depth in searches of a session: what its first calls returned.
+
+    Its text is `calls(2)`. A system that is asked once has one call.
+
+    Raises:
+        ConfigurationError: not an integer from 1 to 999,999,999.
+    """
+
+    most: int
+    """How many calls count."""
+
+    def __post_init__(self) -> None:
+        given: object = self.most
+        if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= int(given) <= _MOST_TOKENS:
+            raise ConfigurationError(f"calls: found {given!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
+        object.__setattr__(self, "most", int(given))
+
+    def __str__(self) -> str:
+        return f"calls({self.most})"
+
+
 @total_ordering
 @dataclass(frozen=True)
 class Metric:
     """A measure, its parameters, and the depth at which it is taken.
 
     Its text is its identity: `str(NDCG(gain="exponential") @ 10)` is `ndcg(gain=exponential)@10`, and
-    `raglift.metrics.parse` reads it back. Metrics are ordered by name, then depth (hits, then tokens, then the whole
-    ranking), then parameters.
+    `raglift.metrics.parse` reads it back. Metrics are ordered by name, then depth (hits, then tokens, then calls, then
+    the whole ranking), then parameters.
     """
 
     name: str
     """The measure: `ndcg`, `recall`, …"""
-    depth: int | Tokens | None = None
-    """How many hits count, or how many tokens they may have together; None for the whole ranking."""
+    depth: int | Tokens | Calls | None = None
+    """How many hits count, how many tokens they may have together, or how many calls of a session count; None for the
+    whole ranking."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Settings of the measure, sorted by name."""
 
     @property
     def k(self) -> int | None:
-        """How many hits count; None for the whole ranking, and at a token budget."""
-        return None if isinstance(self.depth, Tokens) else self.depth
+        """How many hits count; None for the whole ranking, at a token budget, and at a number of calls."""
+        return None if isinstance(self.depth, (Tokens, Calls)) else self.depth
 
     @property
     def budget(self) -> Tokens | None:
         """How many tokens the hits may have together; None for any other depth."""
         return self.depth if isinstance(self.depth, Tokens) else None
 
-    def __matmul__(self, depth: int | Tokens) -> Metric:
-        """Return this metric at a depth: k, or `tokens(2000)`.
+    @property
+    def calls(self) -> Calls | None:
+        """How many calls of a session count; None for any other depth."""
+        return self.depth if isinstance(self.depth, Calls) else None
+
+    def __matmul__(self, depth: int | Tokens | Calls) -> Metric:
+        """Return this metric at a depth: k, `tokens(2000)`, or `calls(2)`.
 
         Raises:
-            ConfigurationError: the depth is neither a positive integer nor a token budget.
+            ConfigurationError: the depth is none of these.
         """
-        if isinstance(depth, Tokens):
+        if isinstance(depth, (Tokens, Calls)):
             return replace(self, depth=depth)
         if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
             raise ConfigurationError(
@@ -98,7 +127,9 @@ class Metric:
     def _place(self) -> tuple[str, int, int, tuple[tuple[str, str], ...]]:
         depth = self.depth
         if depth is None:
-            return self.name, 2, 0, self.parameters
+            return self.name, 3, 0, self.parameters
+        if isinstance(depth, Calls):
+            return self.name, 2, depth.most, self.parameters
         kind, number = (1, depth.most) if isinstance(depth, Tokens) else (0, depth)
         return self.name, kind, number, self.parameters
 

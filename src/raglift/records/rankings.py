@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.base.validation import described
+from raglift.base.validation import described, shown
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 # The output of a system: ranked hits, stage by stage.
@@ -103,15 +104,123 @@ class StageTrace:
 
 
 @dataclass(frozen=True)
+class Call:
+    """One search of a session: what an agent asked, and the hits that came back.
+
+    Raises:
+        ConfigurationError: a query or tool that is no text, stages that are no rankings or have a name twice, or tokens
+            or seconds that are not finite numbers of 0 or more.
+    """
+
+    query: str
+    """The text that was searched for; an agent may word it otherwise than the question."""
+    stages: tuple[StageTrace, ...] = ()
+    """The hits after each stage, as before and after reranking; none for a call that failed."""
+    tool: str = ""
+    """The name of the tool that was called; empty where it is not known."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """What else the tool was given."""
+    tokens: int | None = None
+    """The tokens that the call's answer took in the prompt, as the agent's framework counted them; None if unknown."""
+    seconds: float | None = None
+    """How long the call took; None if unknown."""
+    error: str | None = None
+    """Why the call failed; None if it did not."""
+
+    def __post_init__(self) -> None:
+        for name, given in (("query", self.query), ("tool", self.tool), ("error", self.error or "")):
+            if not isinstance(given, str):
+                raise ConfigurationError(f"Call.{name}: found {described(given)}; expected a text")
+        if not isinstance(self.stages, (list, tuple)) or not all(isinstance(one, StageTrace) for one in self.stages):
+            raise ConfigurationError(
+                f"Call.stages: found {described(self.stages)}; expected a StageTrace for each stage, or rankings or "
+                "lists of chunks through Call.of(query, hits)"
+            )
+        names = [stage.stage for stage in self.stages]
+        if len(set(names)) < len(names):
+            raise ConfigurationError(f"Call.stages: found the stages {', '.join(names)}; expected each name once")
+        _set(self, "stages", tuple(self.stages))
+        if not isinstance(self.arguments, Mapping):
+            raise ConfigurationError(f"Call.arguments: found {described(self.arguments)}; expected a mapping")
+        for name, number, is_whole in (("tokens", self.tokens, True), ("seconds", self.seconds, False)):
+            if number is not None and not _is_amount(number, is_whole=is_whole):
+                kind = "an integer" if is_whole else "a number"
+                raise ConfigurationError(
+                    f"Call.{name}: found {described(number)}; expected {kind}, 0 or more, or None where it is not known"
+                )
+
+    @classmethod
+    def of(cls, query: str, hits: object, **known: Any) -> Call:
+        """Make a call of its hits.
+
+        Args:
+            query: the text that was searched for.
+            hits: a `Ranking`, or chunks, best first; or, for a search with a reranker, one of these for each stage by
+                name, as `{"retrieve": found, "rerank": reordered}`.
+            **known: the other fields of a call: `tool`, `arguments`, `tokens`, `seconds`, `error`.
+
+        Raises:
+            ConfigurationError: hits that are no chunks, or a field that cannot be used.
+        """
+        named = hits if isinstance(hits, Mapping) else {"retrieve": hits}
+        stages = tuple(
+            StageTrace(str(name), ranking_of(found, f"the hits of the call {shown(query)}"), 0.0)
+            for name, found in named.items()
+        )
+        return cls(query, stages, **known)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The hits after the last stage; none for a call that failed."""
+        return self.stages[-1].ranking if self.stages else Ranking()
+
+
+def ranking_of(hits: object, where: str) -> Ranking:
+    """Return hits as a ranking: one, or chunks or hits in order, which are numbered anew.
+
+    Args:
+        hits: what was given.
+        where: what it was given for, for the message.
+
+    Raises:
+        ConfigurationError: anything else.
+    """
+    if isinstance(hits, Ranking):
+        return hits
+    if isinstance(hits, str) or not isinstance(hits, Iterable):
+        raise ConfigurationError(f"{where}: found {described(hits)}; expected a list of chunks, best first")
+    scored: list[tuple[Chunk, float | None]] = []
+    for number, hit in enumerate(hits, start=1):
+        if isinstance(hit, Hit):
+            scored.append((hit.chunk, hit.score))
+        elif isinstance(hit, Chunk):
+            scored.append((hit, None))
+        else:
+            raise ConfigurationError(f"{where}: found {described(hit)} as number {number}; expected a Chunk or a Hit")
+    return Ranking.of(scored)
+
+
+def _is_amount(number: object, *, is_whole: bool) -> bool:
+    known = isinstance(number, Integral if is_whole else Real) and not isinstance(number, bool)
+    return known and 0 <= float(cast("Any", number)) < float("inf")  # which NaN is not
+
+
+@dataclass(frozen=True)
 class Trace:
     """What happened to one query: its ranking and seconds per stage, or its error."""
 
     query_id: str
     """The id of the query."""
     stages: tuple[StageTrace, ...] = ()
-    """The stages that finished, in order."""
+    """The stages that finished, in order; of a session, the hits of its calls one after the other."""
     error: str | None = None
     """Why the query failed, and in which stage; None when it did not."""
+    calls: tuple[Call, ...] | None = None
+    """The searches of a session, in order; None for a system that is asked once."""
+    context: Ranking | None = None
+    """Of a session, the hits that reached the prompt of the answer; None where that is not known."""
+    repetitions: tuple[Trace, ...] = ()
+    """Further runs of the same query, as agents differ from run to run; they have no repetitions of their own."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +343,11 @@ class Run:
     """What is known of the index's chunks; None for a system that does not tell them."""
     cost: Cost | None = None
     """What the answers cost in time and space; None when nothing is known."""
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the system searched as often as it chose: some trace has calls."""
+        return any(trace.calls is not None for trace in self.traces)
 
 
 # Costs of a system: seconds per stage, queries per second, and its index.

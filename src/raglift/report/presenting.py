@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
+from raglift.analysis.label_holes import HolesRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
+from raglift.analysis.sessions import SessionAnalysisRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.base.display import lines_text
 from raglift.rendering.document import Detail
@@ -33,6 +35,8 @@ from raglift.report.views.analyses import (
 from raglift.report.views.comparison import comparison_view
 from raglift.report.views.conventions import conventions_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
+from raglift.report.views.holes import holes_view
+from raglift.report.views.sessions import sessions_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,6 +95,8 @@ view_of.register(TagSlicesRecord, whole(slices_view))
 view_of.register(TradeoffRecord, whole(tradeoff_view))
 view_of.register(RecommendationRecord, whole(recommendation_view))
 view_of.register(FailureAnalysisRecord, whole(failure_analysis_view))
+view_of.register(SessionAnalysisRecord, whole(sessions_view))
+view_of.register(HolesRecord, whole(holes_view))
 view_of.register(ExplanationRecord, whole(explanation_view))
 view_of.register(FactorEffectsRecord, whole(effects_view))
 view_of.register(MetricsExplanationRecord, whole(conventions_view))

@@ -2,8 +2,10 @@ from .analyses import Explanation as Explanation
 from .analyses import FactorEffects as FactorEffects
 from .analyses import FailureAnalysis as FailureAnalysis
 from .analyses import Headroom as Headroom
+from .analyses import Holes as Holes
 from .analyses import MetricsExplanation as MetricsExplanation
 from .analyses import Recommendation as Recommendation
+from .analyses import SessionAnalysis as SessionAnalysis
 from .analyses import TagSlices as TagSlices
 from .analyses import Tradeoff as Tradeoff
 from .comparison import Comparison as Comparison

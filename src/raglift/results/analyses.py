@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
+from raglift.analysis.label_holes import HolesRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
+from raglift.analysis.sessions import SessionAnalysisRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.document import Detail
 from raglift.rendering.markdown import markdown_of
@@ -113,6 +115,16 @@ class FactorEffects(Presentable, FromRecord, FactorEffectsRecord):
 @dataclass(frozen=True, eq=False, repr=False)
 class FailureAnalysis(Presentable, FromRecord, FailureAnalysisRecord):
     """The outcome of each fact of the labelled queries, at one depth."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SessionAnalysis(Presentable, FromRecord, SessionAnalysisRecord):
+    """How an agent searched, what it found by which call, and where each fact was lost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Holes(Presentable, FromRecord, HolesRecord):
+    """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -155,6 +155,7 @@ def compare(
     confidence: float = 0.95,
     hold_out: bool = False,
     match: str | MatchRule | None = None,
+    label_error: float | None = None,
 ) -> Comparison:
     """Compare systems on the same queries, and say which differences are real.
 
@@ -178,6 +179,8 @@ def compare(
             partly the luckiest.
         match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
             by default coverage where their chunks differ and they were scored by containment, else as they were.
+        label_error: which share of the labels may be wrong, as `raglift.auditing.suspects(dataset).most_wrong`: a
+            warning names each difference that is smaller.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -186,7 +189,14 @@ def compare(
     """
     systems = named_evaluations(evaluations, names)
     found = compare_systems(
-        systems, baseline=baseline, primary=primary, seed=seed, confidence=confidence, hold_out=hold_out, match=match
+        systems,
+        baseline=baseline,
+        primary=primary,
+        seed=seed,
+        confidence=confidence,
+        hold_out=hold_out,
+        match=match,
+        label_error=label_error,
     )
     return Comparison.from_record(found)
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.conventions.explaining import explain_metrics
 from raglift.analysis.explanation import explain, over_k
+from raglift.analysis.label_holes import holes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.records import EvaluationRecord, LiftRecord
+from raglift.analysis.sessions import session_analysis
 from raglift.analysis.upper_bound import headroom as perfect_reranker
+from raglift.components.passage_search import PassageSearch
 from raglift.rendering.document import Detail
 from raglift.rendering.markdown import markdown_of
 from raglift.report.frames import evaluation_frame, lift_frame, per_query_frame
@@ -22,8 +25,10 @@ from raglift.results.analyses import (
     FailureAnalysis,
     FromRecord,
     Headroom,
+    Holes,
     MetricsExplanation,
     Presentable,
+    SessionAnalysis,
     TagSlices,
 )
 from raglift.stats.intervals import CONFIDENCE
@@ -67,6 +72,14 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         """Return why queries failed: each cause with its queries, the commonest first; empty if none failed."""
         return failures_of(self.run)
 
+    def session_analysis(self) -> SessionAnalysis:
+        """Return how an agent searched: recall after each call, what came again, and where each fact was lost.
+
+        Raises:
+            ConfigurationError: the evaluation is not of sessions, from `raglift.evaluate_sessions`.
+        """
+        return SessionAnalysis.from_record(session_analysis(self, PassageSearch))
+
     def headroom(self, k: int | None = None) -> Headroom:
         """Return recall and NDCG of a perfect reranker over the same candidates.
 
@@ -74,6 +87,17 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             k: the depth; by default the deepest that was scored.
         """
         return Headroom.from_record(perfect_reranker(self, k))
+
+    def holes(self, metric: Metric | str | None = None) -> Holes:
+        """Return what the hits that nobody judged can do to a metric: its range, and measures that pass over them.
+
+        Args:
+            metric: one that was scored; by default as in `reranker_lift`.
+
+        Raises:
+            ConfigurationError: the metric was not scored or does not look at hits, or queries were run several times.
+        """
+        return Holes.from_record(holes(self, metric))
 
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.

@@ -19,6 +19,8 @@ from raglift.base.limits import user_path
 from raglift.base.locks import hold
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
+from raglift.components.mcp.mapping import mcp_mapping_digest
+from raglift.components.mcp.retriever import McpRetriever
 from raglift.errors import CacheError, RunError, SystemCrashed
 from raglift.records.rankings import Ranking
 from raglift.running.calls import Outcome
@@ -96,6 +98,8 @@ def _name_of(system: Any) -> str:
         return system
     if isinstance(system, HttpRetriever):
         return f"{system} {mapping_digest(system.mapping)}"
+    if isinstance(system, McpRetriever):
+        return f"{system} {mcp_mapping_digest(system.mapping)}"
     named = system if hasattr(system, "__qualname__") else type(system)
     module = getattr(named, "__module__", "")
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"
@@ -159,7 +163,9 @@ def _wants_origin(stage: Stage) -> bool:
 def _is_own(stage: Stage) -> bool:
     """Whether a stage is one of raglift's own models or indexes."""
     asked = asked_of(stage)
-    return type(asked).__module__.startswith("raglift.components.") and not isinstance(asked, HttpRetriever)
+    return type(asked).__module__.startswith("raglift.components.") and not isinstance(
+        asked, (HttpRetriever, McpRetriever)
+    )
 
 
 class _StageKeeper:

@@ -30,6 +30,7 @@ from raglift.running.notes import run_notes, usual_depths
 from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
+from raglift.running.systems import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
     from raglift.records.labels import Query
-    from raglift.records.metric import Metric, Tokens
+    from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
     from raglift.results.evaluation import Evaluation
     from raglift.running.model_calls import CallMeter, Way
@@ -113,7 +114,7 @@ def evaluate(
     dataset: Dataset | str | os.PathLike[str],
     *,
     reranker: Any = None,
-    ks: Sequence[int | Tokens | str] = DEFAULT_KS,
+    ks: Sequence[int | Tokens | Calls | str] = DEFAULT_KS,
     candidates: int | None = None,
     match: str | MatchRule = "containment",
     profile: str = "default",
@@ -129,7 +130,8 @@ def evaluate(
     Args:
         system: a LangChain retriever, vector store or Runnable (a chain, graph or agent); a LlamaIndex retriever, query
             engine, index, agent or workflow; a Haystack retriever or pipeline; a function from a query's text to
-            results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; or an object with
+            results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; an MCP server, as
+            `mcp:python server.py#search`, or a `raglift.components.mcp.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
             a pipeline with a ranker) is opened into its stages. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
@@ -155,15 +157,15 @@ def evaluate(
             that were asked before, and is None where there are none.
     """
     config = Config.of(options)
-    with keeping_answers(config, system) as kept:
-        return _evaluated(system, dataset, reranker, ks, candidates, match, profile, config, kept)
+    with keeping_answers(config, system) as kept, opened(system) as there:
+        return _evaluated(there, dataset, reranker, ks, candidates, match, profile, config, kept)
 
 
 def _evaluated(
     system: Any,
     dataset: Dataset | str | os.PathLike[str],
     reranker: Any,
-    ks: Sequence[int | Tokens | str],
+    ks: Sequence[int | Tokens | Calls | str],
     candidates: int | None,
     match: str | MatchRule,
     profile: str,
@@ -171,7 +173,7 @@ def _evaluated(
     kept: KeptAnswers | None,
 ) -> Evaluation:
     """Evaluate as `evaluate` says."""
-    data = _checked(dataset)
+    data = checked_dataset(dataset)
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
     rule = checked_rule(match, profile)
@@ -435,7 +437,7 @@ def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], E
         raise
 
 
-def _checked(dataset: Any) -> Dataset:
+def checked_dataset(dataset: Any) -> Dataset:
     """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
     if isinstance(dataset, (str, os.PathLike)):
         dataset = load_dataset(dataset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.scoring import scored_run
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
-    from raglift.records.metric import Metric, Tokens
+    from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Run
 
 
@@ -67,7 +68,7 @@ def rescore(
     evaluation: Evaluation,
     *,
     metrics: Sequence[Metric | str] = DEFAULT_METRICS,
-    ks: Sequence[int | Tokens | str] = DEFAULT_KS,
+    ks: Sequence[int | Tokens | Calls | str] = DEFAULT_KS,
     match: str | MatchRule | None = None,
     profile: str | None = None,
     labels: Dataset | Sequence[Query] | None = None,
@@ -95,6 +96,9 @@ def rescore(
         run, dataset = relabelled(run, dataset, labels)
     chosen = choose_metrics(metrics, ks, dataset)
     asked = int(evaluation.run.spec["candidates"])
+    if run.has_sessions:  # agents ask for as much as they choose, and that is all there is
+        asked = max([asked, *(metric.k or 0 for metric in chosen)])
+        run = replace(run, spec={**run.spec, "candidates": asked})
     too_deep = [metric for metric in chosen if metric.k is not None and metric.k > asked]
     if too_deep:
         raise ConfigurationError(

@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +20,22 @@ from raglift.components.http.client import is_http_address, perhaps_address, sho
 from raglift.components.http.mapping import mapping_digest
 from raglift.components.http.retriever import HttpRetriever
 from raglift.components.late_chunking import is_late
+from raglift.components.mcp.address import is_mcp_reference
+from raglift.components.mcp.mapping import mcp_mapping_digest
+from raglift.components.mcp.retriever import McpRetriever
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.errors import ConfigurationError, order_to_stop
 from raglift.llm.dot_env import load_dot_env
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk
 
 
-# Users' systems by reference: `module:name`, or the address of an HTTP service.
+# Users' systems by reference: `module:name`, the address of an HTTP service, or an MCP server.
 
 
 def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> Any:
@@ -40,28 +45,32 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
 
     Args:
         given: `module:name`, where the module is in the working folder or installed; the address of an HTTP service;
-            or an object.
-        mapping: the file that says what is sent to an HTTP service, and where its hits are in the answer.
+            an MCP server, as `mcp:python server.py#search`; or an object.
+        mapping: the file that says what is sent to an HTTP service or MCP server, and where its hits are in the answer.
 
     Raises:
         ConfigurationError: the reference cannot be resolved, the function that makes the system failed, or a mapping is
-            given for what is no HTTP service.
+            given for what is neither HTTP service nor MCP server.
         MappingError: the mapping is not described as it must be; every fault is listed.
         MissingKey: an environment variable that the mapping names is not set.
     """
     if isinstance(given, str) and is_http_address(given):
         load_dot_env()
         return HttpRetriever(given, mapping)
+    if isinstance(given, str) and is_mcp_reference(given):
+        load_dot_env()
+        return McpRetriever(given, mapping)
     if isinstance(given, str) and perhaps_address(given):
         raise ConfigurationError(
             f"system: found {quoted(shown_address(given))}; expected the address of a service with http:// or https:// "
-            "before it, as http://localhost:8000/search; or module:name, as my_rag:retriever"
+            "before it, as http://localhost:8000/search; an MCP server, as mcp:python server.py#search; or "
+            "module:name, as my_rag:retriever"
         )
     if mapping is not None:
         found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}" if given is not None else "none"
         raise ConfigurationError(
             f"mapping: found {os.fspath(mapping)!r} with the system {found}; expected it with the address of an HTTP "
-            "service, as --system http://localhost:8000/search"
+            "service, as --system http://localhost:8000/search, or an MCP server, as --system 'mcp:python server.py'"
         )
     found = _imported(given) if isinstance(given, str) else given
     if not is_factory(found):
@@ -107,7 +116,20 @@ def _imported(reference: str) -> Any:
 
 def identity_of(name: str | None, mapping: str | os.PathLike[str] | None) -> str:
     """Return what tells systems apart that are given by reference: the reference, and what their mapping says."""
-    return json.dumps([name, None if mapping is None else mapping_digest(mapping)])
+    return json.dumps([name, None if mapping is None else digest_of_mapping(name, mapping)])
+
+
+def digest_of_mapping(system: Any, mapping: str | os.PathLike[str]) -> str:
+    """Return what tells whether the mapping of a system by reference has changed."""
+    is_mcp = isinstance(system, str) and is_mcp_reference(system)
+    return mcp_mapping_digest(mapping) if is_mcp else mapping_digest(mapping)
+
+
+def opened(system: Any) -> AbstractContextManager[Any]:
+    """Return a block for which a system is there: an MCP server by reference is started once, and ends with it."""
+    if isinstance(system, str) and is_mcp_reference(system):
+        system = McpRetriever(system)
+    return system if isinstance(system, McpRetriever) else nullcontext(system)
 
 
 def versioned(name: str | None, mapping: str | os.PathLike[str] | None, version: str | None) -> str | None:

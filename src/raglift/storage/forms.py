@@ -141,23 +141,51 @@ class SavedModel(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class _SavedStage(SavedModel):
+Hits = Annotated[list[Any], InstanceOf(), Expected("a list")]
+
+
+class SavedStage(SavedModel):
+    """The hits of a stage."""
+
     model_config = ConfigDict(extra="forbid")
 
     stage: Text
     seconds: Number
-    hits: Annotated[list[Any], InstanceOf(), Expected("a list")]
+    hits: Hits
     """Number of the chunk and score of each; there are many, and what reads them checks them."""
 
 
-class SavedTrace(SavedModel):
-    """A line of the traces."""
+class SavedCall(SavedModel):
+    """A search of a session."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Text
+    tool: Text
+    arguments: Object
+    tokens: Count | None
+    seconds: Number | None
+    error: Text | None
+    stages: Several[SavedStage]
+
+
+class SavedRun(SavedModel):
+    """One run of a query."""
 
     model_config = ConfigDict(extra="forbid")
 
     query_id: Text
-    stages: Several[_SavedStage]
+    stages: Several[SavedStage]
     error: Text | None
+    # These may be missing, but not null
+    calls: Several[SavedCall] = Field(default=None)  # type: ignore[arg-type]
+    context: Hits = Field(default=None)  # type: ignore[arg-type]
+
+
+class SavedTrace(SavedRun):
+    """A line of the traces; what only sessions have is missing in others."""
+
+    repetitions: Several[SavedRun] = ()
 
 
 class SavedInventory(SavedModel):

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 # run.json: the settings and results: spec, stages, notes, versions, dataset hash, and the format's version
 # queries.jsonl: the queries with their resolved labels
 # chunks.jsonl: each distinct chunk that was returned or that overlaps a passage, once
-# traces.jsonl: one line per query: for each stage the hits (chunk number, score) and seconds, or the error
+# traces.jsonl: one line per query: for each stage the hits (chunk number, score) and seconds, or the error;
+# of a session also its calls, the final context, and further runs of the query
 # scores.parquet: one row per query, stage and metric
 
 
-FORMAT = 1
-"""The version of the files; a folder with a higher one was written by a newer raglift."""
+FORMAT = 2
+"""The version of the files; a folder with a higher one was written by a newer raglift. Runs without sessions are still
+written as version 1, which 0.1.0 reads."""
 
 RUN, QUERIES, CHUNKS, TRACES, SCORES = RUN_FILES
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")

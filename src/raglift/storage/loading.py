@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Hit, Inventory, Ranking, Run, StageTrace, Trace
+from raglift.records.rankings import Call, Hit, Inventory, Ranking, Run, StageTrace, Trace
 from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
 from raglift.storage.layout import (
     CHUNKS,
@@ -33,7 +34,7 @@ from raglift.storage.layout import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
-    from raglift.storage.forms import SavedInventory
+    from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
 
 
 _TIMES, _LIBRARIES = 50, 2**26
@@ -218,10 +219,13 @@ def _inventory(saved: SavedInventory, chunks: list[Chunk], queries: tuple[Query,
 def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...]) -> None:
     """Raise unless each query went through the stages in order."""
     for number, trace in enumerate(traces, start=1):
-        done = tuple(stage.stage for stage in trace.stages)
-        if done != names[: len(done)]:
-            told_stages = f"found the stages {', '.join(map(quoted, done))}; expected them as in {RUN}"
-            raise RunError(f"{source / TRACES}:{number}: damaged: {told_stages}; run the evaluation again")
+        for each in (trace, *trace.repetitions):
+            done = tuple(stage.stage for stage in each.stages)
+            in_calls = {stage.stage for call in each.calls or () for stage in call.stages}
+            if done != names[: len(done)] or not in_calls <= set(names):
+                found = ", ".join(map(quoted, (*done, *sorted(in_calls - set(done)))))
+                told_stages = f"found the stages {found}; expected them as in {RUN}"
+                raise RunError(f"{source / TRACES}:{number}: damaged: {told_stages}; run the evaluation again")
 
 
 def _chunk(line: Any) -> Chunk:
@@ -233,8 +237,28 @@ def _chunk(line: Any) -> Chunk:
 
 def _trace(chunks: list[Chunk], line: Any) -> Trace:
     saved = read_as(TRACE, line)
-    stages = tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds) for stage in saved.stages)
-    return Trace(saved.query_id, stages, saved.error)
+    made = _trace_of(chunks, saved)
+    return replace(made, repetitions=tuple(_trace_of(chunks, again) for again in saved.repetitions))
+
+
+def _trace_of(chunks: list[Chunk], saved: SavedRun) -> Trace:
+    calls = saved.calls
+    return Trace(
+        saved.query_id,
+        _stages(chunks, saved.stages),
+        saved.error,
+        None if calls is None else tuple(_call(chunks, call) for call in calls),
+        None if saved.context is None else _ranking(chunks, saved.context),
+    )
+
+
+def _call(chunks: list[Chunk], saved: SavedCall) -> Call:
+    stages = _stages(chunks, saved.stages)
+    return Call(saved.query, stages, saved.tool, saved.arguments, saved.tokens, saved.seconds, saved.error)
+
+
+def _stages(chunks: list[Chunk], saved: Iterable[SavedStage]) -> tuple[StageTrace, ...]:
+    return tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds) for stage in saved)
 
 
 def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:

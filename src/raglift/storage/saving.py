@@ -11,7 +11,7 @@ from raglift.base.limits import can_be, is_folder, is_there, resolved, user_path
 from raglift.base.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
-from raglift.records.labels import Passage, Query
+from raglift.records.labels import Fact, Passage, Query
 from raglift.storage.forms import is_place, whole
 from raglift.storage.layout import (
     CHUNK_FIELDS,
@@ -28,11 +28,14 @@ from raglift.storage.layout import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
-    from raglift.records.rankings import Inventory, StageInfo, Trace
+    from raglift.records.rankings import Call, Inventory, Ranking, StageInfo, StageTrace, Trace
+
+
+_WITHOUT_SESSIONS = 1
 
 
 def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -119,7 +122,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     write_lines(folder / CHUNKS, chunks.lines())
     write_lines(folder / QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries))
     head = {
-        "format": FORMAT,
+        "format": FORMAT if run.has_sessions else _WITHOUT_SESSIONS,
         "dataset": evaluation.dataset.name,
         "spec": run.spec,
         "stages": [_stage_line(stage) for stage in run.stages],
@@ -200,18 +203,34 @@ def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
 
 
 def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
-    stages = [
-        {
-            "stage": stage.stage,
-            "seconds": stage.seconds,
-            "hits": [[chunks.number(hit.chunk), hit.score] for hit in stage.ranking],
-        }
-        for stage in trace.stages
-    ]
-    return {"query_id": trace.query_id, "stages": stages, "error": trace.error}
+    line: dict[str, Any] = {
+        "query_id": trace.query_id,
+        "stages": _stage_lines(trace.stages, chunks),
+        "error": trace.error,
+    }
+    if trace.calls is not None:
+        line["calls"] = [_call_line(call, chunks) for call in trace.calls]
+    if trace.context is not None:
+        line["context"] = _hits(trace.context, chunks)
+    if trace.repetitions:
+        line["repetitions"] = [_trace_line(again, chunks) for again in trace.repetitions]
+    return line
 
 
-_DEFAULTS = {field.name: field.default for record in (Passage, Query) for field in fields(record)}
+def _stage_lines(stages: Iterable[StageTrace], chunks: _Chunks) -> list[dict[str, Any]]:
+    return [{"stage": stage.stage, "seconds": stage.seconds, "hits": _hits(stage.ranking, chunks)} for stage in stages]
+
+
+def _hits(ranking: Ranking, chunks: _Chunks) -> list[list[Any]]:
+    return [[chunks.number(hit.chunk), hit.score] for hit in ranking]
+
+
+def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
+    known = {field.name: getattr(call, field.name) for field in fields(call) if field.name != "stages"}
+    return {**known, "stages": _stage_lines(call.stages, chunks)}
+
+
+_DEFAULTS = {field.name: field.default for record in (Passage, Fact, Query) for field in fields(record)}
 
 
 def _without_defaults(value: Any) -> Any:

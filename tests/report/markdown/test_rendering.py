@@ -61,6 +61,7 @@ def test_an_evaluation_in_short(hostile):
         "Winners and losers",
         "Quality by depth (k)",
         "By tag",
+        "Unjudged hits",
         "All metrics",
         "What was measured",
     ]

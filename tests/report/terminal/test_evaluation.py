@@ -265,3 +265,9 @@ def test_the_metric_that_decides_comes_first_with_its_interval_and_p(ranked):
     deeper = ranked(before, reranked=after, metrics=["ndcg"], ks=(1, 10, 20), candidates=20)
     assert first(deeper).startswith("NDCG@10")
     assert deeper.reranker_lift().primary == as_metric("ndcg@10")
+
+
+def test_metrics_that_were_asked_for_are_on_the_first_screen(ranked):
+    evaluation = ranked([1, 2, 0], metrics=("ndcg", "f1", "map"))
+    names = [line.split()[0] for line in shown(evaluation).splitlines() if re.match(r"\w+@3 ", line)]
+    assert names[-3:] == ["NDCG@3", "F1@3", "MAP@3"]

@@ -13,14 +13,14 @@ import numpy as np
 from raglift.analysis.conventions.records import RankedHit
 from raglift.analysis.upper_bound import rule_of
 from raglift.errors import ConfigurationError
-from raglift.matching.match import match_rankings, span_upper_bound_of
+from raglift.matching.match import span_upper_bound_of
 from raglift.matching.rule import MatchRule
-from raglift.metrics.budgets import within_budget
-from raglift.metrics.computing import compute, rankings_by_stage, score, title
+from raglift.metrics.computing import compute, cut_at_depth, rankings_by_stage, score, title
 from raglift.metrics.measure import depth
 from raglift.metrics.profiles import hits
 from raglift.metrics.profiles.registry import DEFAULT, PROFILES
 from raglift.metrics.registry import MEASURES
+from raglift.metrics.session_prefixes import match_run
 from raglift.records.metric import Metric
 
 if TYPE_CHECKING:
@@ -244,10 +244,9 @@ class Counts:
 
     @classmethod
     def of(cls, judged: MatchTable, query: int, metric: Metric, profile: str = DEFAULT.name) -> Counts:
-        """Return the counts of a query; a token budget is a depth like any other from here on."""
-        if metric.budget is None:
-            return cls(judged, query, metric, profile)
-        return cls(within_budget(judged, metric.budget), query, replace(metric, depth=None), profile)
+        """Return the counts of a query; a token budget or a number of calls is a depth like any other from here on."""
+        within, whole = cut_at_depth(judged, metric)
+        return cls(within, query, whole, profile)
 
     @property
     def returned(self) -> int:
@@ -343,7 +342,9 @@ def judged_by_profile(evaluation: EvaluationRecord, stage: str, metrics: Iterabl
         if rule not in by_rule:
             reach = span_upper_bound_of(queries, inventory, rule) if wants_reach and inventory is not None else None
             rankings = rankings_by_stage(evaluation.run)[place]
-            (by_rule[rule],) = match_rankings(queries, [rankings], rule, reach=reach, counter=counter)
+            (by_rule[rule],) = match_run(
+                evaluation.run, [rankings], queries, rule, stages=[stage], reach=reach, counter=counter
+            )
             counter = by_rule[rule].counter
     return {profile: by_rule[rule_for(evaluation, profile)] for profile in PROFILES}
 

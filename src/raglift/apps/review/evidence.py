@@ -164,10 +164,10 @@ def of_models(query: Query) -> Query:
 
 def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
     """Return the query with some of its passages; a fact that has none left is no more."""
-    facts = (tuple(filter(wanted, fact.passages)) for fact in query.facts)
+    facts = ((fact, tuple(filter(wanted, fact.passages))) for fact in query.facts)
     return replace(
         query,
-        facts=tuple(Fact(passages) for passages in facts if passages),
+        facts=tuple(replace(fact, passages=passages) for fact, passages in facts if passages),
         judged_irrelevant=tuple(filter(wanted, query.judged_irrelevant)),
     )
 
@@ -488,7 +488,14 @@ def _moved(query: Query, places: set[tuple[int, int]], to: Destination) -> Query
     ]
     left = [*left, ()] if to == "another" else left
     left[target] = (*left[target], *moving)
-    return replace(query, facts=tuple(Fact(passages) for passages in left if passages))
+    return replace(query, facts=_of_passages(query, left))
+
+
+def _of_passages(query: Query, passages: Sequence[tuple[Passage, ...]]) -> tuple[Fact, ...]:
+    """Return the facts of a query with other passages, and new facts after them; one without passages is no more."""
+    more = [Fact(of_fact) for of_fact in passages[len(query.facts) :] if of_fact]
+    kept = zip(query.facts, passages, strict=False)
+    return (*(replace(fact, passages=of_fact) for fact, of_fact in kept if of_fact), *more)
 
 
 def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:
@@ -503,7 +510,7 @@ def _with_passages(query: Query, passages: Iterable[Passage | None]) -> Query:
     """Return the query with other passages in the same order; None takes one away, and with the last its fact."""
     given = iter(passages)
     facts = [tuple(one for _ in fact.passages if (one := next(given)) is not None) for fact in query.facts]
-    return replace(query, facts=tuple(Fact(passages) for passages in facts if passages))
+    return replace(query, facts=_of_passages(query, facts))
 
 
 def _with_passage(query: Query, fact: int, alternative: int, passage: Passage) -> Query:
@@ -512,7 +519,7 @@ def _with_passage(query: Query, fact: int, alternative: int, passage: Passage) -
 
 
 def _with_fact(query: Query, fact: int, passages: tuple[Passage, ...]) -> Query:
-    changed = (Fact(passages),) if passages else ()
+    changed = (replace(query.facts[fact], passages=passages),) if passages else ()
     return replace(query, facts=(*query.facts[:fact], *changed, *query.facts[fact + 1 :]))
 
 

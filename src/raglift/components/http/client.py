@@ -116,7 +116,7 @@ _KEPT_OPEN = 30.0
 
 
 @functools.cache
-def _trusted() -> ssl.SSLContext:
+def trusted_certificates() -> ssl.SSLContext:
     """Return whose certificates are trusted: reading them takes longer than a request."""
     import httpx
 
@@ -172,7 +172,7 @@ class Connections:
         import httpx
 
         limits = httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN)
-        return httpx.AsyncHTTPTransport(verify=_trusted(), limits=limits, proxy=proxy_of(self._address))
+        return httpx.AsyncHTTPTransport(verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address))
 
 
 def proxy_of(address: str) -> str | None:
@@ -278,16 +278,16 @@ class Exchange:
         except (ValueError, httpx.InvalidURL):
             url = None
         if not location or url is None:
-            raise ServiceUnusable(f"{_status(status)} without an address to go on to; expected an answer")
+            raise ServiceUnusable(f"{status_text(status)} without an address to go on to; expected an answer")
         shown = quoted(self.secrets.hidden(shown_address(target)))
         if _server(url) != _server(request.url):
             raise ServiceUnusable(
-                f"{_status(status)}: a redirect to {shown}, which is another server and not followed; "
+                f"{status_text(status)}: a redirect to {shown}, which is another server and not followed; "
                 "expected an answer: give that address if it is right"
             )
         if status not in _KEEPS_METHOD and request.method != "GET":
             raise ServiceUnusable(
-                f"{_status(status)}: a redirect to {shown} that would drop the query from the request; "
+                f"{status_text(status)}: a redirect to {shown} that would drop the query from the request; "
                 "expected an answer: give that address if it is right"
             )
         return httpx.Request(request.method, url, headers=request.headers, content=request.content)
@@ -296,7 +296,7 @@ class Exchange:
         status = answer.status
         if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             said = self.secrets.beginning(answer.body)
-            message = _status(status) + (f" — {said}" if said else " — with an empty answer")
+            message = status_text(status) + (f" — {said}" if said else " — with an empty answer")
             if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING:
                 raise ServiceUnusable(f"{message}; expected an answer: {_MEND.get(status, _MEND_REQUEST)}")
             raise ServiceFailed(message, status_code=status, headers=answer.retry_after)
@@ -338,7 +338,7 @@ class Exchange:
         raise ServiceFailed(f"the answer says it is {answer.encoding}, and is not", status_code=answer.status)
 
     def _broken(self, error: httpx.HTTPError, answer: _Answer) -> str:
-        reason = self.secrets.hidden(_reason(error))[:_SHOWN]  # it may quote what was sent in place of a head
+        reason = self.secrets.hidden(reason_of(error))[:_SHOWN]  # it may quote what was sent in place of a head
         if isinstance(error, httpx.TransportError) and answer.began:
             return f"the connection broke off in the answer — after {len(answer.body):,} bytes of it ({reason})"
         if isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError)):
@@ -368,7 +368,8 @@ def _server(url: httpx.URL) -> tuple[str, bytes, int | None]:
     return url.scheme, url.raw_host, url.port
 
 
-def _status(status: int) -> str:
+def status_text(status: int) -> str:
+    """Return a status with its phrase: `HTTP 404 Not Found`."""
     try:
         return f"HTTP {status} {HTTPStatus(status).phrase}"
     except ValueError:
@@ -397,10 +398,10 @@ def _unreached(error: httpx.TransportError, scheme: str) -> NoConnection:
         return NoConnection(
             f"it does not speak TLS as it should ({reason})", "a service with TLS: http:// may be meant"
         )
-    return NoConnection(_reason(error))
+    return NoConnection(reason_of(error))
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Return what lies at the bottom of an error: `Connection refused` rather than `All connection attempts failed`."""
     deepest: BaseException = error
     while (inner := deepest.__cause__ or deepest.__context__) is not None and str(inner):

@@ -237,19 +237,34 @@ def load_mapping(path: str | os.PathLike[str]) -> HttpMapping:
         MappingError: the file is not there, cannot be read, or does not describe a mapping; every fault is listed.
         ConfigurationError: `path` is not a path.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise ConfigurationError(f"load_mapping: found a {type(path).__name__}; expected the path of a YAML file")
-    file = user_path(path)
-    reading = YamlFields(file.name, _WANTED)
-    given = _json_fields(file) if file.suffix.lower() == ".json" else _yaml_fields(file, reading)
+    return HttpMapping(**fields_of_file(path, checked, _WANTED))
 
+
+def fields_of_file(path: str | os.PathLike[str], check: Callable[..., dict[str, Any]], wanted: str) -> dict[str, Any]:
+    """Return the checked fields of a mapping's file, in YAML, or in JSON where its name ends in `.json`.
+
+    Args:
+        path: the file.
+        check: checks them, as `checked` does.
+        wanted: what the file should hold.
+
+    Raises:
+        MappingError: the file is not there, cannot be read, or does not describe a mapping; every fault is listed.
+        ConfigurationError: `path` is not a path.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ConfigurationError(f"mapping: found a {type(path).__name__}; expected the path of a YAML file")
+    file = user_path(path)
+    reading = YamlFields(file.name, wanted)
+    given = _json_fields(file) if file.suffix.lower() == ".json" else _yaml_fields(file, reading)
+    values: dict[str, Any] = {}
     try:
-        values = checked(given, reading.locate, source=str(path))
+        values = check(given, reading.locate, source=str(path))
     except MappingError as error:
         reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
     if reading.faults:
         raise MappingError(str(path), [fault for _, fault in sorted(reading.faults, key=lambda each: each[0])])
-    return HttpMapping(**values)
+    return values
 
 
 def mapping_digest(mapping: HttpMapping | str | os.PathLike[str]) -> str:
@@ -366,7 +381,8 @@ def _method(value: Any) -> str:
     return str(name)
 
 
-def _header_name(value: Any) -> str:
+def header_name(value: Any) -> str:
+    """Return the name of a header that may be sent."""
     if not isinstance(value, str) or not _HEADER_NAME.fullmatch(value):
         raise wrong(described(value), "the name of a header, as Authorization")
     if value.lower() in _NOT_OURS:
@@ -374,7 +390,8 @@ def _header_name(value: Any) -> str:
     return value
 
 
-def _header(value: Any) -> str:
+def header_value(value: Any) -> str:
+    """Return the value of a header that may be sent; a wrong one is not repeated."""
     # a header may be a secret: what was found is said by its kind alone
     if not isinstance(value, str):
         raise wrong("what is no text", "a text; put one that looks otherwise in quotation marks")
@@ -391,7 +408,7 @@ def _param(value: Any) -> Any:
     raise wrong(described(value), "a text, a number, true or false")
 
 
-def _json(value: Any) -> Any:
+def json_template(value: Any) -> Any:
     """Return a copy of what JSON can hold."""
     faults: list[tuple[Keys, str, str]] = []
     copied = _copied(value, (), faults)
@@ -438,19 +455,22 @@ def _path(value: Any) -> Any:
     raise wrong(described(value), "a path with dots, as hits.hits, or a list of names")
 
 
-def _seconds(value: Any) -> float:
+def seconds_of(value: Any) -> float:
+    """Return a number of seconds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST_TIMEOUT:
         raise wrong(described(value), "a number of seconds above 0 (a day at most)")
     return float(value)
 
 
-def _bytes(value: Any) -> int:
+def bytes_of(value: Any) -> int:
+    """Return a number of bytes."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise wrong(described(value), "an integer, 1 or more")
     return value
 
 
-def _as_mapping(value: Any) -> Any:
+def as_mapping(value: Any) -> Any:
+    """Return a record, or any mapping, as a dict; anything else as it is."""
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: getattr(value, each.name) for each in fields(value)}
     return dict(value) if isinstance(value, Mapping) else value
@@ -460,7 +480,9 @@ _AnyPath = Annotated[Any, PlainValidator(_path)]
 _Params = dict[Annotated[str, PlainValidator(lambda name: name)], Annotated[Any, PlainValidator(_param)]]
 
 
-class _Response(BaseModel):
+class ResponseModel(BaseModel):
+    """Reads `ResponseFields`, with every fault."""
+
     model_config = ConfigDict(extra="forbid")
 
     hits: _AnyPath = None
@@ -473,6 +495,7 @@ class _Response(BaseModel):
     metadata: _AnyPath = None
 
     def read(self) -> ResponseFields:
+        """Return the record."""
         return ResponseFields(**self.model_dump())
 
 
@@ -481,16 +504,16 @@ class _Mapping(BaseModel):
 
     method: Annotated[str, PlainValidator(_method)] = "POST"
     headers: Annotated[
-        dict[Annotated[str, PlainValidator(_header_name)], Annotated[str, PlainValidator(_header)]],
-        BeforeValidator(_as_mapping),
+        dict[Annotated[str, PlainValidator(header_name)], Annotated[str, PlainValidator(header_value)]],
+        BeforeValidator(as_mapping),
     ] = {}
-    params: Annotated[_Params, BeforeValidator(_as_mapping)] | None = None
-    body: Annotated[Any, PlainValidator(_json)] = Field(None, alias="json")  # a model has a json of its own
-    response: Annotated[_Response, BeforeValidator(_as_mapping), AfterValidator(_Response.read)] = Field(
+    params: Annotated[_Params, BeforeValidator(as_mapping)] | None = None
+    body: Annotated[Any, PlainValidator(json_template)] = Field(None, alias="json")  # a model has a json of its own
+    response: Annotated[ResponseModel, BeforeValidator(as_mapping), AfterValidator(ResponseModel.read)] = Field(
         default_factory=dict, validate_default=True
     )
-    timeout: Annotated[float, PlainValidator(_seconds)] = 30.0
-    most_bytes: Annotated[int, PlainValidator(_bytes)] = 10_000_000
+    timeout: Annotated[float, PlainValidator(seconds_of)] = 30.0
+    most_bytes: Annotated[int, PlainValidator(bytes_of)] = 10_000_000
 
 
 _MAPPING = TypeAdapter(_Mapping)

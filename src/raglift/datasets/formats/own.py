@@ -35,6 +35,7 @@ CAPABILITIES = replace(
     ANY_LABELS,
     title="raglift's own format",
     annotators=True,
+    nuggets=True,
     repeats=True,
     documents="optional",
     metadata=json_metadata,

@@ -44,6 +44,7 @@ from raglift.report.sentences import (
 )
 from raglift.report.views import figures
 from raglift.report.views.costs import cost_section
+from raglift.report.views.holes import holes_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
@@ -64,6 +65,7 @@ from raglift.report.views.parts import (
     truncation,
     verdict_cell,
 )
+from raglift.report.views.sessions import sessions_section
 from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
 
@@ -190,6 +192,8 @@ def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
 def _about(evaluation: EvaluationRecord, match: str) -> tuple[str, ...]:
     profile = "" if evaluation.profile == "default" else f"; {evaluation.profile} conventions"
     candidates = counted(evaluation.run.spec["candidates"], "candidate")
+    if evaluation.run.has_sessions:
+        candidates = counted(sum(len(trace.calls or ()) for trace in evaluation.run.traces), "call")
     return (f"{queries_text(evaluation.dataset)}; {candidates}; match by {match}{profile}",)
 
 
@@ -234,7 +238,11 @@ def _sections(
     measured_any = not _all_failed(evaluation)
     found: list[Section | None] = []
     if measured_any:
-        found.append(failure_section(evaluation, primary, lift))
+        found.append(sessions_section(evaluation) if evaluation.run.has_sessions else None)
+        lost = failure_section(evaluation, primary, lift)
+        if lost is not None and evaluation.run.has_sessions:  # their own section says it call by call
+            lost = replace(lost, detail=Detail.DETAILS)
+        found.append(lost)
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
         found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
@@ -244,6 +252,7 @@ def _sections(
         found.append(None if lift is None else _lift_section(lift))
         found.append(_over_k(evaluation, primary))
         found.append(_tags_section(evaluation, primary, seed, confidence))
+        found.append(holes_section(evaluation, primary))
         found.append(metrics_section(evaluation, lift, confidence))
     if detail >= Detail.REFERENCE:
         found.append(_method(evaluation, lift, primary))

@@ -23,6 +23,7 @@ from raglift.report.format import (
     p_text,
     percent_text,
     stage_title,
+    table_metrics,
     verdict_emphasis,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
@@ -118,18 +119,25 @@ def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) 
 # Tables and sections that pages of one system and of several have in common.
 
 
-_HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision")
-"""The measures of the first screen, besides the one that decides."""
+_HEADLINE = ("ndcg", "recall", "rr", "hit_rate", "precision", "session_recall")
+"""The usual measures of the first screen, besides the one that decides."""
+_MOST = 5
+"""How many metrics the first screen has."""
 _FEW = "‡"
 _EXAMPLES = 3
 """So many queries are named for each outcome."""
 
 
 def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics of the first screen: the one that decides, and usual ones at its depth."""
-    beside = [metric for metric in known if metric.depth == primary.depth and not metric.parameters]
-    chosen = [metric for name in _HEADLINE for metric in beside if metric.name == name]
-    return list(dict.fromkeys([primary, *chosen]))
+    """Return the metrics of the first screen: the one that decides, and others at its depth, usual ones first.
+
+    Where these are fewer than five, as for metrics that were asked for by name, others without a depth follow.
+    """
+    known = table_metrics(known)
+    beside = [metric for metric in known if metric.depth == primary.depth]
+    usual = [metric for name in _HEADLINE for metric in beside if metric.name == name and not metric.parameters]
+    without = [metric for metric in known if metric.depth is None]
+    return list(dict.fromkeys([primary, *usual, *beside, *without]))[:_MOST]
 
 
 def by_depth(

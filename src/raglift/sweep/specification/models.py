@@ -17,6 +17,7 @@ from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
 from raglift.components.headings import HEADINGS
 from raglift.components.http.client import is_http_address
+from raglift.components.mcp.address import is_mcp_reference
 from raglift.components.models import EMBEDDED_MODEL, Dtype
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
 from raglift.errors import ConfigurationError
@@ -316,8 +317,8 @@ _MappingFile = Annotated[str | None, in_folder(mapping)]
 
 
 def _needs_address(system: Any, mapping: str | None) -> None:
-    if mapping is not None and not (isinstance(system, str) and is_http_address(system)):
-        raise wrong(f"a mapping with {described(system)}", "one with the address of an HTTP service alone")
+    if mapping is not None and not (isinstance(system, str) and (is_http_address(system) or is_mcp_reference(system))):
+        raise wrong(f"a mapping with {described(system)}", "one with an HTTP service or an MCP server alone")
 
 
 class _NamedSystem(Model):

@@ -8,13 +8,13 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from raglift.components.bm25 import BM25_VERSION
-from raglift.components.http.mapping import mapping_digest
 from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import code_of
+from raglift.running.systems import digest_of_mapping
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
 if TYPE_CHECKING:
@@ -210,7 +210,9 @@ class Sweep:
     @property
     def mappings(self) -> dict[str, str]:
         """For each system with a mapping, by its name, what tells whether the content of that file has changed."""
-        return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
+        return {
+            each.name: digest_of_mapping(each.system, each.mapping) for each in self.systems if each.mapping is not None
+        }
 
     @property
     def uses_bm25(self) -> bool:

@@ -25,6 +25,8 @@ from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import load_mapping
 from raglift.components.late_chunking import LATE, base_of, is_late
+from raglift.components.mcp.address import is_mcp_reference, parse_mcp_reference
+from raglift.components.mcp.mapping import load_mcp_mapping
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.datasets.corpora.catalogue import find_corpus
@@ -241,19 +243,23 @@ def depth(value: Any) -> int | str:
     if isinstance(value, Integral) and not isinstance(value, bool):
         found: int | Tokens | None = int(value) if int(value) >= 1 else None
     else:
-        found = parse_depth(value) if isinstance(value, str) else value if isinstance(value, Tokens) else None
+        read = parse_depth(value) if isinstance(value, str) else value
+        found = read if isinstance(read, (int, Tokens)) and not isinstance(value, (bool, int)) else None
     if found is None:
         raise wrong(described(value), "an integer of 1 or more, or a budget of tokens, as tokens(2000)")
     return found if isinstance(found, int) else str(found)
 
 
 def reference(value: str) -> str:
-    """Read `module:name`, or the address of an HTTP service; nothing is imported or asked."""
-    if is_http_address(value):
-        try:
+    """Read `module:name`, the address of an HTTP service, or an MCP server; nothing is imported, asked or started."""
+    try:
+        if is_http_address(value):
             return checked_address(value)
-        except ConfigurationError as error:
-            raise told(error, value) from None
+        if is_mcp_reference(value):
+            parse_mcp_reference(value)
+            return value.strip()
+    except ConfigurationError as error:
+        raise told(error, value) from None
     if not _REFERENCE.fullmatch(value):
         nearly = perhaps_address(value)
         address = "the address of a service with http:// or https:// before it, as http://localhost:8000/search; or "
@@ -263,19 +269,24 @@ def reference(value: str) -> str:
 
 
 def mapping(value: Any, folder: Path | None) -> str | None:
-    """Read the path of the file that describes an HTTP service, and look at what is in it."""
+    """Read the path of the file that describes an HTTP service or MCP server, and look at what is in it."""
     if value is None:
         return None
     path = existing(value, folder)
-    try:
-        load_mapping(path)
-    except ConfigurationError as error:
-        first, *more = error.faults if isinstance(error, MappingError) else [str(error)]
-        others = f" (and {len(more)} more)" if more else ""
-        raise wrong(
-            f"{quoted(str(value))}, of which {first}{others}", "a mapping, as docs/how-to/http.md describes it"
-        ) from None
-    return path
+    found: list[list[Any]] = []
+    for load in (load_mapping, load_mcp_mapping):  # which of them the system takes is known when it is made
+        try:
+            load(path)
+        except ConfigurationError as error:
+            found.append(list(error.faults) if isinstance(error, MappingError) else [str(error)])
+        else:
+            return path
+    first, *more = min(found, key=len)
+    others = f" (and {len(more)} more)" if more else ""
+    raise wrong(
+        f"{quoted(str(value))}, of which {first}{others}",
+        "a mapping, as docs/how-to/http.md (for MCP servers docs/how-to/mcp.md) describes it",
+    ) from None
 
 
 # Generic field types of a sweep, for pydantic.
