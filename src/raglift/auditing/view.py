@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -128,7 +127,7 @@ def _measures(audit: AuditRecord) -> Iterator[Column[ChunkingAudit] | None]:
 
 
 def _length(chunking: ChunkingAudit) -> str:
-    return "–" if math.isnan(chunking.mean_length) else number_text(chunking.mean_length, 0)
+    return number_text(chunking.mean_length, 0)
 
 
 def _read_in_part(chunking: ChunkingAudit) -> str:
@@ -144,7 +143,7 @@ def _ceiling_beside(number: int, chunking: ChunkingAudit) -> str:
 
 
 def _recall_text(attainable: Attainable) -> str:
-    recall = "–" if math.isnan(attainable.recall) else number_text(attainable.recall)
+    recall = number_text(attainable.recall)
     return recall if attainable.exact else f"≤ {recall}"
 
 

@@ -109,7 +109,7 @@ def test_the_queries_are_those_before_and_after(reranked):
 
 def test_a_system_of_one_stage_has_means_and_no_lift(ranked):
     document = evaluation_page(ranked([1, 2, None] * 12), primary="rr@3")
-    assert document.headline.columns == ("metric", "mean [95%]", "queries")
+    assert document.headline.titles == ("metric", "mean [95%]", "queries")
     assert document.lead.startswith("MRR@3 is 0.500 (95% interval ")
     assert "Winners and losers" not in [one.heading for one in document.sections]
     assert document.queries is not None
