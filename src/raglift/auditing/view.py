@@ -119,11 +119,11 @@ def _measures(audit: AuditRecord) -> Iterator[Column[ChunkingAudit] | None]:
     first = audit.chunkings[0]
     for number, each in enumerate(first.attainable):
         yield Column(f"recall ceiling@{each.k}", partial(_ceiling, number))
-    if first.attainable_beside:
-        yield None
-    mode = audit.match_beside.partition(" ")[0]
+    if audit.match_beside is None or not first.attainable_beside:
+        return
+    yield None
     for number, each in enumerate(first.attainable_beside):
-        yield Column(f"by {mode} @{each.k}", partial(_ceiling_beside, number))
+        yield Column(f"by {audit.match_beside.mode} @{each.k}", partial(_ceiling_beside, number))
 
 
 def _length(chunking: ChunkingAudit) -> str:

@@ -165,7 +165,16 @@ def table_across(
     return Table(caption, ("", *map(name, things)), tuple(rows), sections=tuple(lines), continued=True)
 
 
-Part = str | Table
+@dataclass(frozen=True)
+class Line:
+    """A line of which what does not fit goes on below its text, not below what stands before it."""
+
+    before: str
+    """A mark, as `! `, or an indent."""
+    text: str
+
+
+Part = str | Line | Table
 """What a report on a terminal consists of: lines, and tables."""
 
 
@@ -260,6 +269,8 @@ class Tile:
     """What else to know: an interval, a ceiling."""
     definition: str = ""
     """What it measures."""
+    is_name: bool = False
+    """Whether the value is a name, which needs more room than a figure."""
 
 
 @dataclass(frozen=True)

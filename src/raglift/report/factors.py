@@ -90,7 +90,7 @@ def _tile(effects: FactorEffectsRecord, found: FactorEffect, recommended: Mappin
     if one is None or one.verdict not in ("better", "worse"):
         which = found.candidates if one is None else (one.level, one.other)
         note = "; ".join(filter(None, [f"{_named(which)}: no significant difference", advice]))
-        return Tile(label, "no clear winner", note=note, definition=definition)
+        return Tile(label, "no clear winner", note=note, definition=definition, is_name=True)
     between = interval_in_words(one, level(effects.method), decimals, signs=True)
     best = one if one.verdict == "better" else one.turned
     change = f"{signed(best.mean, decimals)} over {best.other}"
@@ -104,7 +104,7 @@ def _tile(effects: FactorEffectsRecord, found: FactorEffect, recommended: Mappin
             ],
         )
     )
-    return Tile(label, best.level, change, "better", note, definition)
+    return Tile(label, best.level, change, "better", note, definition, is_name=True)
 
 
 def _behind(found: FactorEffect) -> Iterator[LevelDifference]:

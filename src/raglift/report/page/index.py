@@ -16,13 +16,12 @@ from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Figure, Section, table_from
-from raglift.report.cells import decided_cell, mean_cell, seconds_cell, tokens_cell
+from raglift.report.cells import decided_cell, mean_cell
 from raglift.report.format import confidence_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
-from raglift.report.views.parts import definition_of
+from raglift.report.views.parts import cost_columns, definition_of, mean_after
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.records import EvaluationRecord
+    from raglift.records.metric import Metric
 
 
-_CONTEXT = "context_tokens"
 _POINTS = 3
 """Of fewer runs of one dataset no course over time is drawn."""
 
@@ -185,20 +184,9 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
         Column("facts found", lambda run: _facts(run.evaluation, primary), definition="By the depth of the metric")
     )
     columns.append(Column("failed", lambda run: _failed(run.evaluation), definition="Queries that failed"))
-    context = Metric(_CONTEXT, primary.depth)
-    if any(context in run.evaluation.scores.metrics for run in runs):
-        columns.append(
-            Column("tokens", lambda run: _tokens(run.evaluation, context), definition=definition_of(context))
-        )
-    if any(_p50(run.evaluation) is not None for run in runs):
-        columns.append(
-            Column(
-                "latency",
-                lambda run: seconds_cell(_p50(run.evaluation)),
-                definition="The median time of one query through all stages",
-            )
-        )
-    return columns
+    return columns + cost_columns(
+        runs, primary, lambda run, metric: mean_after(run.evaluation, metric), lambda run: run.evaluation
+    )
 
 
 def _date(run: IndexedRun) -> str:
@@ -231,18 +219,6 @@ def _facts(evaluation: EvaluationRecord, metric: Metric) -> Cell:
 def _failed(evaluation: EvaluationRecord) -> Cell:
     failed = sum(trace.error is not None for trace in evaluation.run.traces)
     return Cell(f"{failed:,}", "worse" if failed else "", value=float(failed))
-
-
-def _tokens(evaluation: EvaluationRecord, metric: Metric) -> Cell:
-    if metric not in evaluation.scores.metrics:
-        return Cell("–", "muted")
-    mean = evaluation.scores.mean(evaluation.after, metric)
-    return tokens_cell(mean)
-
-
-def _p50(evaluation: EvaluationRecord) -> float | None:
-    cost = evaluation.run.cost
-    return None if cost is None or cost.whole is None else cost.whole.p50
 
 
 def _over_time(runs: Sequence[IndexedRun], primary: Metric) -> tuple[Section, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
 import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import one_line
+from raglift.rendering.document import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,6 @@ _FEW = 2
 """Rows of as few columns have their names beside their figures, however long."""
 _INDENT = 2
 """How far the figures below a name stand to the right."""
-_BEGINNING = re.compile(r" *(?:[!·•✂†§‡-] )?")
 _GOOD, _BAD = "bold color(32)", "bold color(166)"
 _STYLES = {"better": _GOOD, "passed": _GOOD, "worse": _BAD, "failed": _BAD, "muted": "dim"}
 """Blue and orange, which can be distinguished with red-green colour blindness, on a dark ground and on a light one."""
@@ -45,11 +44,13 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True) -> None
     """
     for part in parts:
         if isinstance(part, str):
-            _write_line(console, one_line(part), wrap=wrap)
+            _write_line(console, Line("", part), wrap=wrap)
+        elif isinstance(part, Line):
+            _write_line(console, part, wrap=wrap)
         elif part.continued:
             for number, table in enumerate(_divided(part, console.width)):
                 if number:
-                    _write_line(console, "", wrap=wrap)
+                    console.print()
                 _write_table(console, table)
         else:
             _write_table(console, part)
@@ -59,25 +60,25 @@ _COMMANDS = ("::", "##")
 """How a line begins that GitHub reads as a workflow command."""
 
 
-def _write_line(console: Console, line: str, *, wrap: bool) -> None:
+def _write_line(console: Console, line: Line, *, wrap: bool) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    found = _BEGINNING.match(line)
-    start = found.end() if found else 0
+    before, said = one_line(line.before), one_line(line.text)
     if not wrap:
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(before + said), soft_wrap=True)
         return
+    start = len(before)
     if start >= console.width // 2:
-        start = 0
-    for number, text in enumerate(Text(line[start:]).wrap(console, console.width - start)):
+        before, said, start = "", before + said, 0
+    for number, text in enumerate(Text(said).wrap(console, console.width - start)):
         text.rstrip()
         if number and text.plain.startswith(_COMMANDS):
             text = Text("�") + text  # noqa: PLW2901 — a word within a line, which begins one by the wrapping alone
         if number:
             console.print(Padding(text, (0, 0, 0, start)))
         else:
-            console.print(Text(line[:start]) + text)
+            console.print(Text(before) + text)
 
 
 def _write_table(console: Console, table: Table) -> None:
@@ -88,7 +89,7 @@ def _write_table(console: Console, table: Table) -> None:
     else:
         console.print(_rich(fitted))
     if fitted.left_out:
-        _write_line(console, f"(a wider terminal also shows: {', '.join(fitted.left_out)})", wrap=True)
+        _write_line(console, Line("", f"(a wider terminal also shows: {', '.join(fitted.left_out)})"), wrap=True)
 
 
 # What a table looks like where it is too wide.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.comparison import compare_systems
+from raglift.analysis.costs import CONTEXT
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
@@ -21,16 +22,13 @@ from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import (
     decided_cell,
     difference_cell,
     mean_cell,
     p_cell,
-    seconds_cell,
     test_cells,
-    tokens_cell,
     verdict_cell,
 )
 from raglift.report.fairness import fairness_sentences, means_beside
@@ -56,6 +54,8 @@ from raglift.report.sentences import (
 )
 from raglift.report.views import figures
 from raglift.report.views.parts import (
+    beside_columns,
+    cost_columns,
     definition_of,
     failure_table,
     few_text,
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
+    from raglift.records.metric import Metric
 
 
 _BY_TAG = 3
@@ -87,7 +88,6 @@ _MOVED = 5
 _MOST_COLUMNS = 6
 """As many systems stand side by side in the table of all metrics."""
 _LONGEST_QUESTION = 120
-_CONTEXT = "context_tokens"
 
 
 def comparison_view(
@@ -236,7 +236,7 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
 def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
     """Return the metrics that the headline shows."""
     beside = [metric for metric, _ in means_beside(comparison).values()]
-    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == _CONTEXT)}
+    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == CONTEXT)}
     return tuple(metric for metric in comparison.metrics if metric in shown)
 
 
@@ -268,51 +268,21 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
-        *_beside(comparison),
-        *_costs(comparison),
+        *beside_columns(means_beside(comparison), lambda row: row.system),
+        *_cost_columns(comparison),
     ]
 
 
-def _beside(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
-    """Yield the columns of the means that do not decide, where chunks differ."""
-    for heading, (metric, means) in means_beside(comparison).items():
-        yield Column(
-            heading,
-            lambda row, metric=metric, means=means: replace(  # type: ignore[misc]
-                mean_cell(metric, means.get(row.system, math.nan)), emphasis="muted"
-            ),
-            definition=definition_of(metric),
-            optional=True,
-        )
-
-
-def _costs(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
-    """Yield the columns of the prompt's size and the latency, where they are known of some system."""
+def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
+    """Return the columns of the prompt's size and the latency, where they are known of some system."""
     fair = comparison.fairness
+
+    def mean(row: ComparisonRow, metric: Metric) -> float:
+        return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
+
     decides = comparison.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
-    context = Metric(_CONTEXT, decides.depth)
-    if context in comparison.metrics:
-        tokens = {row.system: row.mean for row in comparison.of(context)}
-        yield Column(
-            "tokens",
-            lambda row: tokens_cell(tokens[row.system]),
-            definition=definition_of(context),
-            optional=True,
-        )
-    seconds = {name: _p50(comparison.evaluation(name)) for name in comparison.names}
-    if any(value is not None for value in seconds.values()):
-        yield Column(
-            "latency",
-            lambda row: seconds_cell(seconds[row.system]),
-            definition="The median time of one query through all stages",
-            optional=True,
-        )
-
-
-def _p50(evaluation: EvaluationRecord) -> float | None:
-    """Return the median seconds of one query through all stages; None if it was not measured."""
-    cost = evaluation.run.cost
-    return None if cost is None or cost.whole is None else cost.whole.p50
+    rows = comparison.of(comparison.primary)
+    return cost_columns(rows, decides, mean, lambda row: comparison.evaluation(row.system))
 
 
 # What stands behind it, section by section.

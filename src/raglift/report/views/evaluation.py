@@ -44,7 +44,7 @@ from raglift.report.sentences import (
     verdict_sentence,
 )
 from raglift.report.views import figures
-from raglift.report.views.costs import cost_section
+from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
@@ -164,10 +164,10 @@ def _document(
 
 def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
     """Return what is known of the index, where that is all that is known of costs."""
-    section = cost_section(evaluation)
-    if section is None or section.tables or _cost(evaluation) is not None:
+    cost = evaluation.run.cost
+    if cost is None or cost.index is None or _cost(evaluation) is not None:
         return []
-    return [("Index", " ".join(section.paragraphs).removeprefix("Index: "))]
+    return [("Index", index_text(cost.index))]
 
 
 def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ def _cost(evaluation: EvaluationRecord) -> Section | None:
     section, cost = cost_section(evaluation), evaluation.run.cost
     if section is None or cost is None:
         return None
-    asked = cost.latencies or cost.models or cost.tokens_billed is not None
+    asked = cost.latencies or cost.models or cost.tokens_billed is not None or cost.dollars is not None
     if not asked and not section.tables:
         return None  # a sentence on the index, which is said with what was measured
     return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Column, Detail, Section, Table, row_of, table_from
-from raglift.report.cells import difference_cell, mean_cell, p_cell, share_cell
+from raglift.records.metric import Metric
+from raglift.rendering.document import Cell, Column, Detail, RowT, Section, Table, row_of, table_from
+from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
 from raglift.report.format import (
     level,
     outcome_text,
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method, TagSlice, TagSlicesRecord
     from raglift.records.dataset import Dataset
-    from raglift.records.metric import Calls, Metric, Tokens
+    from raglift.records.metric import Calls, Tokens
 
 
 # What metrics mean, in words.
@@ -110,6 +113,58 @@ def _at_depth(
 ) -> Cell | str:
     metric = replace(measure, depth=depth)
     return cell(metric) if metric in known else ""
+
+
+def beside_columns(
+    found: Mapping[str, tuple[Metric, Mapping[str, float]]], name: Callable[[RowT], str]
+) -> list[Column[RowT]]:
+    """Return the columns of the means that do not decide, where chunks differ.
+
+    Args:
+        found: by the columns' titles, of which metric they are, and the means by system.
+        name: the system of a row.
+    """
+
+    def column(title: str, metric: Metric, means: Mapping[str, float]) -> Column[RowT]:
+        def cell(row: RowT) -> Cell:
+            return replace(mean_cell(metric, means.get(name(row), math.nan)), emphasis="muted")
+
+        return Column(title, cell, definition=definition_of(metric), optional=True)
+
+    return [column(title, *of) for title, of in found.items()]
+
+
+def cost_columns(
+    rows: Iterable[RowT],
+    decides: Metric,
+    mean: Callable[[RowT, Metric], float],
+    evaluation: Callable[[RowT], EvaluationRecord],
+) -> list[Column[RowT]]:
+    """Return the columns of the prompt's size and the latency, where they are known of some row.
+
+    Args:
+        rows: the rows.
+        decides: the metric at whose depth the size of the prompt is shown.
+        mean: the mean of a metric in a row; NaN where it was not scored.
+        evaluation: that of a row.
+    """
+    context, found = Metric(CONTEXT, decides.depth), list(rows)
+    tokens = Column[RowT](
+        "tokens", lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
+    )
+    latency = Column[RowT](
+        "latency",
+        lambda row: seconds_cell(median_latency(evaluation(row))),
+        definition="The median time of one query through all stages",
+        optional=True,
+    )
+    return [one for one in (tokens, latency) if any(one.cell_of(row).value is not None for row in found)]
+
+
+def mean_after(evaluation: EvaluationRecord, metric: Metric) -> float:
+    """Return the mean of a metric after the last stage; NaN if it was not scored."""
+    scores = evaluation.scores
+    return scores.mean(evaluation.after, metric) if metric in scores.metrics else math.nan
 
 
 def truncation(*, marked: bool) -> tuple[str, ...]:
