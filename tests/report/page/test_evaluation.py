@@ -39,10 +39,10 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
     row = lift.row()
     assert document.title == "stones: fake + fake"
     assert document.lead == "The reranker helped: MRR@3 rose from 0.472 to 0.667."
-    assert document.headline.columns[1] == "before [90%]"
+    assert document.headline.titles[1] == "before [90%]"
     first = document.headline.rows[0]
     assert first[0].text == "MRR@3"
-    assert first[1].text == f"0.472 [{row.before_interval.low:.3f}, {row.before_interval.high:.3f}]"
+    assert first[1].full_text == f"0.472 [{row.before_interval.low:.3f}, {row.before_interval.high:.3f}]"
     assert (first[3].low, first[3].middle, first[3].high) == (
         row.difference.low, row.difference.mean, row.difference.high,
     )  # fmt: skip
