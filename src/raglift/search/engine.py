@@ -2,175 +2,187 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.locks import hold
 from raglift.base.progress import notice
-from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError, RunError
+from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import Dataset
 from raglift.running.options import dataset_hash
-from raglift.running.scoring import evaluation_of
-from raglift.search.records import (
-    DROPPED,
-    FAILED,
-    FINALIST,
-    NOT_TRIED,
-    SET_ASIDE,
-    Entrant,
-    HeldOutWinner,
-    RungRecord,
-)
-from raglift.search.result import SearchResult
+from raglift.search.finishing import finished
+from raglift.search.records import RungRecord
 from raglift.search.sampling import sample
 from raglift.search.schedule import next_rung
-from raglift.stats.paired_tests import paired_difference
 from raglift.stats.racing import Race, stratified_batches
+from raglift.storage.forms import Count, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
 from raglift.sweep.engine import dataset_of, run_sweep
-from raglift.sweep.records import CellResult
-from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
     from raglift.running.model_calls import CallLimits
+    from raglift.search.result import SearchResult
     from raglift.search.specification import Search
     from raglift.sweep.engine import EngineName
+    from raglift.sweep.result import SweepResult
 
+
+# A search on disk:
+#
+# search.json: the specification, a hash of it and of the dataset, and what was decided and how long it took, rung by rung
+# rungs/NAME/: a sweep over the cells and the queries of one rung; `held-out` is the winner on queries that took no part
+# search.lock: held by the process that is working on the search
 
 FORMAT = 1
-_HEAD, _LOCK = "search.json", "search.lock"
-_RUNGS, _CHECK = "rungs", "held-out"
+_HEAD, _LOCK, _RUNGS, HELD_OUT = "search.json", "search.lock", "rungs", "held-out"
 _BATCH = 6
-"""Queries are drawn in strata of so many windows; a rung is several such batches."""
+"""Each batch has one query of so many windows; a rung is several batches."""
+_FEWEST = 20
+"""Queries that a race has at least."""
 
 
-@dataclass
-class _Asking:
-    """How rungs are measured: as sweeps in folders of their own."""
+class _Decision(SavedModel):
+    keep: Count
+    batches: Count
 
-    search: Search
-    folder: Path
-    dataset: Dataset
-    options: Mapping[str, Any]
-    seconds: dict[str, float]
-    """How long each took when it was measured."""
-    keep: Callable[[], None] = lambda: None
-    """Writes down how long they took."""
 
-    def sweep(self, name: str, cells: Sequence[Cell], queries: Sequence[int], primary: Metric | None) -> SweepResult:
-        """Return some cells measured on some queries; what is there already is read."""
-        chosen = Dataset(tuple(self.dataset.queries[place] for place in sorted(queries)), self.dataset.documents,
-                         self.dataset.name)
-        sweep = self.search.sweep
-        own = [cell for cell in cells if cell.system is not None]
-        systems = [
-            replace(system, rerankers=[cell.reranker for cell in own if cell.system == system.name])
-            for system in sweep.systems
-            if any(cell.system == system.name for cell in own)
-        ]
-        decided: dict[str, Any] = {}
-        if primary is not None:
-            taken = tuple(dict.fromkeys([*map(str, sweep.metrics), str(primary)]))
-            decided = {"primary": str(primary), "metrics": taken}
-        asked = replace(
-            sweep,
-            dataset=chosen,
-            documents=None,
-            include_files=(),
-            encoding=None,
-            chunkers=None,
-            embeddings=None,
-            retrievers=None,
-            rerankers=None,
-            exclude=(),
-            include=[cell.to_dict() for cell in cells if cell.system is None],
-            systems=systems,
-            primary=None if primary is None else str(primary),
-            **{key: value for key, value in decided.items() if key != "primary"},
+class _Saved(SavedModel):
+    title: Text
+    hash: Text
+    search: Object
+    sweep: Object
+    decisions: list[_Decision] = []
+    seconds: dict[Text, Annotated[float, "seconds"]] = {}
+
+
+_SAVED = TypeAdapter(_Saved)
+
+
+def run_search(
+    search: Search,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    engine: EngineName = "local",
+    address: str | None = None,
+    progress: bool | None = None,
+    limits: CallLimits | None = None,
+) -> SearchResult:
+    """Find the best cell of a space within a budget, by a race.
+
+    All cells without a reranker (of a large space those that Optuna chooses) are asked the first queries. Then, rung by
+    rung, the better ones are asked more: cells that are significantly worse are dropped, by a test that stays valid
+    however often one looks (`raglift.stats.Race`), and so many of the others are set aside that the budget lasts until
+    the last have been asked all queries (`raglift.search.schedule`). Cells with rerankers join after the first rung,
+    for the cells that go on. Each rung is a sweep in a folder of its own, with its cache and its resuming, so nothing is
+    computed twice, and a search that was stopped or killed goes on to the same result.
+
+    Args:
+        search: the space and the budget.
+        folder: where what is measured is kept; new, or that of the same search with `resume`. The budget may be another
+            then.
+        resume: go on with a search that was stopped.
+        engine: `local`, or `ray`.
+        address: of the Ray cluster.
+        progress: whether to show progress.
+        limits: of each rung's model calls and cost.
+
+    Raises:
+        ConfigurationError: the folder holds another search, or one that is not to be gone on with; too few queries; a
+            primary metric that is not between 0 and 1.
+        DatasetError, CorpusError: the dataset cannot be loaded.
+        RunError: the folder cannot be written, something in it is damaged, or another process works on it.
+        MissingDependency: Optuna or Ray is needed and not installed.
+        CostLimitReached: a limit kept some cells from being measured.
+    """
+    dataset = dataset_of(search.sweep)
+    racing, held_out = _split(search, dataset)
+    options = {"engine": engine, "address": address, "progress": progress, "limits": limits}
+    place = user_path(folder)
+    with _begun(search, dataset, place, resume=resume) as saved:
+        course = _Course(search, dataset, racing, place, saved, options)
+        race, order = course.run()
+        return finished(course, race, order, held_out)
+
+
+def _split(search: Search, dataset: Dataset) -> tuple[list[int], list[int]]:
+    """Return the places of the queries of the race, and of those that take no part, each tag in its share."""
+    labelled = [place for place, query in enumerate(dataset.queries) if query.is_labelled]
+    least = math.ceil(_FEWEST / (1.0 - search.hold_out))
+    if len(labelled) < least:
+        raise ConfigurationError(
+            f"search: found {len(labelled):,} labelled queries; expected at least {least:,}; a sweep asks each cell all "
+            "of fewer"
         )
-        place = self.folder / _RUNGS / name
-        began = time.monotonic()
-        result = run_sweep(asked, place, resume=is_folder(place), **self.options)
-        self.seconds.setdefault(name, 0.0)
-        self.seconds[name] = max(self.seconds[name], time.monotonic() - began)
-        self.keep()
-        return result
+    aside = round(len(labelled) * search.hold_out)
+    if not aside:
+        return labelled, []
+    strata = [_stratum(dataset, place) for place in labelled]
+    batches = stratified_batches(len(labelled), aside, strata=strata, seed=search.sweep.seed)
+    held = {labelled[place] for place in batches[-1].tolist()}
+    return [place for place in labelled if place not in held], sorted(held)
 
 
-@dataclass
-class _Course:
-    """A search on its way."""
+def _stratum(dataset: Dataset, place: int) -> str:
+    return "\n".join(sorted(dataset.queries[place].tags))
 
-    search: Search
-    asking: _Asking
-    dataset: Dataset
-    racing: Sequence[int]
-    """The places of the queries of the race in the dataset."""
-    batches: Sequence[NDArray[np.intp]]
-    """Places in `racing`."""
-    cells: tuple[Cell, ...]
-    primary: Metric | None = None
-    parts: dict[Cell, list[Evaluation]] = field(default_factory=dict)
-    errors: dict[Cell, str] = field(default_factory=dict)
-    tried: set[Cell] = field(default_factory=set)
-    rungs: list[RungRecord] = field(default_factory=list)
-    questions: int = 0
 
-    def run(self) -> tuple[Race, list[Cell]]:
-        """Race; return how it ended, and the cells in the order of the race's systems."""
-        budget, total = self.search.budget, len(self.racing)
-        first = self._first_batches()
-        cheap, sampled = self._cheap(first)
-        order = [*cheap, *(cell for cell in self.cells if cell not in set(cheap))]
-        race = Race.of(len(order), total, alpha=self.search.alpha)
-        number = {cell: place for place, cell in enumerate(order)}
-        allowed = budget.questions(len(self.cells), total)
-        began = np.array([number[cell] for cell in cheap if cell not in self.errors], dtype=np.intp)
-        race = self._bet(race, order, began, range(first), explore=sampled)
-        asked, waiting = first, True
-        self._note(len(cheap), race, before=len(cheap), joined=0, name="0")
-        while True:
-            running = race.running
-            joining = self._joining(order, running) if waiting else {}
-            variants = max(map(len, joining.values()), default=0)
-            left = self._left(allowed)
-            rung = next_rung(len(running), asked, len(self.batches), left / _BATCH, joining=variants)
-            if rung is None or (len(running) == 1 and not joining):
-                break
-            kept = running[np.argsort(-race.totals[running], kind="stable")[: rung.keep]]
-            kept = np.sort(kept)
-            name = str(len(self.rungs))
-            before, joined = len(running), 0
-            if waiting:
-                entrants = [cell for place in kept.tolist() for cell in joining.get(order[place], ())]
-                joined, waiting = len(entrants), False
-                if entrants:
-                    totals = self._measure(f"{name}-joined", entrants, range(asked))
-                    entrants = [cell for cell in entrants if cell not in self.errors]
-                    places = np.array([number[cell] for cell in entrants], dtype=np.intp)
-                    race = race.joined(places, totals[:, [True] * len(entrants)].sum(axis=0) if entrants else [])
-                    kept = np.sort(np.concatenate([kept, places]))
-            systems = [order[place] for place in kept.tolist()]
-            self._measure(name, systems, range(asked, rung.queries))
-            kept = np.array([place for place in kept.tolist() if order[place] not in self.errors], dtype=np.intp)
-            if not len(kept):
-                break
-            race = self._bet(race, order, kept, range(asked, rung.queries), explore=False)
-            asked = rung.queries
-            self._note(len(systems), race, before=before + joined, joined=joined, name=name)
-        return race, order
+@contextmanager
+def _begun(search: Search, dataset: Dataset, folder: Path, *, resume: bool) -> Iterator[_Saved]:
+    """Begin a search in a new folder, or go on with one; the folder is held until the block ends."""
+    name = f"{search.hash}-{dataset_hash(dataset)}"
+    head, is_begun = folder / _HEAD, is_file(folder / _HEAD)
+    if not is_begun and is_there(folder) and (not is_folder(folder) or any(folder.iterdir())):
+        raise RunError(f"{folder}: found something there that is no search; expected a new or empty folder")
+    if is_begun and not resume:
+        raise ConfigurationError(f"{folder}: found a search there; expected resume=True (--resume), or another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error}") from error
+    with hold(folder / _LOCK, "this search"):
+        if is_begun:
+            saved = read_saved(head)
+            if saved.hash != name:
+                raise ConfigurationError(
+                    f"{folder}: found another search; expected the same space, settings and dataset, or another folder"
+                )
+        else:
+            saved = _Saved(
+                title=search.sweep.title, hash=name, search=search.settings, sweep=search.sweep.to_dict()
+            )
+            write_saved(head, saved)
+        yield saved
+
+
+def read_saved(path: Path) -> _Saved:
+    """Read what is kept of a search.
+
+    Raises:
+        RunError: it cannot be read, or is not a search.
+    """
+    from raglift.base.validation import read_as
+
+    found = read_json(path, format=FORMAT)
+    return read_as(_SAVED, found, path)
+
+
+def write_saved(path: Path, saved: _Saved) -> None:
+    """Write what is kept of a search, all at once."""
+    write_json(path, {"format": FORMAT, **saved.model_dump(mode="json")})

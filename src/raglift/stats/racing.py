@@ -173,7 +173,10 @@ class Race:
 
     @property
     def running(self) -> NDArray[np.intp]:
-        """The positions of the survivors that were asked all queries so far, ascending: the others were set aside."""
+        """The positions of the survivors that were asked all queries so far, ascending.
+
+        The others were set aside, or have not joined yet.
+        """
         return np.flatnonzero(~self.dropped & (self.asked_of == self.asked))
 
     @property
@@ -228,6 +231,28 @@ class Race:
         wealth, most = (self._wealth, self._most) if explore else self._bet(left, table)
         later = replace(self, asked=asked, totals=totals, asked_of=asked_of, _wealth=wealth, _most=most)
         return replace(later, dropped=_dropped(later, left, most))
+
+    def joined(self, systems: Sequence[int] | NDArray[np.intp], totals: ArrayLike) -> Race:
+        """Return the race with systems that join late, and were asked the queries so far by themselves.
+
+        Nothing is bet on these queries: which systems join may depend on them.
+
+        Args:
+            systems: which, of those that were asked nothing yet.
+            totals: the sum of each one's values over the queries so far.
+
+        Raises:
+            ConfigurationError: systems that were asked something before, or totals out of range.
+        """
+        places = np.array([checked_integer("systems", one, least=0) for one in systems], dtype=np.intp)
+        sums = numbers("totals", totals, dimensions=1)
+        if len(sums) != len(places) or (places >= len(self.totals)).any() or self.asked_of[places].any():
+            raise ConfigurationError("systems: found some that are in the race; expected others, with a total of each")
+        if not ((sums >= self.low * self.asked - TIED) & (sums <= self.high * self.asked + TIED)).all():
+            raise ConfigurationError(f"totals: found others; expected sums of {self.asked:,} values of the range")
+        all_totals, asked_of = self.totals.copy(), self.asked_of.copy()
+        all_totals[places], asked_of[places] = sums, self.asked
+        return replace(self, totals=all_totals, asked_of=asked_of)
 
     def _checked(self, systems: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
         chosen = np.array([checked_integer("systems", one, least=0) for one in systems], dtype=np.intp)
