@@ -7,19 +7,18 @@ reranking, and the hits are found that reached the prompt of the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.adapters.agent_texts import hits_in, places_of
 from raglift.records.rankings import Call, Ranking, StageTrace
-from raglift.records.sessions import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from raglift.records.documents import Chunk
+    from raglift.records.sessions import Session
 
 
 Scored = tuple[tuple["Chunk", float | None], ...]

@@ -19,9 +19,7 @@ from raglift.records.rankings import Ranking
 from raglift.records.sessions import Session
 
 if TYPE_CHECKING:
-    from raglift.adapters.langchain_calls import Turn
     from raglift.adapters.langchain_chains import Asking
-    from raglift.records.rankings import Call
 
 
 _REFUSALS = 3
@@ -77,18 +75,16 @@ class _Agent:
             raise
         self._answered = True
         calls = tuple(map(call_of, searches))
-        turn, stopped = answering_turn(answer, heard.turns()), _limit_in(answer)
+        stopped = _limit_in(answer)
         if stopped is not None:
             raise QueryFailed(f"{self._asked.who}: a limit of steps was reached: “{stopped}”")
         if calls and all(call.error is not None for call in calls):
             one = calls[0]
             raise QueryFailed(f"{self._asked.who}: its tool {one.tool or 'without a name'} failed: {one.error}")
-        return Session(query, calls, self._context(calls, turn, documents))
-
-    def _context(self, calls: Sequence[Call], turn: Turn | None, documents: Scored | None) -> Ranking | None:
-        if turn is None:
-            return None if documents is None else Ranking.of(documents)
-        return final_context(calls, [text for kind, text, _ in turn.texts if kind != "ai"])
+        context = final_context(calls, heard.prompt(_answers(answer)))
+        if context is None and documents is not None:
+            context = Ranking.of(documents)
+        return Session(query, calls, context)
 
     def _searches(self, query: str, answer: Any, heard: AgentCalls) -> tuple[list[Search], Scored | None]:
         """Return the searches of a run, and the documents in the agent's answer, if there are any."""
@@ -168,12 +164,6 @@ class AsyncAgent(SyncAgent):
             return await self._ask_async(query, under_way)
         except NotImplementedError:
             return await asyncio.to_thread(self._ask, query, under_way)
-
-
-def answering_turn(answer: Any, turns: Sequence[Turn]) -> Turn | None:
-    """Return the call of a model that wrote the answer: the last that said it, else the last; None if none was heard."""
-    said = {text.strip() for text in _answers(answer)} - {""}
-    return next((turn for turn in reversed(turns) if turn.said.strip() in said), turns[-1] if turns else None)
 
 
 def _answers(answer: Any) -> list[str]:

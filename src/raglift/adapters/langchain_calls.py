@@ -9,8 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
+from raglift.adapters.agent_texts import places_of
 from raglift.adapters.agents import Search
 from raglift.adapters.results import documents_of_artifact, is_tool_message
 from raglift.base.display import describe_error
@@ -57,18 +59,6 @@ class Heard:
     """Of a model's prompt and answer, as the provider counted them."""
     asked_for: dict[str, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
     """The calls of tools that a model asked for: their places and arguments by their ids."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One call of a model by the agent itself, not by a tool or retriever of it."""
-
-    texts: tuple[tuple[str, str, str | None], ...]
-    """The kind of each message of the prompt, its text, and of a tool's answer the id of the call."""
-    said: str
-    """What the model answered."""
-    tokens: tuple[int, int] | None
-    """Of prompt and answer."""
 
 
 class AgentCalls:
@@ -150,12 +140,37 @@ class AgentCalls:
 
     on_retriever_error = on_llm_error = on_tool_error
 
-    def turns(self) -> list[Turn]:
-        """Return the calls of models that are in no tool or retriever, and were answered, in order."""
+    def prompt(self, answers: Iterable[str]) -> list[str] | None:
+        """Return the texts of the prompt that the answer was written from; None where no model was heard.
+
+        It is that of the last call of a model, outside of tools and retrievers, that said the answer, else of the last
+        one. Where it has the answer of a tool that a model wrote, as of another agent, the prompt of that one is part
+        of it. What a model said itself is left out.
+
+        Args:
+            answers: the texts that the answer may be.
+        """
+        own = [heard for run_id, heard in self._models() if not self._inside(run_id, "tool")]
+        said = {text.strip() for text in answers} - {""}
+        last = next((heard for heard in reversed(own) if heard.result.strip() in said), own[-1] if own else None)
+        if last is None:
+            return None
+        texts = _given(last)
+        for tool, heard in self._of("tool"):
+            message = tool_message_in(heard.result, heard.tool_call)
+            output = heard.result if message is None else _text_of(message)
+            if isinstance(output, str) and output.strip() and places_of("\n".join(texts), [output]):
+                inside = [one for run_id, one in self._models() if tool in self._ancestors(run_id)]
+                wrote = next((one for one in reversed(inside) if one.result.strip() == output.strip()), None)
+                texts += [] if wrote is None else _given(wrote)
+        return texts
+
+    def _models(self) -> list[tuple[Any, Heard]]:
+        """Return the calls of models that were answered, but not those inside retrievers."""
         return [
-            Turn(heard.given, str(heard.result), heard.tokens)
+            (run_id, heard)
             for run_id, heard in self._of("model")
-            if heard.result is not None and not self._inside(run_id, "tool", "retriever")
+            if isinstance(heard.result, str) and not self._inside(run_id, "retriever")
         ]
 
     def searches(self, read: Callable[[Any], Scored], retrieving: Iterable[str] = ()) -> list[Search]:
@@ -234,7 +249,7 @@ class AgentCalls:
         )
 
     def _layers(self, run_id: Any) -> list[Heard]:
-        """Return a retriever, and before it the one inside it whose hits it reranks: the only one, for the same query."""
+        """Return a retriever, and before it the one whose hits it reranks: the only one inside it, of the same query."""
         heard = self._heard[run_id]
         within = [
             one
@@ -247,14 +262,13 @@ class AgentCalls:
 
     def _tokens(self, tool_call: str | None) -> int | None:
         """Return by how much a tool's answer lengthened the prompt; None where something else changed in it, too."""
-        turns = self.turns() if tool_call is not None else []
-        for before, after in zip(turns, turns[1:], strict=False):
-            added = after.texts[len(before.texts) :]
-            is_longer = after.texts[: len(before.texts)] == before.texts and [kind for kind, *_ in added] == [
-                "ai",
-                "tool",
-            ]
-            if is_longer and added[1][2] == tool_call and before.tokens and after.tokens:
+        models = [heard for _, heard in self._models()] if tool_call is not None else []
+        for before, after in pairwise(models):
+            added = after.given[len(before.given) :]
+            is_longer = after.given[: len(before.given)] == before.given
+            if not is_longer or [kind for kind, *_ in added] != ["ai", "tool"]:
+                continue
+            if added[1][2] == tool_call and before.tokens and after.tokens:
                 grown = after.tokens[0] - sum(before.tokens)
                 return grown if grown > 0 else None
         return None
@@ -309,6 +323,10 @@ class AgentCalls:
             if heard is not None:
                 heard.result, heard.error = result, error
                 heard.seconds = time.perf_counter() - self._began[run_id]
+
+
+def _given(model: Heard) -> list[str]:
+    return [text for kind, text, _ in model.given if kind != "ai"]
 
 
 def tool_message_in(output: Any, tool_call: str | None) -> Any:
