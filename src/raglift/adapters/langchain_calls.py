@@ -249,7 +249,7 @@ class AgentCalls:
         )
 
     def _layers(self, run_id: Any) -> list[Heard]:
-        """Return a retriever, and before it the one whose hits it reranks: the only one inside it, of the same query."""
+        """Return a retriever, and before it the one whose hits it reranks: the only one in it, for the same query."""
         heard = self._heard[run_id]
         within = [
             one

@@ -322,7 +322,7 @@ def _stop_if_doubtful(stage: Stage, outcomes: Iterable[Outcome[Ranking]]) -> Non
             raise ConfigurationError(doubt)
 
 
-def stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
+def stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Any]]) -> None:
     """Raise the error where every query failed of misuse: then it is not a query's fault.
 
     A service can also be slow or fail temporarily: only if it answered no query, and at least half of the errors are
