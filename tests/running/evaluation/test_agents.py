@@ -1,5 +1,6 @@
 """An agent given to `evaluate`: sessions, several runs of each query, answers kept, limits, and what is refused."""
 
+import math
 import threading
 import time
 import warnings
@@ -12,9 +13,14 @@ from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
+    from langchain.agents import create_agent
     from langchain_community.retrievers import BM25Retriever
     from langgraph.graph import START, StateGraph
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.tools import create_retriever_tool
+from langchain_openai import ChatOpenAI
+
+from raglift.testing import Answer, OpenAIServer
 
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
 LINES = [f"The {word} keeper read a letter." for word in WORDS]
@@ -196,3 +202,36 @@ def test_secrets_of_the_environment_are_in_no_part_of_a_session(dataset, monkeyp
     rl.evaluate(agent.graph, dataset).save(tmp_path / "run")
     for path in (tmp_path / "run").iterdir():
         assert b"verysecretkey" not in path.read_bytes()
+
+
+# elastic/kibana#290921: a first hop of ten useless hits makes a perfect second one count nothing.
+
+
+def test_a_useless_first_search_hides_a_perfect_second_one_in_a_list_of_all_hits_and_not_in_a_session():
+    """A real agent, whose model words its second search anew, over a real index."""
+    clutter = [f"The lamp of room {number} is a lamp with a lamp shade." for number in range(10)]
+    facts = ["Old Marten lit the beacon in 1871.", "The beacon was lit for the herring fleet."]
+    retriever = BM25Retriever.from_texts([*clutter, *facts], k=10)
+    data = rl.Dataset.from_dict({"who lit the lamp, and for whom?": facts})
+
+    def replies(messages, schema):
+        searches = sum(message["role"] == "tool" for message in messages)
+        wordings = ("lamp", "who lit the beacon, and for whom was the beacon lit?")
+        return Answer(calls=[("search", {"query": wordings[searches]})]) if searches < 2 else "Marten, for the fleet."
+
+    metrics = ["recall@10", "ndcg@10", "mrr@10", "map@10", "session_recall@10", "session_ndcg@10", "final_recall"]
+    with OpenAIServer(replies=replies) as server:
+        model = ChatOpenAI(model="scripted", base_url=server.base_url, api_key="none")
+        agent = create_agent(model, [create_retriever_tool(retriever, "search", "Searches the chronicle.")])
+        evaluation = rl.evaluate(agent, data, metrics=metrics)
+    (trace,) = evaluation.run.traces
+    assert [len(call.ranking) for call in trace.calls] == [10, 10]
+    assert {hit.chunk.text for hit in trace.calls[0].ranking} == {*clutter}
+    assert {hit.chunk.text for hit in trace.calls[1].ranking[:2]} == {*facts}
+    means = {str(metric): evaluation.scores.mean("retrieve", metric) for metric in evaluation.scores.metrics}
+    assert [means[name] for name in ("recall@10", "ndcg@10", "rr@10", "ap@10")] == [0, 0, 0, 0]
+    assert means["session_recall@10"] == means["final_recall"] == 1
+    # both facts at the first two ranks of call 2, whose discount is 1.5; the ideal has one at the top of each call
+    found = (1 + 1 / math.log2(3)) / 1.5
+    assert means["session_ndcg@10"] == pytest.approx(found / (1 + max(1 / 1.5, 1 / math.log2(3))))
+    assert found / (1 + 1 / 1.5) == pytest.approx(0.652, abs=5e-4)
