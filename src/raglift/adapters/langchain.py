@@ -133,7 +133,9 @@ def _stages(
     asked = asked or asking(runnable)
     runnable = without_memory(runnable)
     if asked.is_agent:
-        return [RetrieveStage(_agent(runnable, asked, doc_key), _describe(runnable), has_own_depth=True)]
+        name = _describe(runnable)
+        fixed = () if as_deployed else (name,)
+        return [RetrieveStage(_agent(runnable, asked, doc_key), name, fixed, has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
     return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed)]

@@ -103,7 +103,7 @@ def retriever_stages(
     from llama_index.core.indices.base import BaseIndex
 
     if is_workflow(obj):
-        return list(workflow_stages(obj, doc_key=doc_key))
+        return list(workflow_stages(obj, as_deployed=as_deployed, doc_key=doc_key))
     if isinstance(obj, BaseIndex):
         return retriever_stages(_retriever_of(obj), doc_key=doc_key)  # an index has no depth of its own
     if isinstance(obj, CondenseQuestionChatEngine):

@@ -37,14 +37,15 @@ def is_workflow(obj: Any) -> bool:
     return is_from(obj, "workflows.workflow", "llama_index.core.workflow")
 
 
-def workflow_stages(workflow: Any, *, doc_key: str | None = None) -> list[RetrieveStage]:
+def workflow_stages(workflow: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[RetrieveStage]:
     """Return the one stage of an agent or workflow; its depth is that of its tools, and cannot be raised.
 
     Raises:
         UnsupportedSystem: the field of the question cannot be told, or the workflow waits for a person.
     """
     name = type(workflow).__name__
-    return [RetrieveStage(WorkflowAgent(workflow, asking(workflow), doc_key=doc_key), name, has_own_depth=True)]
+    agent = WorkflowAgent(workflow, asking(workflow), doc_key=doc_key)
+    return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
 
 
 @dataclass(frozen=True)
