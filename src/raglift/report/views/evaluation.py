@@ -44,6 +44,7 @@ from raglift.report.sentences import (
     verdict_sentence,
 )
 from raglift.report.views import figures
+from raglift.report.views.abstention import abstention_section
 from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
 from raglift.report.views.over_k import over_k_table
@@ -249,6 +250,7 @@ def _sections(
         found.append(_over_k(evaluation, primary))
         found.append(_tags_section(evaluation, primary, seed, confidence))
         found.append(holes_section(evaluation, primary))
+        found.append(abstention_section(evaluation))
         found.append(metrics_section(evaluation, lift, confidence))
     if detail >= Detail.REFERENCE:
         found.append(_method(evaluation, lift, primary))
