@@ -48,7 +48,10 @@ _LIMIT = "The limit of cost was reached; the answers are cached."
     None,
     "Label hits by hand in the browser",
     run="raglift.cli.review:run",
-    examples=["raglift labels review my.jsonl runs/bm25 runs/hybrid"],
+    examples=[
+        "raglift labels review my.jsonl runs/bm25 runs/hybrid",
+        "raglift labels review my.jsonl --suspects --documents docs/",
+    ],
 )
 @dataclass(frozen=True)
 class Review:
@@ -57,8 +60,18 @@ class Review:
     labels: Annotated[Path, typer.Argument(help="File of queries to label; created from the runs if it is missing.")]
     runs: Annotated[
         tuple[Path, ...],
-        typer.Argument(help="Folders of saved evaluations of the same queries, or the folder of one sweep."),
-    ]
+        typer.Argument(
+            help="Folders of saved evaluations of the same queries, or the folder of one sweep. With --suspects, two "
+            "or more whose systems are looked at; none for raglift's own."
+        ),
+    ] = ()
+    suspects: Annotated[
+        bool,
+        typer.Option(
+            "--suspects",
+            help="Instead of grading hits, decide about labels that are probably wrong or incomplete.",
+        ),
+    ] = False
     judged: Annotated[
         Path | None,
         typer.Option(help="File of queries with a model's labels to compare with. Default: those in LABELS."),

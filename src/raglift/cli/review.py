@@ -9,19 +9,32 @@ from typing import TYPE_CHECKING
 
 from raglift.apps.review.page import check_installed
 from raglift.apps.review.requests import listen
-from raglift.apps.review.server import open_review, serve
+from raglift.apps.review.server import open_review, open_suspects, serve
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.saved_runs import load_runs
 from raglift.datasets.loading import load_documents
+from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from socket import socket
+
+    from raglift.apps.review.page import Desk
     from raglift.cli.judging import Review
+    from raglift.records.documents import Document
 
 
 def run(request: Review) -> None:
     """Open the file, serve the page until Ctrl-C, say what was saved."""
     check_installed()
+    if not request.runs and not request.suspects:
+        raise ConfigurationError(
+            "labels review: found no run; expected folders of saved evaluations whose hits are graded, or --suspects"
+        )
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
+    if request.suspects:
+        _review_suspects(request, documents)
+        return
     opened = open_review(
         request.labels,
         load_runs(request.runs),
@@ -34,17 +47,32 @@ def run(request: Review) -> None:
         if added:
             _say(f"{request.labels}: added {added:,} queries with the labels of the runs")
         _say(f"{len(desk.session):,} queries, {len(desk.pool):,} chunks to judge; Ctrl-C stops")
+        _serve(request, desk, documents, listener)
 
-        def announce(address: str) -> None:
-            sys.stdout.write(f"{address}\n")
-            sys.stdout.flush()
-            if request.browser:  # in a thread: some browsers return only when they are closed
-                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-        try:
-            serve(desk, {document.id: document for document in documents}, listener, announce)
-        finally:
-            _say(f"stopped: {desk.session.rescue()}")
+def _review_suspects(request: Review, documents: Sequence[Document]) -> None:
+    if not documents:
+        raise ConfigurationError("labels review: found --suspects without documents; expected --documents as well")
+    if request.judged is not None:
+        raise ConfigurationError("labels review: found --judged with --suspects; expected one of the two")
+    runs = load_runs(request.runs) if request.runs else None
+    with listen(request.port) as listener, open_suspects(request.labels, runs, documents=documents) as desk:
+        suspected = sum(len(desk.cases(index)) for index in range(len(desk.session)))
+        _say(f"{len(desk.session):,} queries, {suspected:,} suspected labels; Ctrl-C stops")
+        _serve(request, desk, documents, listener)
+
+
+def _serve(request: Review, desk: Desk, documents: Sequence[Document], listener: socket) -> None:
+    def announce(address: str) -> None:
+        sys.stdout.write(f"{address}\n")
+        sys.stdout.flush()
+        if request.browser:  # in a thread: some browsers return only when they are closed
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    try:
+        serve(desk, {document.id: document for document in documents}, listener, announce)
+    finally:
+        _say(f"stopped: {desk.session.rescue()}")
 
 
 def _say(line: str) -> None:

@@ -16,6 +16,7 @@ from raglift.apps.review.evidence import (
     of_models,
     of_people,
 )
+from raglift.apps.review.suspected import described, verdict_of
 from raglift.errors import MissingDependency
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
+    from raglift.apps.review.suspected import Case
     from raglift.judging.pooling import Pool
     from raglift.records.documents import Chunk
     from raglift.records.labels import Passage, Query
@@ -47,9 +49,18 @@ class Desk:
         session: the queries as they are now, in the order of the pool.
         opinions: the labels that models gave, by the queries' ids; they stay as they were when the review began.
         highest: the best grade: 3 or 5.
+        suspects: the suspected labels, by the queries' ids; None where chunks are graded.
     """
 
-    def __init__(self, pool: Pool, session: Session, opinions: Mapping[str, Query], highest: int) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        session: Session,
+        opinions: Mapping[str, Query],
+        highest: int,
+        suspects: Mapping[str, Sequence[Case]] | None = None,
+    ) -> None:
+        self._suspects = suspects
         self.pool, self.session, self.highest = pool, session, highest
         self._opinions = {key: of_models(query) for key, query in opinions.items()}
         self._models = [
@@ -62,6 +73,10 @@ class Desk:
     def chunk(self, index: int, chunk: int) -> Chunk:
         """Return a chunk of a query's pool."""
         return self.pool.queries[index].chunks[chunk].chunk
+
+    def cases(self, index: int) -> Sequence[Case]:
+        """Return the suspected labels of a query."""
+        return (self._suspects or {}).get(self.session.query(index).id, ())
 
     def model_grade(self, index: int, chunk: int) -> int | None:
         """Return what models say of a chunk; None if they say nothing."""
@@ -87,6 +102,7 @@ class Desk:
             "highest": self.highest,
             "depth": self.pool.depth,
             "systems": len(self.pool.systems),
+            "suspects": self._suspects is not None,
             "change": self.session.changes,
             "saving": self.session.saving.as_json(),
             "models": any(grade is not None for grades in self._models for grade in grades),
@@ -97,6 +113,8 @@ class Desk:
         """Return a summary of a query."""
         query, grades = self.session.query(index), self.grades(index)
         judged = sum(grade is not None for grade in grades)
+        cases = self.cases(index)
+        decided = sum(verdict_of(query, case) is not None for case in cases)
         return {
             "index": index,
             "version": self.session.version(index),
@@ -104,7 +122,9 @@ class Desk:
             "text": query.text[:_ASKED],
             "chunks": len(grades),
             "judged": judged,
-            "done": judged == len(grades) or not query.answerable,
+            "suspects": len(cases),
+            "decided": decided,
+            "done": (judged == len(grades) and decided == len(cases)) or not query.answerable,
             "disagreements": len(self._disagreements(index)),
             "unlabelled": query.answerable and not query.facts,
             "answerable": query.answerable,
@@ -128,6 +148,7 @@ class Desk:
             "tags": query.tags,
             "facts": [[_passage(passage) for passage in fact.passages] for fact in query.facts],
             "irrelevant": len(query.judged_irrelevant),
+            "cases": described(query, self.cases(index)),
             "pool": chunks,
         }
 
@@ -218,6 +239,7 @@ _SCRIPTS = (
     "listing.js",
     "cards.js",
     "facts.js",
+    "suspects.js",
     "keys.js",
     "decisions.js",
     "messages.js",

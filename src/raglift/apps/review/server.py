@@ -13,11 +13,14 @@ from raglift.apps.review.labels_file import LabelsFile, hold
 from raglift.apps.review.page import Desk, build_page, check_installed
 from raglift.apps.review.requests import LOOPBACK, Accept, Decision, Grade, Guard, Keep, Subject, Undo, read_request
 from raglift.apps.review.session import Session, StaleChange
+from raglift.apps.review.suspected import cases_of
+from raglift.auditing.label_suspects import find_suspects
 from raglift.base.display import printable
-from raglift.base.limits import user_path
+from raglift.base.limits import is_file, user_path
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
-from raglift.judging.pooling import pool
+from raglift.judging.pooling import Pool, PooledQuery, pool
+from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
     import socket
@@ -327,6 +330,50 @@ def open_review(
         known, added = file.open([each.query for each in pooled.queries])
         session = Session([known[each.query.id] for each in pooled.queries], file)
         yield Desk(pooled, session, known if opinions is None else opinions, scale), added
+
+
+@contextmanager
+def open_suspects(
+    labels: Path,
+    evaluations: Mapping[str, Evaluation] | None = None,
+    *,
+    documents: Sequence[Document],
+    progress: bool | None = None,
+) -> Iterator[Desk]:
+    """Open a file of labels to decide about those that are suspected; nobody else can, until the block ends.
+
+    Args:
+        labels: the queries file.
+        evaluations: two or more by name, whose systems are looked at; by default raglift's own three.
+        documents: the source texts.
+        progress: whether to show progress; None decides by the terminal.
+
+    Yields:
+        What is reviewed: the queries with suspected labels, those with the strongest evidence first.
+
+    Raises:
+        ConfigurationError: another review has the file open; there is no such file, no label is a place in a document
+            or none is suspected; or the evaluations are of other queries.
+        DatasetError: the file is malformed.
+        MissingDependency: filelock is not installed.
+    """
+    if not is_file(user_path(labels)):
+        raise ConfigurationError(
+            f"{labels}: found no such file; expected a file of labels (.jsonl) to look for suspects"
+        )
+    with hold(labels):
+        file = LabelsFile(labels, documents)
+        known, _ = file.open(tuple(file.read().queries.values()))
+        dataset = Dataset(tuple(known.values()), tuple(documents), user_path(labels).stem)
+        found = find_suspects(dataset, runs=evaluations, progress=progress)
+        cases = cases_of(found.suspects, dataset.queries)
+        if not cases:
+            raise ConfigurationError(
+                f"{labels}: found no suspected label; expected one at least: there is nothing to do"
+            )
+        queries = [known[query_id] for query_id in cases]
+        pooled = Pool(tuple(PooledQuery(query, ()) for query in queries), (), 0, dataset.name)
+        yield Desk(pooled, Session(queries, file), {}, SCALES[0], cases)
 
 
 def _opinions(path: Path, documents: Sequence[Document]) -> Mapping[str, Query]:

@@ -10,7 +10,9 @@ function questionHead(query, review) {
     element("p", { class: "about" },
       element("bdi", { class: "id" }, short(query.id, 200)),
       query.tags.map((tag) => element("bdi", { class: "tag" }, short(tag, 60))),
-      element("span", { class: "number" }, `${whole(query.judged)} of ${plural(query.chunks, "chunk")} judged`),
+      element("span", { class: "number" }, review.ofSuspects
+        ? `${whole(query.decided)} of ${plural(query.suspects, "suspected label")} decided`
+        : `${whole(query.judged)} of ${plural(query.chunks, "chunk")} judged`),
       button(`Facts ${whole(factsShown(query, review).length)} ↓`, () => review.goTo("facts"), { class: "quiet to-facts" }),
       element("label", { class: "answerable", title: hint },
         element("input", { type: "checkbox", checked: !query.answerable, disabled: Boolean(hint),
