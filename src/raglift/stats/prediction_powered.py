@@ -1,13 +1,14 @@
 """Totals and means corrected by a sample of true values, after prediction-powered inference.
 
-There are N units (pairs of query and hit, or queries). A cheap annotator gave each a value; the true values are known of
-a sample that was drawn with known probabilities. A sum over all units is then estimated without the annotator's bias,
-and with a shorter interval than the sample alone gives, the more so the better the annotator is.
+There are N units (pairs of query and hit, or queries). A cheap annotator gave each a value; the true values are known
+of a sample that was drawn with known probabilities. A sum over all units is then estimated without the annotator's
+bias, and with a shorter interval than the sample alone gives, the more so the better the annotator is.
 
-The estimator is PPI++ (Angelopoulos, Duchi and Zrnic, "PPI++: Efficient prediction-powered inference", 2023; the method:
-Angelopoulos et al., "Prediction-powered inference", Science 2023), written for a finite population: the difference
-estimator of survey sampling with tuned coefficients (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
-chapter 6). With auxiliary values a_i, of which the annotator's values x_i are one, and inclusion probabilities π_i:
+The estimator is PPI++ (Angelopoulos, Duchi and Zrnic, "PPI++: Efficient prediction-powered inference", 2023; the
+method: Angelopoulos et al., "Prediction-powered inference", Science 2023), written for a finite population: the
+difference estimator of survey sampling with tuned coefficients (Särndal, Swensson and Wretman, Model Assisted Survey
+Sampling, 1992, chapter 6). With auxiliary values a_i, of which the annotator's values x_i are one, and inclusion
+probabilities π_i:
 
     T̂ = Σ over all units of a_i·b + Σ over sampled units of (y_i − a_i·b) / π_i      the second sum is the rectifier
 
@@ -67,6 +68,16 @@ class CorrectedTotal:
         return self.interval.high - self.interval.low
 
 
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Groups of units, such as the pairs of a query, that stand for a population of such groups."""
+
+    of_unit: NDArray[np.int64]
+    """The number of the cluster of each unit, from 0."""
+    count: int
+    """How many clusters there are; one without a unit counts with a sum of 0."""
+
+
 def corrected_total(
     values: ArrayLike,
     sampled: ArrayLike,
@@ -74,7 +85,7 @@ def corrected_total(
     *,
     predictions: ArrayLike | None,
     weights: ArrayLike,
-    clusters: ArrayLike | None = None,
+    clusters: Clusters | None = None,
     confidence: float = CONFIDENCE,
 ) -> CorrectedTotal:
     """Estimate a sum over units from the true values of a sample, and an annotator's values of all.
@@ -100,8 +111,7 @@ def corrected_total(
         predictions: the annotator's value of each unit, as it would enter the sum; None for the sample alone.
         weights: what each unit's values were multiplied by, as 1 / (k · queries) of Precision; it is used as an
             auxiliary value too, so that a sample with more units of one weight than there should be is put right.
-        clusters: the number of the cluster of each unit, from 0 without gaps; or None, where the units are all that the
-            statement is about.
+        clusters: of which cluster each unit is; None where the units are all that the statement is about.
         confidence: how often such intervals hold the true sum.
 
     Raises:
@@ -123,7 +133,7 @@ def corrected_total(
     if clusters is not None:
         noisy = known.columns @ fit
         noisy[places] += enlarged / chance
-        variance, freedom = _over_clusters(noisy, np.asarray(clusters, dtype=np.int64), variance, freedom)
+        variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
     return _result(estimate, variance, freedom, known.tuning(fit), len(true), len(base.columns), confidence)
 
 
@@ -134,18 +144,21 @@ def sequential_total(
     *,
     predictions: ArrayLike | None,
     weights: ArrayLike,
+    clusters: Clusters | None = None,
     confidence: float = CONFIDENCE,
 ) -> CorrectedTotal:
     """Estimate a sum over units that were drawn one after the other, each with a probability of its own.
 
-    What is drawn next may depend on all that was seen before, as long as each unit not yet drawn has a probability above
-    0, and that of the one drawn is recorded. Draw t of M gives an unbiased estimate (Des Raj 1956), of residuals r:
+    What is drawn next may depend on all that was seen before, as long as each unit not yet drawn has a probability
+    above 0, and that of the one drawn is recorded. Draw t of M gives an unbiased estimate (Des Raj 1956), of residuals
+    r = y − a·b:
 
         E_t = Σ of a·b + Σ over earlier draws of r + r_t / q_t
 
-    These are uncorrelated. Their mean is taken with the weights N (N − M) / (M (N − t) (N − t + 1)) of Farquhar, Gal and
-    Rainforth, "On statistical bias in active learning", 2021, with which uniform draws give the plain mean. b minimizes
-    the variance of that mean, which is estimated from how the E_t differ.
+    These are uncorrelated. Their mean is taken with the weights N (N − M) / (M (N − t) (N − t + 1)) of Farquhar, Gal
+    and Rainforth, "On statistical bias in active learning", 2021, with which uniform draws give the plain mean. b
+    minimizes the variance of that mean, which is estimated from how the E_t differ. Where nearly all units are drawn,
+    the interval covers a little less often than it should.
 
     Args:
         values: the true value of each drawn unit, in the order of the draws.
@@ -153,6 +166,7 @@ def sequential_total(
         probability: with which each was drawn, of the units that were left then.
         predictions: as for `corrected_total`.
         weights: as for `corrected_total`.
+        clusters: as for `corrected_total`.
         confidence: how often such intervals hold the true sum, for a number of draws that was fixed beforehand.
 
     Raises:
@@ -164,23 +178,28 @@ def sequential_total(
     known = base if predictions is None else _with_predictions(base, predictions)
     units, draws = len(base.columns), len(true)
     if draws == units:
-        return _result(float(true.sum()), 0.0, math.inf, 0.0, draws, units, confidence)
+        return corrected_total(
+            true, places, np.ones(draws), predictions=None, weights=weights, clusters=clusters, confidence=confidence
+        )
     weight = sequential_weights(draws, units)
-    total = known.columns.sum(axis=0)
-    off = sequential_estimates(known.columns[places], chance) - total
+    off = sequential_estimates(known.columns[places], chance) - known.columns.sum(axis=0)
     estimates = sequential_estimates(true[:, np.newaxis], chance)[:, 0]
     root = weight / np.sqrt(1.0 - 2.0 * weight)
     centred = off - _weighted_mean(off, root**2)
-    fit, leverage, rank = _least_squares(
-        centred * root[:, np.newaxis], (estimates - _weighted_mean(estimates, root**2)) * root
-    )
+    target = estimates - _weighted_mean(estimates, root**2)
+    fit, leverage, rank = _least_squares(centred * root[:, np.newaxis], target * root)
     steps = estimates - off @ fit
     estimate = float(weight @ steps)
     share = float((root**2).sum())
     parts = (root * (steps - estimate) / (1.0 - leverage)) ** 2 / (1.0 + share)
-    return _result(
-        estimate, float(parts.sum()), _freedom(parts, draws - 1 - rank), known.tuning(fit), draws, units, confidence
-    )
+    variance, freedom = float(parts.sum()), _freedom(parts, draws - 1 - rank)
+    if clusters is not None:
+        left = units - np.arange(draws, dtype=np.float64)
+        expanded = units / draws * (1.0 + (units - draws) / (left - 1.0) * (1.0 / (left * chance) - 1.0))
+        noisy = known.columns @ fit
+        noisy[places] += (true - noisy[places]) * expanded
+        variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
+    return _result(estimate, variance, freedom, known.tuning(fit), draws, units, confidence)
 
 
 def sequential_estimates(values: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -294,20 +313,20 @@ def _weighted_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> 
 
 
 def _over_clusters(
-    values: NDArray[np.float64], cluster: NDArray[np.int64], variance: float, freedom: float
+    values: NDArray[np.float64], clusters: Clusters, variance: float, freedom: float
 ) -> tuple[float, float]:
     """Return the variance of the mean over a population of clusters, and its degrees of freedom.
 
     Args:
         values: of each unit, its estimated part of the sum.
-        cluster: of each unit.
+        clusters: which of them are of one cluster.
         variance: of the sum, from sampling units in these clusters.
         freedom: of that variance.
     """
-    count = int(cluster.max(initial=-1)) + 1
+    count = clusters.count
     if count < 2:
         return math.nan, math.nan
-    means = np.bincount(cluster, weights=values, minlength=count) * count
+    means = np.bincount(clusters.of_unit, weights=values, minlength=count) * count
     both = max(float(means.var(ddof=1)) / count, variance)
     parts = ((variance, freedom), (both - variance, float(count - 1)))
     below = sum(part**2 / free for part, free in parts if part > 0.0 and free > 0.0)

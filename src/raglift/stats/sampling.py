@@ -45,7 +45,7 @@ def inclusion_probabilities(sizes: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def draw_sample(probability: ArrayLike, seed: int = 0) -> NDArray[np.int64]:
-    """Return the numbers of drawn units, in random order: each is drawn with its probability, and their number is fixed.
+    """Return the numbers of drawn units, in random order; each is drawn with its probability, and how many is fixed.
 
     Equal probabilities give a simple random sample without replacement; others a systematic sample of the units in
     random order (Goodman and Kish 1950; Hartley and Rao 1962), whose inclusion probabilities are exactly those given.
