@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from raglift.results.comparison import Comparison
 
 
-Estimand = Literal["these queries", "population"]
-ESTIMANDS: tuple[Estimand, ...] = ("these queries", "population")
+Estimand = Literal["these-queries", "population"]
+ESTIMANDS: tuple[Estimand, ...] = ("these-queries", "population")
 """What an interval is about: these queries and this pool, or all queries like these."""
 _FEW_SHOWN = 3
 _SAME = 1e-12
@@ -55,7 +55,7 @@ def correct(
     human: HumanSample | str | os.PathLike[str],
     *,
     metrics: Sequence[Metric | str] | None = None,
-    estimand: Estimand = "these queries",
+    estimand: Estimand = "these-queries",
     relevant_from: int = 1,
     confidence: float = CONFIDENCE,
 ) -> Correction:
@@ -75,7 +75,7 @@ def correct(
         human: a sample of `sample_for_grading` with people's grades, or its file.
         metrics: what to correct; by default precision at the depth of the sample, and DCG there where pairs were drawn,
             or NDCG and RR where queries were.
-        estimand: what intervals are about. "these queries": the figures if people had graded every pair; a sample that
+        estimand: what intervals are about. "these-queries": the figures if people had graded every pair; a sample that
             is everything has no uncertainty. "population": the figures over all queries like these, which adds what
             queries differ by.
         relevant_from: the lowest grade that is relevant, of the model and of people.
@@ -434,12 +434,12 @@ def _figure(
     population = estimand == "population"
     corrected, people = (units.estimate(used, population, confidence) for used in (True, False))
     grading, alone = (units.estimate(used, False, confidence) for used in (True, False))
-    bias = units.bias(population, confidence)
     reason = units.reason()
-    if not reason and math.isnan(corrected.interval.low):
+    if not reason and not grading.standard_error and grading.sampled < grading.units:
         # the model made no error in the sample, which does not show that it makes none
         corrected, grading = people, alone
-        bias = Interval(units.judge - people.interval.high, units.judge - people.interval.low)
+    bias = units.judge - corrected.estimate
+    half = units.bias_width(population, confidence) / 2.0 if not reason else math.nan
     return CorrectedFigure(
         metric=metric,
         kind=contrast.kind,
@@ -447,8 +447,8 @@ def _figure(
         judge=units.judge,
         corrected=corrected,
         people=people,
-        bias=units.judge - corrected.estimate,
-        bias_interval=bias,
+        bias=bias,
+        bias_interval=Interval(bias - half, bias + half),
         worth=None if reason else _worth(grading, alone),
         reason=reason,
     )
@@ -491,9 +491,14 @@ class _Units:
         """Return the figure by people alone, or with the model's grades too."""
         return self._total(self.people, with_model, population, confidence)
 
-    def bias(self, population: bool, confidence: float) -> Interval:
-        """Return the interval of the model's figure minus the true one."""
-        return self._total(self.model[self.places] - self.people, True, population, confidence).interval
+    def bias_width(self, population: bool, confidence: float) -> float:
+        """Return the width of the interval for the model's figure minus the true one.
+
+        What is known of all these units is the model's figure; of a population, its errors are less spread over queries
+        than its figures are.
+        """
+        values = self.model[self.places] - self.people if population else self.people
+        return self._total(values, True, population, confidence).width
 
     def _total(
         self, values: NDArray[np.float64], with_model: bool, population: bool, confidence: float

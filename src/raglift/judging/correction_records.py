@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Column, Document, Table, table_from
+from raglift.rendering.document import Column, Document, Section, Table, table_from
 from raglift.report.format import confidence_text, interval_text, number_text, signed
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
@@ -79,7 +79,7 @@ class Correction(Presentable):
     queries: int
     """How many queries the means are over."""
     estimand: str
-    """`these queries` or `population`."""
+    """`these-queries` or `population`."""
     confidence: float
     """How often intervals hold the true value."""
     relevant_from: int
@@ -156,69 +156,63 @@ class Correction(Presentable):
 
 def correction_view(found: Correction) -> Document:
     """Return what is shown of corrected figures."""
-    tables = tuple(_table(found, metric) for metric in dict.fromkeys(each.metric for each in found.figures))
+    quality = _table(found, _QUALITY, f"The judge, for these figures {found.statement}")
     return Document(
         title=f"{found.name}: {found.statement}",
         lead=f"{_estimand(found)} Judge: {found.judge}. {_design(found)}",
-        headline=_joined(tables),
+        headline=_table(found, _FIGURES, f"Figures {found.statement}"),
         measured=(),
         warnings=tuple(_warnings(found)),
         notes=tuple(_notes(found)),
+        sections=(Section("How good is this judge, for this?", (_QUALITY_SAYS.format(found.sampled),), (quality,)),),
     )
 
 
-def _joined(tables: tuple[Table, ...]) -> Table:
-    """Return the tables of all metrics as one, with lines between."""
-    first = tables[0]
-    rows = tuple(row for table in tables for row in table.rows)
-    ends = [sum(len(table.rows) for table in tables[: number + 1]) for number in range(len(tables) - 1)]
-    return Table(
-        first.caption,
-        first.columns,
-        rows,
-        first.text_columns,
-        sections=tuple(ends),
-        optional=first.optional,
-        definitions=first.definitions,
-    )
+_QUALITY_SAYS = (
+    "Bias: judge alone minus corrected. λ: the weight that the judge's grades get. Needed alone: the {} that people "
+    "would have to grade for as short an interval without the judge."
+)
+_NAMES: tuple[Column[CorrectedFigure], ...] = (
+    Column("metric", lambda each: mean_title(each.metric), words=True),
+    Column("figure", lambda each: each.name, words=True),
+)
+_FIGURES: tuple[Column[CorrectedFigure], ...] = (
+    *_NAMES,
+    Column("judge alone", lambda each: _text(each, each.judge, None), definition="by the model's grades of all pairs"),
+    Column(
+        "people alone",
+        lambda each: _text(each, each.people.estimate, each.people.interval),
+        definition="by people's grades of the sample",
+        optional=True,
+    ),
+    Column(
+        "corrected",
+        lambda each: _text(each, each.corrected.estimate, each.corrected.interval),
+        definition="by both, with the interval",
+    ),
+)
+_QUALITY: tuple[Column[CorrectedFigure], ...] = (
+    *_NAMES,
+    Column("bias", lambda each: _signed(each.bias, each.bias_interval), definition="judge alone minus corrected"),
+    Column("λ", lambda each: number_text(each.corrected.tuning, 2), definition="the weight of the judge's grades"),
+    Column("graded", lambda each: f"{each.corrected.sampled:,}", definition="by people, of those that count here"),
+    Column(
+        "needed alone",
+        lambda each: "–" if each.worth is None else f"{each.worth:,}",
+        definition="human grades for as short an interval without the judge",
+    ),
+    Column("saved", lambda each: "–" if each.saved is None else f"{each.saved:,}", definition="the difference of both"),
+)
 
 
-def _table(found: Correction, metric: Metric) -> Table:
-    columns: tuple[Column[CorrectedFigure], ...] = (
-        Column("metric", lambda each: mean_title(each.metric), words=True),
-        Column("figure", lambda each: each.name, words=True),
-        Column(
-            "judge alone", lambda each: _text(each, each.judge, None), definition="by the model's grades of all pairs"
-        ),
-        Column(
-            "people alone",
-            lambda each: _text(each, each.people.estimate, each.people.interval),
-            definition="by people's grades of the sample",
-            optional=True,
-        ),
-        Column(
-            "corrected",
-            lambda each: _text(each, each.corrected.estimate, each.corrected.interval),
-            definition=f"by both; {confidence_text(found.confidence)} interval",
-        ),
-        Column(
-            "bias of the judge",
-            lambda each: f"{_signed(each.bias, each.bias_interval)}",
-            definition="judge alone minus corrected",
-        ),
-        Column(
-            "human grades",
-            lambda each: f"{each.corrected.sampled:,}",
-            definition=f"sampled {found.sampled} that count in the figure",
-            optional=True,
-        ),
-        Column(
-            "worth",
-            lambda each: "–" if each.worth is None else f"{each.worth:,}",
-            definition=f"{found.sampled} that people alone would have to grade for as short an interval",
-        ),
-    )
-    return table_from(columns, [each for each in found.figures if each.metric == metric], f"Figures {found.statement}")
+def _table(found: Correction, columns: tuple[Column[CorrectedFigure], ...], caption: str) -> Table:
+    """Return the figures, with a line between metrics."""
+    first = [
+        number
+        for number, each in enumerate(found.figures)
+        if number and each.metric != found.figures[number - 1].metric
+    ]
+    return replace(table_from(columns, found.figures, caption), sections=tuple(first))
 
 
 def _text(each: CorrectedFigure, value: float, interval: Interval | None) -> str:
@@ -275,18 +269,10 @@ def _turned(each: CorrectedFigure) -> bool:
 
 
 def _notes(found: Correction) -> Iterator[str]:
+    yield (f"{confidence_text(found.confidence)} intervals: prediction-powered inference, power tuned (PPI++)")
     yield (
-        f"{confidence_text(found.confidence)} intervals: prediction-powered inference, power tuned (PPI++), over the "
-        f"design of the sample; a hit counts with its own grade, relevant from {found.relevant_from}, and a query with "
-        "nothing relevant counts 0"
+        f"a hit counts with its own grade, relevant from {found.relevant_from}; a query with nothing relevant counts 0"
     )
-    figures = [each for each in found.figures if each.saved is not None]
-    if figures and found.drawn < found.of:
-        most = max(figures, key=lambda each: each.saved or 0)
-        yield (
-            f"grades that the judge saves: up to {most.saved:,} {found.sampled}, of {mean_title(most.metric)} of "
-            f"{most.name}, where its weight (λ) is {number_text(most.corrected.tuning, 2)}"
-        )
 
 
 view_of.register(Correction, whole(correction_view))
