@@ -32,7 +32,7 @@ from raglift.cli.arguments import (
     SavedRuns,
     Temperature,
 )
-from raglift.cli.choices import QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
+from raglift.cli.choices import ESTIMANDS, QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
 from raglift.cli.command import MORE, command, new_group
 
 group = new_group()
@@ -113,6 +113,24 @@ class Grade:
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
+    human: Annotated[
+        Path | None,
+        typer.Option(help="File of `labels sample` with people's grades, by which figures are corrected."),
+    ] = None
+    sample: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of `labels sample`, if --human is a file of labels, as `labels review` writes them."
+        ),
+    ] = None
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option("--metrics", "-m", help="With --human: metrics to correct, such as 'precision@10,dcg@10'."),
+        separate,
+    ] = ()
+    estimand: Annotated[
+        str, choice(ESTIMANDS, help="With --human: what intervals are about, these queries or all queries like these.")
+    ] = "these-queries"
     estimate: Estimate = False
     max_cost: MaxCost = None
     price: Price = None
@@ -120,6 +138,42 @@ class Grade:
     temperature: Temperature = "0"
     overwrite: Annotated[bool, typer.Option(help="Replace an existing file of labels.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every grade and its reason.")] = False
+
+
+@command(
+    labels,
+    "sample",
+    None,
+    "Draw pairs for people to grade",
+    run="raglift.cli.sample:run",
+    examples=[
+        "raglift labels sample runs/* -n 100 -o to_grade.jsonl",
+        "raglift labels sample runs/* -n 30 --queries -o to_grade.jsonl",
+    ],
+)
+@dataclass(frozen=True)
+class Sample:
+    """Draw pairs of query and hit at random for people to grade, and write them with their probabilities.
+
+    With their grades, `raglift labels grade --human` corrects the figures of a language model.
+    """
+
+    runs: SavedRuns
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the pairs, .jsonl.")] = None
+    n: Annotated[int, typer.Option("-n", help="Number of pairs, or of queries with --queries.")] = 100
+    k: PoolDepth = ("10",)
+    queries: Annotated[
+        bool,
+        typer.Option(
+            "--queries", help="Draw queries with all their pairs, as metrics other than Precision, DCG and RBP need."
+        ),
+    ] = False
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Draw pairs with a higher probability that weigh more in this metric, such as rbp@10."),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Random seed of the draw.")] = 0
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
 
 
 @command(

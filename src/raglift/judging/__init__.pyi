@@ -8,10 +8,17 @@ from .batch import NoAnswer as NoAnswer
 from .batch import ask_all as ask_all
 from .comparing import agreement as agreement
 from .comparing import system_agreement as system_agreement
+from .correction import correct as correct
+from .correction_records import CorrectedFigure as CorrectedFigure
+from .correction_records import Correction as Correction
 from .grading import Graded as Graded
 from .grading import NotGraded as NotGraded
 from .grading import estimate_grading as estimate_grading
 from .grading import grade as grade
+from .human_grades import HumanSample as HumanSample
+from .human_grades import SampledPair as SampledPair
+from .human_grades import read_human_sample as read_human_sample
+from .human_grades import sample_for_grading as sample_for_grading
 from .pooling import Pool as Pool
 from .pooling import PooledQuery as PooledQuery
 from .pooling import pool as pool
