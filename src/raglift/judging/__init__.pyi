@@ -19,6 +19,9 @@ from .human_grades import HumanSample as HumanSample
 from .human_grades import SampledPair as SampledPair
 from .human_grades import read_human_sample as read_human_sample
 from .human_grades import sample_for_grading as sample_for_grading
+from .next_records import NextPair as NextPair
+from .next_records import NextToJudge as NextToJudge
+from .next_to_judge import next_to_judge as next_to_judge
 from .pooling import Pool as Pool
 from .pooling import PooledQuery as PooledQuery
 from .pooling import pool as pool

@@ -1,3 +1,6 @@
+from .confidence_sequences import SequentialDraws as SequentialDraws
+from .confidence_sequences import anytime_p_value as anytime_p_value
+from .confidence_sequences import confidence_sequence as confidence_sequence
 from .grid_effects import GridEffects as GridEffects
 from .grid_effects import InteractionEffects as InteractionEffects
 from .grid_effects import PairEffects as PairEffects
