@@ -1,5 +1,6 @@
 """Confidence sequences: how often they hold the sum at every look, and what they become when all is drawn."""
 
+import itertools
 import math
 
 import numpy as np
@@ -51,7 +52,7 @@ def test_each_intervals_lies_in_the_one_before_and_the_last_of_a_census_is_the_s
     assert found[0] == pytest.approx(
         (design.weights[design.weights < 0].sum(), design.weights[design.weights > 0].sum())
     )
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in itertools.pairwise(found):
         assert before.low <= after.low <= after.high <= before.high
     assert found[-1] == pytest.approx((design.weights @ values,) * 2, abs=1e-9)
 
