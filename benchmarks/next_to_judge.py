@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raglift.judging.sequential_design import Design, judged
+from raglift.judging.sequential_design import Design, Draw, Judged, judged
 from raglift.stats.confidence_sequences import draws_needed, log_capital
 
 if TYPE_CHECKING:
@@ -132,25 +132,23 @@ def reviewed(world: World, random: np.random.Generator, *, uniform: bool = False
     """Grade every pair, and look after each."""
     design = world.design() if not uniform else world._replace(model=None).design()
     state = design.start()
-    pairs, chances = [], []
+    drawn: list[Draw] = []
     for _ in range(len(world.weights)):
         chance = state.left / state.left.sum() if uniform else state.probabilities(state.predictions())
         pair = int(random.choice(len(chance), p=chance))
-        pairs.append(pair)
-        chances.append(float(chance[pair]))
+        drawn.append(Draw(pair, float(chance[pair]), state.reach(chance)))
         state.take(pair, float(world.values[pair]))
-    draws = judged(design, pairs, world.values[pairs].tolist(), chances).draws
+    draws = _judged(world, design, drawn).draws
     limit = -math.log(ALPHA)
     capital = log_capital(draws, np.array([0.0, world.truth]))
     over = np.flatnonzero(capital[:, 0] >= limit)
-    grades = int(over[0]) if len(over) else len(pairs)
+    grades = int(over[0]) if len(over) else len(drawn)
     truth = round(world.truth, 9)
-    side = _side(world, design, pairs[:grades], chances[:grades])
+    side = _judged(world, design, drawn[:grades]).estimate
     is_false = bool(len(over)) and (truth == 0.0 or side * truth < 0.0)
     said = math.nan
     if grades > _LOOK:
-        then = judged(design, pairs[:_LOOK], world.values[pairs[:_LOOK]].tolist(), chances[:_LOOK])
-        left = len(pairs) - _LOOK
+        then, left = _judged(world, design, drawn[:_LOOK]), len(drawn) - _LOOK
         needed = draws_needed(float(capital[_LOOK, 0]), abs(then.estimate), then.spread, left=left)
         said = (_LOOK + (left if needed is None else needed)) / grades
     return Review(grades, is_false, bool((capital[:, 1] >= limit).any()), said)
@@ -159,8 +157,8 @@ def reviewed(world: World, random: np.random.Generator, *, uniform: bool = False
 _LOOK = 40
 
 
-def _side(world: World, design: Design, pairs: list[int], chances: list[float]) -> float:
-    return judged(design, pairs, world.values[pairs].tolist(), chances).estimate
+def _judged(world: World, design: Design, drawn: list[Draw]) -> Judged:
+    return judged(design, drawn, world.values[[one.pair for one in drawn]].tolist())
 
 
 def row(name: str, make: Callable[[np.random.Generator], World], reviews: int, uniform: int) -> str:

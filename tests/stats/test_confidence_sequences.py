@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.judging.sequential_design import Design, judged
+from raglift.judging.sequential_design import Design, Draw, judged
 from raglift.stats import SequentialDraws, anytime_p_value, confidence_sequence
 from raglift.stats.confidence_sequences import draws_needed, log_capital
 
@@ -22,14 +22,13 @@ def population(random: np.random.Generator, pairs: int = 60) -> tuple[Design, np
 
 def reviewed(design: Design, values: np.ndarray, random: np.random.Generator, draws: int) -> SequentialDraws:
     state = design.start()
-    pairs, chances = [], []
+    drawn: list[Draw] = []
     for _ in range(draws):
         chance = state.probabilities(state.predictions())
         pair = int(random.choice(len(chance), p=chance))
-        pairs.append(pair)
-        chances.append(float(chance[pair]))
+        drawn.append(Draw(pair, float(chance[pair]), state.reach(chance)))
         state.take(pair, float(values[pair]))
-    return judged(design, pairs, values[pairs].tolist(), chances).draws
+    return judged(design, drawn, values[[one.pair for one in drawn]].tolist()).draws
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])

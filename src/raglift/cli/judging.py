@@ -50,6 +50,7 @@ _LIMIT = "The limit of cost was reached; the answers are cached."
     run="raglift.cli.review:run",
     examples=[
         "raglift labels review my.jsonl runs/bm25 runs/hybrid",
+        "raglift labels review my.jsonl runs/bm25 runs/hybrid --next",
         "raglift labels review my.jsonl --suspects --documents docs/",
     ],
 )
@@ -72,6 +73,39 @@ class Review:
             help="Instead of grading hits, decide about labels that are probably wrong or incomplete.",
         ),
     ] = False
+    next_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--next",
+            help="Show the hits in the order in which their grades shrink the interval of a metric, or of the "
+            "difference of two systems, with the interval after each grade; says when you can stop.",
+        ),
+    ] = False
+    metric: Annotated[
+        str | None, typer.Option(help="With --next: precision, dcg or rbp at a depth. Default: precision@10.")
+    ] = None
+    system: Annotated[
+        str | None, typer.Option(help="With --next: the system in question, RUN/STAGE. Default: that of the last run.")
+    ] = None
+    versus: Annotated[
+        str | None,
+        typer.Option(help="With --next: the system that it is compared with. Default: that of the first run."),
+    ] = None
+    width: Annotated[
+        float | None,
+        typer.Option(
+            help="With --next: stop once the interval is this narrow. Default: once it says which system is better; of "
+            "one system, at 0.1."
+        ),
+    ] = None
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --next: file that keeps what was drawn, and with which probability. Default: beside LABELS, "
+            "LABELS.next.jsonl."
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(help="With --next: random seed of the draws.")] = 0
     judged: Annotated[
         Path | None,
         typer.Option(help="File of queries with a model's labels to compare with. Default: those in LABELS."),

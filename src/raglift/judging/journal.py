@@ -61,6 +61,8 @@ class Drawn(_Strict):
     """The chunk's id."""
     probability: Annotated[float, Field(gt=0, le=1)]
     """With which it was drawn, of those that were left then."""
+    reach: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """The largest ratio of weight and probability of all that were left then."""
 
 
 @dataclass(frozen=True)

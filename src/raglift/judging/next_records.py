@@ -70,8 +70,8 @@ class NextToJudge(Presentable):
     """How many are left that weigh something in the figure."""
     is_decided: bool
     """Whether the question is answered: the interval excludes 0, or is narrow enough, or nothing is left."""
-    needed: int
-    """How many more grades are likely needed; at most `left`."""
+    needed: int | None
+    """How many more grades are likely needed, at most `left`; None while too little is known to say."""
     pairs: tuple[NextPair, ...]
     """What to judge next, in the order of the draws."""
     name: str
@@ -94,7 +94,10 @@ class NextToJudge(Presentable):
         if not self.left:
             return "Everything that matters is judged: this is the figure."
         if not self.is_decided:
-            return f"About {self.needed:,} more likely needed."
+            if self.needed is None:
+                return "It is too early to say how many more are needed."
+            most = "All of the" if self.needed == self.left else "About"
+            return f"{most} {self.needed:,} more are likely needed."
         if self.width is not None:
             return "The interval is narrow enough: you can stop."
         better = self.system if self.interval.low > 0 else self.versus

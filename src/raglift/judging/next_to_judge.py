@@ -19,7 +19,7 @@ from raglift.judging.human_grades import frame_hash, runs_of
 from raglift.judging.journal import Drawn, Journal, Question, check_same_question, read_journal
 from raglift.judging.next_records import NextPair, NextToJudge
 from raglift.judging.pooling import Pool, label_grades, pool
-from raglift.judging.sequential_design import Design, Judged, judged
+from raglift.judging.sequential_design import Design, Draw, Judged, judged
 from raglift.metrics.computing import title
 from raglift.metrics.parsing import as_metric
 from raglift.records.labels import Query
@@ -140,9 +140,24 @@ class SequentialReview:
         relevant_from: int = 1,
         confidence: float = CONFIDENCE,
         seed: int = 0,
-        depth: int | None = None,
+        models: Iterable[Query] | None = None,
     ) -> SequentialReview:
-        """Open a journal, or start one with what is judged so far: see `next_to_judge`."""
+        """Open a journal, or start one with what is judged so far: see `next_to_judge`.
+
+        Args:
+            evaluations: the systems.
+            labels: people's labels so far.
+            journal: a file that keeps what was drawn.
+            metric: as in `next_to_judge`, and so are those below.
+            system: whose mean is to be known.
+            versus: whose mean is subtracted.
+            width: how wide the interval may be in the end.
+            scale: the highest grade.
+            relevant_from: the lowest grade that is relevant.
+            confidence: how often all intervals hold the figure.
+            seed: of the draws.
+            models: queries with a model's labels; by default those among `labels`.
+        """
         chosen = as_metric(metric)
         if not is_sum_over_hits(chosen):
             raise ConfigurationError(
@@ -160,7 +175,7 @@ class SequentialReview:
                 f"labels: found a {type(labels).__name__}; expected a dataset, or queries with labels"
             )
         k = chosen.k or 0
-        found = pool(runs_of(evaluations), depth=max(k, depth or k))
+        found = pool(runs_of(evaluations), depth=k)
         system, versus = _systems(found, system, versus)
         frame = [_Place(*place) for place in frame_of(found, k)]
         people = label_grades(found, labels_by_people(queries))
@@ -178,8 +193,9 @@ class SequentialReview:
         if kept is not None:
             check_same_question(kept.question, asked, str(journal))
         opened = kept or Journal(asked)
-        models = label_grades(found, [_by_models(query) for query in queries])
-        places, design = _design(found, chosen, opened.question, frame, people, models)
+        given = queries if models is None else tuple(models)
+        by_models = label_grades(found, [_by_models(query) for query in given])
+        places, design = _design(found, chosen, opened.question, frame, people, by_models)
         review = cls(found, chosen, os.fspath(user_path(journal)), width, confidence, opened, places, design)
         review._check_draws()
         return review
@@ -196,32 +212,29 @@ class SequentialReview:
             DatasetError: the journal cannot be written.
         """
         by_ids = {_ids(self.pairs, place): number for number, place in enumerate(self.places)}
-        drawn = [by_ids[one.query, one.chunk] for one in self.journal.draws]
-        chances = [one.probability for one in self.journal.draws]
+        draws = [Draw(by_ids[one.query, one.chunk], one.probability, one.reach) for one in self.journal.draws]
         values: list[float] = []
         said: Judged | None = None
         while True:
             # Pairs count in the order of the draws, up to the first that waits for a grade
             graded = len(values)
-            while graded < len(drawn) and (value := self._value(known, drawn[graded])) is not None:
+            while graded < len(draws) and (value := self._value(known, draws[graded].pair)) is not None:
                 values.append(value)
                 graded += 1
             if said is None or graded > len(said.draws):
-                said = judged(self.design, drawn[:graded], values, chances[:graded])
-            waiting = [number for number in drawn[graded:] if self._value(known, number) is None]
-            if len(waiting) >= n or len(drawn) == len(self.places):
+                said = judged(self.design, draws[:graded], values)
+            waiting = [one for one in draws[graded:] if self._value(known, one.pair) is None]
+            if len(waiting) >= n or len(draws) == len(self.places):
                 break
             left = said.state.left.copy()
-            left[drawn[graded:]] = False
+            left[[one.pair for one in draws[graded:]]] = False
             state = replace(said.state, left=left)
             chance = state.probabilities(state.predictions())
-            generator = np.random.default_rng((self.journal.question.seed, len(drawn)))
+            generator = np.random.default_rng((self.journal.question.seed, len(draws)))
             number = int(generator.choice(len(chance), p=chance))
-            drawn.append(number)
-            chances.append(float(chance[number]))
-        self._keep(drawn, chances)
-        wanted = {number: chances[drawn.index(number)] for number in waiting[:n]}
-        return self._told(said, [self._next(number, chance) for number, chance in wanted.items()])
+            draws.append(Draw(number, float(chance[number]), state.reach(chance)))
+        self._keep(draws)
+        return self._told(said, [self._next(one) for one in waiting[:n]])
 
     def _check_draws(self) -> None:
         known = {_ids(self.pairs, place) for place in self.places}
@@ -238,23 +251,30 @@ class SequentialReview:
         grade = known[place.query][place.chunk]
         return None if grade is None else _value_of(self.metric, grade, self.journal.question)
 
-    def _keep(self, drawn: Sequence[int], chances: Sequence[float]) -> None:
-        if len(drawn) == len(self.journal.draws) and is_file(user_path(self.path)):
+    def _keep(self, draws: Sequence[Draw]) -> None:
+        if len(draws) == len(self.journal.draws) and is_file(user_path(self.path)):
             return
-        pairs = [_ids(self.pairs, self.places[number]) for number in drawn]
-        draws = [
-            Drawn(query=query, chunk=chunk, probability=chance)
-            for (query, chunk), chance in zip(pairs, chances, strict=True)
+        pairs = [_ids(self.pairs, self.places[one.pair]) for one in draws]
+        kept = [
+            Drawn(query=query, chunk=chunk, probability=one.chance, reach=one.reach)
+            for (query, chunk), one in zip(pairs, draws, strict=True)
         ]
-        self.journal = Journal(self.journal.question, tuple(draws))
+        self.journal = Journal(self.journal.question, tuple(kept))
         self.journal.write(self.path)
 
-    def _next(self, number: int, chance: float) -> NextPair:
-        place = self.places[number]
+    def _next(self, draw: Draw) -> NextPair:
+        place = self.places[draw.pair]
         entry = self.pairs.queries[place.query]
         chunk = entry.chunks[place.chunk].chunk
         return NextPair(
-            entry.query.id, chunk.id, chance, entry.query.text, chunk.text, chunk.doc_id, place.query, place.chunk
+            query_id=entry.query.id,
+            chunk_id=chunk.id,
+            probability=draw.chance,
+            question=entry.query.text,
+            text=chunk.text,
+            doc_id=chunk.doc_id,
+            query=place.query,
+            chunk=place.chunk,
         )
 
     def _told(self, said: Judged, pairs: Sequence[NextPair]) -> NextToJudge:
@@ -283,14 +303,19 @@ class SequentialReview:
             graded_before=len(question.judged),
             left=left,
             is_decided=is_decided or not left,
-            needed=0 if is_decided or not left else (left if needed is None else max(needed, 1)),
+            needed=0 if is_decided or not left else self._needed(said, needed, left),
             pairs=tuple(pairs),
             name=self.pairs.name,
             queries=sum(entry.query.answerable for entry in self.pairs.queries),
         )
 
+    def _needed(self, said: Judged, needed: int | None, left: int) -> int | None:
+        return None if len(said.draws) < min(_EARLY, left) else (left if needed is None else max(needed, 1))
+
 
 _USUAL_WIDTH = 0.1
+_EARLY = 10
+"""After fewer grades nothing is said of how many more are needed."""
 
 
 def _ids(pairs: Pool, place: _Place) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -80,6 +80,10 @@ class State:
         sizes = np.where(self.left, np.abs(self.design.weights) * deviation, 0.0)
         return np.asarray(sizes / sizes.sum(), dtype=np.float64)
 
+    def reach(self, chance: NDArray[np.float64]) -> float:
+        """Return how much one pair can count at most if it is drawn with its probability: the largest |weight| / p."""
+        return float((np.abs(self.design.weights[self.left]) / chance[self.left]).max())
+
     def take(self, pair: int, value: float) -> None:
         """Note the value of the pair that was drawn."""
         self.left[pair] = False
@@ -107,32 +111,39 @@ class Judged:
     """The standard deviation that is expected of the next draw's estimate."""
 
 
-def judged(design: Design, pairs: Sequence[int], values: Sequence[float], chances: Sequence[float]) -> Judged:
+class Draw(NamedTuple):
+    """A pair that was drawn."""
+
+    pair: int
+    """Its number."""
+    chance: float
+    """With which probability, of those that were left then."""
+    reach: float
+    """The largest |weight| / probability of all pairs that could have been drawn then."""
+
+
+def judged(design: Design, draws: Sequence[Draw], values: Sequence[float]) -> Judged:
     """Return what the pairs that were drawn say, in the order of the draws.
 
     Args:
         design: the pairs.
-        pairs: which were drawn.
-        values: of them, from 0 to 1.
-        chances: with which probability each was drawn, of those that were left.
+        draws: what was drawn.
+        values: of each, from 0 to 1.
     """
     state = design.start()
     rows: list[tuple[float, float, float, float, float]] = []
     bounds = [state.bounds()]
     squares, expected_squares = 1.0, 1.0  # how much more the draws differ than expected
     weighted, total = 0.0, 0.0
-    for pair, value, chance in zip(pairs, values, chances, strict=True):
+    for (pair, chance, reach), value in zip(draws, values, strict=True):
         predicted = state.predictions()
-        likely, variance = _of_draw(state, predicted)
-        chance_of = np.where(state.left, likely, 1.0)
-        chance_of[pair] = chance
-        low = np.where(state.left, design.weights * (0.0 - predicted) / chance_of, 0.0)
-        high = np.where(state.left, design.weights * (1.0 - predicted) / chance_of, 0.0)
+        variance = _variance(state, predicted)
+        # holds whatever is predicted now: the probabilities are those of the time of the draw
+        farthest = reach * float(np.maximum(predicted, 1.0 - predicted)[state.left].max())
         deviation = float(design.weights[pair] * (value - predicted[pair]) / chance)
         expected = state.known + float((design.weights * predicted)[state.left].sum())
         spread = float(np.sqrt(variance * squares / expected_squares))
-        both = np.minimum(low, high).min(), np.maximum(low, high).max()
-        rows.append((expected, deviation, float(both[0]), float(both[1]), spread))
+        rows.append((expected, deviation, -farthest, farthest, spread))
         weighted += (expected + deviation) / max(variance, 1e-300)
         total += 1.0 / max(variance, 1e-300)
         squares += deviation**2 / max(variance, 1e-300)
@@ -141,7 +152,7 @@ def judged(design: Design, pairs: Sequence[int], values: Sequence[float], chance
         bounds.append(state.bounds())
     predicted = state.predictions()
     now = state.known + float((design.weights * predicted)[state.left].sum())
-    variance = _of_draw(state, predicted)[1] if state.left.any() else 0.0
+    variance = _variance(state, predicted) if state.left.any() else 0.0
     columns = np.array(rows, dtype=np.float64).reshape(-1, 5).T
     least, most = np.array(bounds, dtype=np.float64).T
     is_done = not state.left.any()
@@ -155,10 +166,9 @@ def judged(design: Design, pairs: Sequence[int], values: Sequence[float], chance
     )
 
 
-def _of_draw(state: State, predicted: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return the probabilities of the next draw, and the variance that is expected of its estimate."""
-    chance = state.probabilities(predicted)
+def _variance(state: State, predicted: NDArray[np.float64]) -> float:
+    """Return the variance that is expected of the next draw's estimate."""
     left = state.left
-    deviation = np.maximum(predicted * (1.0 - predicted), _LEAST_VARIANCE)[left]
-    second = float((state.design.weights[left] ** 2 * deviation / chance[left]).sum())
-    return chance, second
+    chance = state.probabilities(predicted)[left]
+    second = np.maximum(predicted * (1.0 - predicted), _LEAST_VARIANCE)[left]
+    return float((state.design.weights[left] ** 2 * second / chance).sum())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
     from raglift.apps.review.suspected import Case
+    from raglift.judging.next_to_judge import SequentialReview
     from raglift.judging.pooling import Pool
     from raglift.records.documents import Chunk
     from raglift.records.labels import Passage, Query
@@ -50,6 +51,7 @@ class Desk:
         opinions: the labels that models gave, by the queries' ids; they stay as they were when the review began.
         highest: the best grade: 3 or 5.
         suspects: the suspected labels, by the queries' ids; None where chunks are graded.
+        sequential: says which chunk is to be graded next; None where a person chooses.
     """
 
     def __init__(
@@ -59,8 +61,10 @@ class Desk:
         opinions: Mapping[str, Query],
         highest: int,
         suspects: Mapping[str, Sequence[Case]] | None = None,
+        sequential: SequentialReview | None = None,
     ) -> None:
-        self._suspects = suspects
+        self._suspects, self._sequential = suspects, sequential
+        self._next: tuple[int, dict[str, Any] | None] = (-1, None)
         self.pool, self.session, self.highest = pool, session, highest
         self._opinions = {key: of_models(query) for key, query in opinions.items()}
         self._models = [
@@ -94,6 +98,28 @@ class Desk:
         """Whether people and models say different things of a chunk, and nobody has decided between them."""
         return chunk in self._disagreements(index)
 
+    def next(self) -> dict[str, Any] | None:
+        """Return which chunk is to be graded next, and what the grades so far say; None where a person chooses.
+
+        Raises:
+            ConfigurationError: a grade above the scale.
+            DatasetError: what was drawn cannot be written.
+        """
+        if self._sequential is None:
+            return None
+        known, said = self._next
+        if known != self.session.changes or said is None:
+            found = self._sequential.look([self.grades(index) for index in range(len(self.session))])
+            said = {
+                "figure": found.figure_text,
+                "verdict": found.verdict_text,
+                "graded": found.graded,
+                "decided": found.is_decided,
+                "pair": None if not found.pairs else [found.pairs[0].query, found.pairs[0].chunk],
+            }
+            self._next = (self.session.changes, said)
+        return said
+
     def overview(self) -> dict[str, Any]:
         """Return what the page needs once: the settings, and every query in short."""
         return {
@@ -103,6 +129,7 @@ class Desk:
             "depth": self.pool.depth,
             "systems": len(self.pool.systems),
             "suspects": self._suspects is not None,
+            "next": self.next(),
             "change": self.session.changes,
             "saving": self.session.saving.as_json(),
             "models": any(grade is not None for grades in self._models for grade in grades),
@@ -240,6 +267,7 @@ _SCRIPTS = (
     "cards.js",
     "facts.js",
     "suspects.js",
+    "next.js",
     "keys.js",
     "decisions.js",
     "messages.js",

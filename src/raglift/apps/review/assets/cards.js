@@ -35,6 +35,7 @@ function card(chunk, number, review) {
     element("div", { class: "card-head" },
       element("span", { class: "rank", "aria-hidden": "true" }, String(number + 1)),
       element("span", { class: "source" }, placeOf(chunk)),
+      review.isNext(number) ? element("span", { class: "tag judge-next" }, "judge next") : "",
       element("div", { class: "judge" }, gradeButtons(chunk, number, review), factButtons(chunk, number, review)),
     ),
     element("p", { class: "chunk-text", dir: "auto" }, wordsShown(chunk, review)),

@@ -56,7 +56,7 @@ const MESSAGES = {
   },
 
   async lookAround() {
-    const { change, saving, queries } = await ask(`/api/changes?since=${this.change}`);
+    const { change, saving, queries, next } = await ask(`/api/changes?since=${this.change}`);
     this.back();
     this.change = change;
     this.saving = saving;
@@ -71,6 +71,7 @@ const MESSAGES = {
       }
     }
     if (queries.length) this.listing.refresh();
+    this.takeNext(next);
     this.tellSaving();
   },
 

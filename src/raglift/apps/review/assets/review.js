@@ -4,7 +4,7 @@ const STACKED = window.matchMedia("(max-width: 64rem)");
 
 class Review {
   constructor(overview) {
-    Object.assign(this, { highest: overview.highest, queries: overview.queries, change: overview.change, saving: overview.saving, hasModels: overview.models, ofSuspects: overview.suspects });
+    Object.assign(this, { highest: overview.highest, queries: overview.queries, change: overview.change, saving: overview.saving, hasModels: overview.models, ofSuspects: overview.suspects, next: overview.next });
     this.detail = null;
     this.chunk = 0;
     this.fact = 0;
@@ -38,7 +38,9 @@ class Review {
     this.tellProgress();
     this.tellSaving();
     if (STACKED.matches) document.getElementById("fold").open = false;
-    if (!this.route()) this.open((this.queries.find((query) => !query.done) ?? this.queries[0]).index);
+    this.paintNext();
+    if (this.next?.pair && !this.route()) this.goNext();
+    else if (!this.route()) this.open((this.queries.find((query) => !query.done) ?? this.queries[0]).index);
     this.poll();
   }
 
@@ -124,7 +126,7 @@ class Review {
   // What stays in place at the top covers what scrolls below it
   watchHeights() {
     this.heights = new ResizeObserver(() => this.measure());
-    for (const place of [".topbar", "#message"]) this.heights.observe(document.querySelector(place));
+    for (const place of [".topbar", "#message", "#next"]) this.heights.observe(document.querySelector(place));
     this.heights.observe(document.body);
   }
 
@@ -176,7 +178,7 @@ class Review {
   look(number) {
     const chunk = this.detail.pool[number];
     const { text, ...rest } = chunk;
-    return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.shows(fact, alternative)), this.blind, factButtons(chunk, number, this).outerHTML]);
+    return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.shows(fact, alternative)), this.blind, this.isNext(number), factButtons(chunk, number, this).outerHTML]);
   }
 
   newCard(number) {
@@ -314,7 +316,7 @@ class Review {
   }
 }
 
-Object.assign(Review.prototype, DECISIONS, MESSAGES, SUSPECTS);
+Object.assign(Review.prototype, DECISIONS, MESSAGES, SUSPECTS, NEXT);
 
 ask("/api/overview").then((overview) => new Review(overview)).catch((error) => {
   const place = document.getElementById("message");
