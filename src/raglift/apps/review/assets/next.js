@@ -34,6 +34,8 @@ const NEXT = {
     const before = JSON.stringify(this.next?.pair);
     this.next = next;
     this.paintNext();
-    if (follows && next?.pair && JSON.stringify(next.pair) !== before) this.goNext();
+    if (JSON.stringify(next?.pair) === before) return;
+    if (this.detail) this.paintCards(this.detail);
+    if (follows && next?.pair) this.goNext();
   },
 };
