@@ -1,8 +1,8 @@
 """How often a sequential review decides wrongly, and how many grades it saves against judging in random order.
 
 A review asks which of two systems is better: pairs are drawn as `raglift.next_to_judge` draws them and graded until the
-confidence sequence excludes 0 or everything is judged. Four kinds of simulated reviews of 50 queries and the first ten
-hits, 300 pairs of which are of one system alone, in each of which the systems are exactly tied, or differ by a given
+confidence sequence excludes 0 or everything is judged. Four kinds of simulated reviews of 25 queries and the first ten
+hits, 150 pairs of which are of one system alone, in each of which the systems are exactly tied, or differ by a given
 Precision@10: with the grades of a good model (kappa about 0.6), of a weak one (0.2), of one that favours a system, and
 without any. With RAGLIFT_CORPORA, a folder with `trec_rag25`, also reviews of the topics of TREC RAG 2025 that both
 people and a model graded, with two systems that draw their first ten from the pool.
@@ -13,7 +13,7 @@ the share of relevant pairs and has no other prediction.
 
 Run it as
 
-    python benchmarks/next_to_judge.py [--reviews 2000] [--differences 0.04 0.08]
+    python benchmarks/next_to_judge.py [--reviews 2000] [--differences 0.06 0.12]
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-QUERIES = 50
+QUERIES = 25
 DEPTH = 10
-PAIRS = 300
+PAIRS = 150
 ALPHA = 0.05
 MODELS = ("good", "weak", "biased", "none")
 _AGREES = {"good": 0.8, "weak": 0.6, "biased": 0.75}
@@ -125,7 +125,7 @@ class Review:
     missed: bool
     """Whether any interval left out the true difference."""
     said: float
-    """How many grades were said to be needed in all after 40, divided by how many were; NaN where it ended before."""
+    """How many grades were said to be needed in all after 30, divided by how many were; NaN where it ended before."""
 
 
 def reviewed(world: World, random: np.random.Generator, *, uniform: bool = False) -> Review:
@@ -144,17 +144,16 @@ def reviewed(world: World, random: np.random.Generator, *, uniform: bool = False
     over = np.flatnonzero(capital[:, 0] >= limit)
     grades = int(over[0]) if len(over) else len(drawn)
     truth = round(world.truth, 9)
-    side = _judged(world, design, drawn[:grades]).estimate
-    is_false = bool(len(over)) and (truth == 0.0 or side * truth < 0.0)
+    is_false = bool(len(over)) and (truth == 0.0 or _judged(world, design, drawn[:grades]).estimate * truth < 0.0)
     said = math.nan
-    if grades > _LOOK:
+    if truth and not uniform and grades > _LOOK:
         then, left = _judged(world, design, drawn[:_LOOK]), len(drawn) - _LOOK
         needed = draws_needed(float(capital[_LOOK, 0]), abs(then.estimate), then.spread, left=left)
         said = (_LOOK + (left if needed is None else needed)) / grades
     return Review(grades, is_false, bool((capital[:, 1] >= limit).any()), said)
 
 
-_LOOK = 40
+_LOOK = 30
 
 
 def _judged(world: World, design: Design, drawn: list[Draw]) -> Judged:
@@ -183,9 +182,9 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--reviews", type=int, default=2000)
     parser.add_argument(
-        "--uniform", type=int, default=400, help="how many of them in random order too, and for each difference"
+        "--uniform", type=int, default=200, help="how many of them in random order too, and for each difference"
     )
-    parser.add_argument("--differences", type=float, nargs="*", default=[0.04, 0.08])
+    parser.add_argument("--differences", type=float, nargs="*", default=[0.06, 0.12])
     given = parser.parse_args(arguments)
     uniform = min(given.uniform, given.reviews)
     sys.stdout.write(f"{'':34} {'false':>7} {'left out':>9} {'grades':>8} {'random':>8} {'saved':>7} {'said':>7}\n")

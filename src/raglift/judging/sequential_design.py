@@ -76,8 +76,7 @@ class State:
 
     def probabilities(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return with which probability each pair is drawn next; 0 for what was drawn."""
-        deviation = np.sqrt(np.maximum(predictions * (1.0 - predictions), _LEAST_VARIANCE))
-        sizes = np.where(self.left, np.abs(self.design.weights) * deviation, 0.0)
+        sizes = np.where(self.left, np.abs(self.design.weights) * _deviation(predictions), 0.0)
         return np.asarray(sizes / sizes.sum(), dtype=np.float64)
 
     def reach(self, chance: NDArray[np.float64]) -> float:
@@ -167,8 +166,9 @@ def judged(design: Design, draws: Sequence[Draw], values: Sequence[float]) -> Ju
 
 
 def _variance(state: State, predicted: NDArray[np.float64]) -> float:
-    """Return the variance that is expected of the next draw's estimate."""
-    left = state.left
-    chance = state.probabilities(predicted)[left]
-    second = np.maximum(predicted * (1.0 - predicted), _LEAST_VARIANCE)[left]
-    return float((state.design.weights[left] ** 2 * second / chance).sum())
+    """Return the variance that is expected of the next draw's estimate: (Σ |weight| · √(p (1 − p)))² of what is left."""
+    return float((np.abs(state.design.weights[state.left]) @ _deviation(predicted[state.left])) ** 2)
+
+
+def _deviation(predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.sqrt(np.maximum(predicted * (1.0 - predicted), _LEAST_VARIANCE)), dtype=np.float64)
