@@ -106,9 +106,7 @@ class Grade:
     ] = None
     sample: Annotated[
         Path | None,
-        typer.Option(
-            help="File of `labels sample`, if --human is a file of labels, as `labels review` writes them."
-        ),
+        typer.Option(help="File of `labels sample`, if --human is a file of labels, as `labels review` writes them."),
     ] = None
     metrics: Annotated[
         tuple[str, ...],
