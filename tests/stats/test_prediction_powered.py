@@ -41,7 +41,7 @@ def test_a_simple_random_sample_gives_the_regression_estimator():
     assert found.tuning == pytest.approx(slope)
     residual = true[places] - intercept - slope * judge[places]
     classical = np.sqrt((1 - 0.4) / 40 * (residual**2).sum() / 38)
-    assert found.standard_error == pytest.approx(classical, rel=0.1)  # leave-one-out, and as if one more had been seen
+    assert found.standard_error == pytest.approx(classical, rel=0.06)  # leave-one-out residuals are a little larger
 
 
 def test_people_alone_are_the_mean_of_the_sample_with_the_finite_population_correction():

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FEWEST_SAMPLED = 20
 """With fewer sampled units no interval is given: the variance of so few is too uncertain."""
+_NORMAL_KURTOSIS = 3.0
 _NEGLIGIBLE = 1e-9
 """A part of a squared length; what is shorter counts as nothing."""
 _MOST_LEVERAGE = 0.9
@@ -93,13 +94,13 @@ def corrected_total(
     The variance is design based: it comes from which units were drawn, so it needs no assumption about the annotator,
     and is 0 if all were. With e_i the residual and h_i the leverage of a sampled unit in the fit of b,
 
-        V = (1 + 1/m) Σ v_i,   v_i = (1 − π_i) / π_i² · (e_i / (1 − h_i))²,   m = (Σ v_i)² / Σ v_i²
+        V = (1 + max(κ − 3, 0) / n) Σ v_i,   v_i = (1 − π_i) / π_i² · (e_i / (1 − h_i))²,   κ = n Σ v_i² / (Σ v_i)²
 
     where 1 − π_i is the finite-population correction, and e_i / (1 − h_i) is the residual of the fit without the unit:
-    the cross-fitting of b (MacKinnon and White 1985, HC3). m is the effective number of units that make up the
-    variance. With few of them, as where the annotator is seldom wrong, it is uncertain: it is widened as if one more
-    had been seen (as `difference_interval` is), and the interval is Student's with 2m degrees of freedom, at most the
-    sampled units minus the fitted coefficients.
+    the cross-fitting of b (MacKinnon and White 1985, HC3). κ, the kurtosis of what the n sampled units contribute, is
+    large where few of them make up the variance, as where the annotator is seldom wrong, or weights differ much. V is
+    then uncertain, and widened; the interval is Student's with Satterthwaite's 2n / (κ − 1) degrees of freedom, at most
+    n minus the fitted coefficients.
 
     With clusters (queries), the sum is taken to be the mean over clusters drawn from a population of clusters, and the
     interval is for the mean over that population. The variance is that of the clusters' estimated means, which holds
@@ -311,12 +312,13 @@ def _least_squares(
 
 
 def _variance(parts: NDArray[np.float64], most: int) -> tuple[float, float]:
-    """Return a variance that is a sum of squares, widened as if one more had been seen, and its degrees of freedom."""
-    total, squares = float(parts.sum()), float((parts**2).sum())
+    """Return a variance that is a sum of squares, widened where few make it up, and its degrees of freedom."""
+    total, squares, n = float(parts.sum()), float((parts**2).sum()), len(parts)
     if not squares > 0.0:
         return total, float(most)
-    effective = total**2 / squares
-    return total * (1.0 + 1.0 / effective), min(float(most), 2.0 * effective)
+    kurtosis = n * squares / total**2
+    freedom = 2.0 * n / max(kurtosis - 1.0, _NEGLIGIBLE)
+    return total * (1.0 + max(kurtosis - _NORMAL_KURTOSIS, 0.0) / n), min(float(most), freedom)
 
 
 def _weighted_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
