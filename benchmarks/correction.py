@@ -9,7 +9,7 @@ Two parts, with 2,000 samples each:
   all pairs of 60 of them (NDCG, RR), or 300 pairs (Precision). The model is good, weak, or biased in favour of one of
   the systems.
 
-`width` is that of the corrected interval, `people` of the one by people's grades alone that is estimated in the same way,
+`width` is that of the corrected interval, `people` of the one by people alone that is estimated in the same way,
 and `plain` of Student's interval for the mean of the sampled values.
 
 Run it as
@@ -343,10 +343,15 @@ def simulated(judge: str, samples: int) -> Iterator[tuple[str, Tally]]:
         yield f"{judge}: Precision@10, {name}, population", tally
 
 
+def write(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def _print(rows: Iterator[tuple[str, Tally]]) -> bool:
     """Print rows as they come; return whether all cover as often as they should."""
     right = True
-    write = partial(print, flush=True)
     write(HEADER)
     for name, tally in rows:
         right &= BAND[0] <= tally.held / tally.samples <= BAND[1]
@@ -366,14 +371,14 @@ def main() -> int:
         collection = read_collection(folder)
         for n, by in ((100, None), (200, None), (100, "dcg@10"), (100, "rbp@10")):
             how = "alike" if by is None else f"by their weight in {by}"
-            print(f"\n{n} human grades, drawn {how}")
+            write(f"\n{n} human grades, drawn {how}")
             tallies = fixed_queries(collection, n, given.samples, by)
             right &= _print((f"{metric} of {name}", tally) for (metric, name), tally in tallies.items())
     if given.only != "trec":
         for judge in JUDGES:
-            print(f"\n{judge} judge")
+            write(f"\n{judge} judge")
             right &= _print(simulated(judge, given.samples))
-    print(f"\n{'all' if right else 'not all'} within {BAND[0]:.0%} to {BAND[1]:.0%}")
+    write(f"\n{'all' if right else 'not all'} within {BAND[0]:.0%} to {BAND[1]:.0%}")
     return 0 if right else 1
 
 
