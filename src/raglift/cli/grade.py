@@ -18,7 +18,7 @@ from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.judging.batch import NoAnswer
-from raglift.judging.correction import correct
+from raglift.judging.correction import check_sample, correct
 from raglift.judging.correction_records import correction_view
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_text import grading_view
@@ -66,6 +66,8 @@ def run(request: Grade) -> None:
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
     pairs = placed(pool(evaluations, depth=max(numbers_of_hits(request.k))), documents)
     rubric, scale = request.rubric, request.scale
+    if human is not None:
+        check_sample(pairs, human, scale)
     expected = estimate_grading(pairs, model, rubric=rubric, scale=scale, limits=limits)
     check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, model)

@@ -163,18 +163,9 @@ def _join(
     evaluations = {id(evaluation): number for number, (evaluation, _) in enumerate(systems.values())}
     pairs, known, judge, scale = _graded(runs, grades, sample)
     k = sample.k or pairs.depth
-    if k > pairs.depth:
-        raise ConfigurationError(
-            f"human: found a sample from the first {k} hits; the model graded the first {pairs.depth}: expected "
-            f"grades as deep as the sample, as from grade(pool(runs, depth={k}), …)"
-        )
+    check_sample(pairs, sample, scale)
     frame = frame_of(pairs, k)
-    _check_frame(pairs, k, frame, sample)
-    place_of = {
-        (pairs.queries[query].query.id, pairs.queries[query].chunks[chunk].chunk.id): place
-        for place, (query, chunk) in enumerate(frame)
-    }
-    _check_ids(pairs, place_of, sample, scale)
+    place_of = _places(pairs, frame)
     graded = _graded_in_order(sample)
     human = {frame[place_of[pair.query, pair.chunk]]: int(pair.grade or 0) for pair in graded}
     by_query = sample.sampled == "queries"
@@ -248,7 +239,24 @@ def _graded(
     return found, label_grades(found, queries, rule), models[0] if models else "the given labels", None
 
 
-def _check_frame(pairs: Pool, k: int, frame: list[tuple[int, int]], sample: HumanSample) -> None:
+def check_sample(pairs: Pool, sample: HumanSample, scale: int | None = None) -> None:
+    """Check that a sample is of the pairs of a pool, and its grades are on the model's scale.
+
+    Args:
+        pairs: what the model graded, or is to grade.
+        sample: what people graded.
+        scale: the highest grade of the model; None if it is not known.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    k = sample.k or pairs.depth
+    if k > pairs.depth:
+        raise ConfigurationError(
+            f"human: found a sample from the first {k} hits; the model graded the first {pairs.depth}: expected "
+            f"grades as deep as the sample, as from grade(pool(runs, depth={k}), …)"
+        )
+    frame = frame_of(pairs, k)
     if sample.frame and sample.frame != frame_hash(pairs, k):
         of = sample.of if sample.sampled == "pairs" else None
         raise ConfigurationError(
@@ -256,6 +264,13 @@ def _check_frame(pairs: Pool, k: int, frame: list[tuple[int, int]], sample: Huma
             f"{len(frame):,} of the first {k} hits of these evaluations; expected the same evaluations, all of them: "
             "what could not be drawn is not represented"
         )
+    _check_ids(pairs, _places(pairs, frame), sample, scale)
+
+
+def _places(pairs: Pool, frame: Sequence[tuple[int, int]]) -> dict[tuple[str, str], int]:
+    """Return the place of each pair of a frame in it, by the ids of query and chunk."""
+    entries = ((pairs.queries[query], chunk) for query, chunk in frame)
+    return {(entry.query.id, entry.chunks[chunk].chunk.id): place for place, (entry, chunk) in enumerate(entries)}
 
 
 def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: HumanSample, scale: int | None) -> None:
@@ -435,7 +450,7 @@ def _figure(
     corrected, people = (units.estimate(used, population, confidence) for used in (True, False))
     grading, alone = (units.estimate(used, False, confidence) for used in (True, False))
     reason = units.reason()
-    if not reason and not grading.standard_error and grading.sampled < grading.units:
+    if not reason and grading.standard_error <= _SAME * alone.standard_error and grading.sampled < grading.units:
         # the model made no error in the sample, which does not show that it makes none
         corrected, grading = people, alone
     bias = units.judge - corrected.estimate

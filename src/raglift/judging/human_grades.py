@@ -113,7 +113,11 @@ class HumanSample:
                     f"human grades: found one of query {quoted(query)} and chunk {quoted(chunk)}; expected pairs of "
                     "the sample only: what people chose to grade themselves says nothing about the rest"
                 )
-            _check_grade(grade, f"human grades: query {quoted(query)}, chunk {quoted(chunk)}")
+            if not _is_grade(grade):
+                raise ConfigurationError(
+                    f"human grades: query {quoted(query)}, chunk {quoted(chunk)}: found {grade!r}; expected an integer "
+                    f"from 0 to {HIGHEST_GRADE:,}"
+                )
         return replace(
             self,
             pairs=tuple(replace(pair, grade=grades.get((pair.query, pair.chunk), pair.grade)) for pair in self.pairs),
@@ -361,8 +365,3 @@ def _read_pair(entry: Mapping[str, Any], here: Location) -> SampledPair | None:
 
 def _is_grade(grade: object) -> bool:
     return type(grade) is int and 0 <= grade <= HIGHEST_GRADE
-
-
-def _check_grade(grade: object, where: str) -> None:
-    if not _is_grade(grade):
-        raise ConfigurationError(f"{where}: found {grade!r}; expected an integer from 0")

@@ -23,6 +23,9 @@ from .prediction_powered import CorrectedTotal as CorrectedTotal
 from .prediction_powered import corrected_total as corrected_total
 from .prediction_powered import sequential_estimates as sequential_estimates
 from .prediction_powered import sequential_total as sequential_total
+from .rank_correlation import correlation_interval as correlation_interval
+from .rank_correlation import kendall_tau as kendall_tau
+from .rank_correlation import tau_ap as tau_ap
 from .sampling import draw_sample as draw_sample
 from .sampling import inclusion_probabilities as inclusion_probabilities
 from .variances import VarianceComponents as VarianceComponents

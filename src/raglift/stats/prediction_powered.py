@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FEWEST_SAMPLED = 20
 """With fewer sampled units no interval is given: the variance of so few is too uncertain."""
+_NORMAL_KURTOSIS = 3.0
 _NEGLIGIBLE = 1e-9
 """A part of a squared length; what is shorter counts as nothing."""
 _MOST_LEVERAGE = 0.9
@@ -93,12 +94,13 @@ def corrected_total(
     The variance is design based: it comes from which units were drawn, so it needs no assumption about the annotator,
     and is 0 if all were. With e_i the residual and h_i the leverage of a sampled unit in the fit of b,
 
-        V = Σ v_i, v_i = (1 − π_i) / π_i² · (e_i / (1 − h_i))²
+        V = (1 + max(κ − 3, 0) / n) Σ v_i,   v_i = (1 − π_i) / π_i² · (e_i / (1 − h_i))²,   κ = n Σ v_i² / (Σ v_i)²
 
     where 1 − π_i is the finite-population correction, and e_i / (1 − h_i) is the residual of the fit without the unit:
-    the cross-fitting of b (MacKinnon and White 1985, HC3). The interval is Student's, with 2 (Σ v_i)² / Σ v_i² degrees
-    of freedom, at most the sampled units minus the fitted coefficients: where few units of large weight make up the
-    variance, it is less certain.
+    the cross-fitting of b (MacKinnon and White 1985, HC3). κ, the kurtosis of what the n sampled units contribute, is
+    large where few of them make up the variance, as where the annotator is seldom wrong, or weights differ much. V is
+    then uncertain, and widened; the interval is Student's with Satterthwaite's 2n / (κ − 1) degrees of freedom, at most
+    n minus the fitted coefficients.
 
     With clusters (queries), the sum is taken to be the mean over clusters drawn from a population of clusters, and the
     interval is for the mean over that population. The variance is that of the clusters' estimated means, which holds
@@ -123,13 +125,14 @@ def corrected_total(
     known = base if predictions is None else _with_predictions(base, predictions)
     taken = 1.0 - chance
     root = np.sqrt(taken) / chance
-    fit, leverage, rank = _least_squares(known.columns[places] * root[:, np.newaxis], true * root)
+    rows = known.columns[places] * root[:, np.newaxis]
+    fit, leverage, rank = _least_squares(rows, true * root, (rows**2).sum(axis=0))
     residual = true - known.columns[places] @ fit
     enlarged = residual / (1.0 - leverage)
     estimate = float((known.columns @ fit).sum() + (residual / chance).sum())
-    parts = (root * enlarged) ** 2
-    variance = float(parts.sum())
-    freedom = math.inf if np.all(chance >= 1.0) else _freedom(parts, np.count_nonzero(chance < 1.0) - rank)
+    variance, freedom = _variance((root * enlarged) ** 2, np.count_nonzero(chance < 1.0) - rank)
+    if np.all(chance >= 1.0):
+        freedom = math.inf
     if clusters is not None:
         noisy = known.columns @ fit
         noisy[places] += enlarged / chance
@@ -187,12 +190,13 @@ def sequential_total(
     root = weight / np.sqrt(1.0 - 2.0 * weight)
     centred = off - _weighted_mean(off, root**2)
     target = estimates - _weighted_mean(estimates, root**2)
-    fit, leverage, rank = _least_squares(centred * root[:, np.newaxis], target * root)
+    size = np.abs(known.columns).sum(axis=0) ** 2 * float((root**2).sum())
+    fit, leverage, rank = _least_squares(centred * root[:, np.newaxis], target * root, size)
     steps = estimates - off @ fit
     estimate = float(weight @ steps)
     share = float((root**2).sum())
     parts = (root * (steps - estimate) / (1.0 - leverage)) ** 2 / (1.0 + share)
-    variance, freedom = float(parts.sum()), _freedom(parts, draws - 1 - rank)
+    variance, freedom = _variance(parts, draws - 1 - rank)
     if clusters is not None:
         left = units - np.arange(draws, dtype=np.float64)
         expanded = units / draws * (1.0 + (units - draws) / (left - 1.0) * (1.0 / (left * chance) - 1.0))
@@ -277,11 +281,16 @@ def _checked_sample(
 
 
 def _least_squares(
-    columns: NDArray[np.float64], target: NDArray[np.float64]
+    columns: NDArray[np.float64], target: NDArray[np.float64], size: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Return the coefficients, the leverage of each row, and how many coefficients could be fitted.
 
     Columns are taken from the first on: one that those before it explain gets the coefficient 0.
+
+    Args:
+        columns: a row a sampled unit.
+        target: what is to be explained.
+        size: the squared length that each column might have; what is left of it by rounding is nothing.
     """
     kept: list[int] = []
     basis: list[NDArray[np.float64]] = []
@@ -291,7 +300,7 @@ def _least_squares(
             for direction in basis:
                 rest -= (direction @ rest) * direction
         length = float(rest @ rest)
-        if length > _NEGLIGIBLE * max(float(columns[:, place] @ columns[:, place]), 1e-300) and len(target) > len(kept):
+        if length > _NEGLIGIBLE * float(size[place]) and len(target) > len(kept):
             basis.append(rest / math.sqrt(length))
             kept.append(place)
     fit = np.zeros(columns.shape[1])
@@ -302,10 +311,14 @@ def _least_squares(
     return fit, leverage, len(kept)
 
 
-def _freedom(parts: NDArray[np.float64], most: int) -> float:
-    """Return the degrees of freedom of a variance that is a sum of squares."""
-    squares = float((parts**2).sum())
-    return min(float(most), 2.0 * float(parts.sum()) ** 2 / squares) if squares > 0.0 else float(most)
+def _variance(parts: NDArray[np.float64], most: int) -> tuple[float, float]:
+    """Return a variance that is a sum of squares, widened where few make it up, and its degrees of freedom."""
+    total, squares, n = float(parts.sum()), float((parts**2).sum()), len(parts)
+    if not squares > 0.0:
+        return total, float(most)
+    kurtosis = n * squares / total**2
+    freedom = 2.0 * n / max(kurtosis - 1.0, _NEGLIGIBLE)
+    return total * (1.0 + max(kurtosis - _NORMAL_KURTOSIS, 0.0) / n), min(float(most), freedom)
 
 
 def _weighted_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
