@@ -166,7 +166,7 @@ def judged(design: Design, draws: Sequence[Draw], values: Sequence[float]) -> Ju
 
 
 def _variance(state: State, predicted: NDArray[np.float64]) -> float:
-    """Return the variance that is expected of the next draw's estimate: (Σ |weight| · √(p (1 − p)))² of what is left."""
+    """Return the expected variance of the next draw's estimate: (Σ |weight| · √(p (1 − p)))² of what is left."""
     return float((np.abs(state.design.weights[state.left]) @ _deviation(predicted[state.left])) ** 2)
 
 
