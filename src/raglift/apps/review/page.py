@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
     from raglift.apps.review.suspected import Case
-    from raglift.judging.next_to_judge import SequentialReview
     from raglift.judging.pooling import Pool
+    from raglift.judging.sequential_review import SequentialReview
     from raglift.records.documents import Chunk
     from raglift.records.labels import Passage, Query
 

@@ -20,8 +20,8 @@ from raglift.base.display import printable
 from raglift.base.limits import is_file, user_path
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
-from raglift.judging.next_to_judge import SequentialReview
 from raglift.judging.pooling import Pool, PooledQuery, pool
+from raglift.judging.sequential_review import SequentialReview
 from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
