@@ -152,14 +152,14 @@ def judged(design: Design, draws: Sequence[Draw], values: Sequence[float]) -> Ju
     predicted = state.predictions()
     now = state.known + float((design.weights * predicted)[state.left].sum())
     variance = _variance(state, predicted) if state.left.any() else 0.0
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 5).T
+    expectations, deviations, lowest, highest, spreads = np.array(rows, dtype=np.float64).reshape(-1, 5).T
     least, most = np.array(bounds, dtype=np.float64).T
     is_done = not state.left.any()
     estimate = now if is_done or not total else weighted / total
     estimate = float(min(max(estimate, least[-1]), most[-1]))
     return Judged(
         estimate,
-        SequentialDraws(*columns, least=least, most=most),
+        SequentialDraws(expectations, deviations, lowest, highest, spreads, least, most),
         state,
         float(np.sqrt(variance * squares / expected_squares)),
     )
