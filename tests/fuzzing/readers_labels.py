@@ -14,6 +14,7 @@ from raglift.auditing.relabelling import Relabelling, relabel
 from raglift.components.static_model import _read_record
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.judging.human_grades import HumanSample, read_human_sample
 from raglift.judging.rubrics import silent_grades
 from raglift.judging.usefulness_records import read_answers
 from raglift.records.documents import Document
@@ -89,12 +90,35 @@ def _answers(found: dict[str, str]) -> None:
     assert all(text.strip() for item in found.items() for text in item)
 
 
+_SAMPLED = {"query": "q1", "chunk": "c1", "grade": 2, "probability": 0.5, "text": "It was warm.", "doc": "cat.txt"}
+_SAMPLED |= {"question": "Where?", "sampled": "pairs", "k": 10, "of": 6, "seed": 0, "frame": "0123456789abcdef"}
+
+
+def _sampled(found: HumanSample) -> None:
+    """Assert that what was read can be written and read again."""
+    assert len(found)
+    assert all(0 < pair.probability <= 1 and (pair.grade is None or pair.grade >= 0) for pair in found.pairs)
+    with tempfile.TemporaryDirectory() as folder:
+        assert read_human_sample(found.write(Path(folder) / "again.jsonl")) == found
+
+
 READERS: tuple[Reader, ...] = (
     Reader(
         "answers",
         _lines("answers.jsonl", {"id": "q1", "answer": "On the mat."}, {"id": "q2", "answer": "It stayed: é."}),
         lambda folder: read_answers(folder / "answers.jsonl"),
         check=_answers,
+    ),
+    Reader(
+        "human grades",
+        _lines(
+            "to_grade.jsonl",
+            _SAMPLED,
+            _SAMPLED | {"chunk": "c2", "grade": None, "start": 0, "end": 9},
+            _SAMPLED | {"query": "q2", "probability": 1, "text": "é"},
+        ),
+        lambda folder: read_human_sample(folder / "to_grade.jsonl"),
+        check=_sampled,
     ),
     Reader("labels under review", _lines("queries.jsonl", *_QUERIES), _reviewed, check=_saved_again),
     Reader("labels to be moved", _lines("queries.jsonl", *_QUERIES), _relabel, check=_still_labels),
