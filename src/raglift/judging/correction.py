@@ -108,6 +108,7 @@ def correct(
         confidence=confidence,
         relevant_from=relevant_from,
         sequential=joined.is_sequential,
+        without_grade=joined.without_grade,
         figures=figures,
     )
 
@@ -137,11 +138,13 @@ class _Joined:
     frame: list[tuple[int, int]]
     """The pairs that could be sampled."""
     model: NDArray[np.float64]
-    """The model's grades of the pairs of the frame."""
+    """The model's grades of the pairs of the frame; 0 for a pair without one."""
+    without_grade: int
+    """How many pairs the model gave no grade."""
     human: dict[tuple[int, int], int]
     """People's grades of the sampled pairs."""
     units: tuple[int, ...]
-    """What was drawn: places in the frame or, of queries, among the answerable ones; in order."""
+    """What was drawn: places in the frame or, of queries, among those that have pairs; in order."""
     chance: NDArray[np.float64]
     """With which probability."""
     of: int
@@ -170,8 +173,7 @@ def _join(
     human = {frame[place_of[pair.query, pair.chunk]]: int(pair.grade or 0) for pair in graded}
     by_query = sample.sampled == "queries"
     units, chance = _drawn_queries(pairs, frame, graded) if by_query else _drawn_pairs(place_of, graded)
-    answerable = sum(entry.query.answerable for entry in pairs.queries)
-    of = answerable if by_query else len(frame)
+    of = len({query for query, _ in frame}) if by_query else len(frame)
     sequential = any(pair.draw is not None for pair in graded)
     if len(units) < min(FEWEST_SAMPLED, of):
         what = "queries of which every pair is graded" if by_query else "graded pairs"
@@ -185,6 +187,7 @@ def _join(
         k,
         frame,
         np.array([known[query][chunk] or 0 for query, chunk in frame], dtype=np.float64),
+        sum(known[query][chunk] is None for query, chunk in frame),
         human,
         units,
         chance,
@@ -362,7 +365,7 @@ def _drawn_pairs(
 def _drawn_queries(
     pairs: Pool, frame: Sequence[tuple[int, int]], graded: Sequence[SampledPair]
 ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """Return the numbers of the sampled queries among those with an answer, and their probabilities.
+    """Return the numbers of the sampled queries among those with pairs, and their probabilities.
 
     Raises:
         ConfigurationError: a query of which only some pairs are graded.
@@ -379,9 +382,7 @@ def _drawn_queries(
             f"human: found {len(found[partly[0]]):,} of {wanted[partly[0]]:,} pairs of query {quoted(partly[0])} "
             "graded; expected all pairs of each sampled query: a metric of a list needs the whole list"
         )
-    number = {
-        entry.query.id: place for place, entry in enumerate(each for each in pairs.queries if each.query.answerable)
-    }
+    number = {query: place for place, query in enumerate(wanted)}
     units = tuple(number[query] for query in found)
     return units, np.array([of_query[0].probability for of_query in found.values()], dtype=np.float64)
 
@@ -464,12 +465,12 @@ def _figure(
         people=people,
         bias=bias,
         bias_interval=Interval(bias - half, bias + half),
-        worth=None if reason else _worth(grading, alone),
+        needed_alone=None if reason else _needed_alone(grading, alone),
         reason=reason,
     )
 
 
-def _worth(corrected: CorrectedTotal, alone: CorrectedTotal) -> int | None:
+def _needed_alone(corrected: CorrectedTotal, alone: CorrectedTotal) -> int | None:
     """Return how many grades by people alone would make the interval as short.
 
     The variance of people's grades alone is A (1/n − 1/N) with n of N graded, which is solved for n.
@@ -582,15 +583,15 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
 
 def _units_of_queries(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Units:
     places = np.array(joined.units, dtype=np.int64)
-    answerable = [number for number, entry in enumerate(joined.pairs.queries) if entry.query.answerable]
+    there = list(dict.fromkeys(query for query, _ in joined.frame))  # the others have no hits: they are 0
     by_model = {pair: int(grade) for pair, grade in zip(joined.frame, joined.model.tolist(), strict=True)}
-    model, people = np.zeros(len(answerable)), np.zeros(len(places))
-    sampled = [answerable[place] for place in joined.units]
+    model, people = np.zeros(len(there)), np.zeros(len(places))
+    sampled = [there[place] for place in joined.units]
     for system, sign in contrast.systems:
-        model += sign * values_by_query(metric, joined.pairs, by_model, system, answerable, joined.relevant_from)
+        model += sign * values_by_query(metric, joined.pairs, by_model, system, there, joined.relevant_from)
         people += sign * values_by_query(metric, joined.pairs, joined.human, system, sampled, joined.relevant_from)
-    queries = len(answerable)
-    chance = np.full(len(places), len(places) / queries) if joined.is_uniform else joined.chance
-    each = np.full(queries, 1.0 / queries)
-    clusters = Clusters(np.arange(queries), queries)
-    return _Units(each, model / queries, places, people / queries, chance, clusters, False, "queries")
+    queries = sum(entry.query.answerable for entry in joined.pairs.queries)
+    chance = np.full(len(places), len(places) / len(there)) if joined.is_uniform else joined.chance
+    clusters = Clusters(np.arange(len(there)), queries)
+    weights = np.full(len(there), 1.0 / queries)
+    return _Units(weights, model / queries, places, people / queries, chance, clusters, False, "queries")
