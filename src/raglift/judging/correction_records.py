@@ -253,7 +253,8 @@ def _design(found: Correction) -> str:
 def _warnings(found: Correction) -> Iterator[str]:
     if found.estimand == "population" and found.queries < FEW_QUERIES:
         yield (
-            f"{found.queries:,} queries, fewer than {FEW_QUERIES}: intervals for a population of queries may be too narrow"
+            f"{found.queries:,} queries, fewer than {FEW_QUERIES}: intervals for a population of queries may be too "
+            "narrow"
         )
     if found.without_grade:
         yield f"{counted(found.without_grade, 'pair')} without a grade by the judge: irrelevant in its figures"
