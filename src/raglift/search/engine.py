@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import math
-import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.locks import hold
-from raglift.base.progress import notice
 from raglift.errors import ConfigurationError, RunError
-from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import Dataset
 from raglift.running.options import dataset_hash
 from raglift.search.finishing import finished
-from raglift.search.records import RungRecord
-from raglift.search.sampling import sample
-from raglift.search.schedule import next_rung
-from raglift.stats.racing import Race, stratified_batches
+from raglift.stats.racing import stratified_batches
 from raglift.storage.forms import Count, Object, SavedModel, Text
 from raglift.storage.layout import read_json, write_json
-from raglift.sweep.engine import dataset_of, run_sweep
-from raglift.sweep.specification.cells import NO_RERANKER, Cell
+from raglift.sweep.engine import dataset_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from raglift.records.metric import Metric
-    from raglift.results.evaluation import Evaluation
     from raglift.running.model_calls import CallLimits
     from raglift.search.result import SearchResult
     from raglift.search.specification import Search
     from raglift.sweep.engine import EngineName
-    from raglift.sweep.result import SweepResult
 
 
 # A search on disk:
@@ -164,9 +150,7 @@ def _begun(search: Search, dataset: Dataset, folder: Path, *, resume: bool) -> I
                     f"{folder}: found another search; expected the same space, settings and dataset, or another folder"
                 )
         else:
-            saved = _Saved(
-                title=search.sweep.title, hash=name, search=search.settings, sweep=search.sweep.to_dict()
-            )
+            saved = _Saved(title=search.sweep.title, hash=name, search=search.settings, sweep=search.sweep.to_dict())
             write_saved(head, saved)
         yield saved
 

@@ -47,7 +47,11 @@ def sample(search: Search, many: int, measure: Measured) -> list[Cell]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     generation = max(1, -(-many // _GENERATIONS))
     sampler = optuna.samplers.TPESampler(
-        seed=search.sweep.seed, multivariate=True, group=True, n_startup_trials=generation, warn_independent_sampling=False
+        seed=search.sweep.seed,
+        multivariate=True,
+        group=True,
+        n_startup_trials=generation,
+        warn_independent_sampling=False,
     )
     study = optuna.create_study(direction="maximize", sampler=sampler)
     allowed = {cell for cell in search.cells if cell.system is None and cell.reranker == NO_RERANKER}
@@ -98,7 +102,9 @@ def _chosen(trial: Any, axis: str, items: Sequence[Item]) -> int | None:
     left = [place for place, item in enumerate(items) if item.origin == origin]
     of_origin = list(left)
     for number, (name, _) in enumerate(items[left[0]].settings):
-        every = sorted({items[place].settings[number][1] for place in of_origin}, key=lambda each: (str(type(each)), each))
+        every = sorted(
+            {items[place].settings[number][1] for place in of_origin}, key=lambda each: (str(type(each)), each)
+        )
         if len(every) > 1 and all(isinstance(value, (int, float)) for value in every):
             value = every[trial.suggest_int(f"{axis}.{origin}.{name}", 0, len(every) - 1)]
         else:

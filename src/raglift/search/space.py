@@ -86,9 +86,7 @@ def _choices(
         for number in _numbers(value, keys, faults):
             yield number, ((name, number),)
     elif isinstance(value, Mapping):
-        parts = [
-            list(_choices(inner, (*keys, str(key)), (*path, str(key)), faults)) for key, inner in value.items()
-        ]
+        parts = [list(_choices(inner, (*keys, str(key)), (*path, str(key)), faults)) for key, inner in value.items()]
         for combined in itertools.product(*parts):
             chosen = {key: one for key, (one, _) in zip(value, combined, strict=True)}
             yield chosen, tuple(itertools.chain(*(settings for _, settings in combined)))
@@ -129,7 +127,10 @@ def _overlaps_itself(chunker: Mapping[Any, Any]) -> bool:
 
 def _without_rest(value: Mapping[Any, Any], keys: Keys, faults: Faults) -> dict[Any, Any]:
     """Return a mapping in which `rest` is a number, wherever weights are."""
-    done = {name: _without_rest(inner, keys, faults) if isinstance(inner, Mapping) else inner for name, inner in value.items()}
+    done = {
+        name: _without_rest(inner, keys, faults) if isinstance(inner, Mapping) else inner
+        for name, inner in value.items()
+    }
     resting = [name for name, inner in done.items() if inner == REST]
     if not resting:
         return done

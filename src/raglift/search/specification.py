@@ -142,9 +142,7 @@ class Search:
         from raglift.search.engine import run_search
 
         limits = CallLimits(max_model_calls, max_cost, price)
-        return run_search(
-            self, folder, resume=resume, engine=engine, address=address, progress=progress, limits=limits
-        )
+        return run_search(self, folder, resume=resume, engine=engine, address=address, progress=progress, limits=limits)
 
 
 def load_search(path: str | os.PathLike[str]) -> Search:
