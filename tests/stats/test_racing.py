@@ -68,16 +68,6 @@ def test_what_is_clearly_worse_is_dropped_early_and_the_rest_stays():
     assert (race.asked_of[2:] <= 100).all()
 
 
-def test_after_all_queries_exactly_the_best_are_left():
-    values = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 0.9], [0.5, 0.5, 0.5]])
-    assert list(run(values, stratified_batches(4, 2, seed=0)).survivors) == [0, 1]
-
-
-def test_a_population_is_not_known_after_all_queries():
-    values = np.array([[1.0, 0.9], [0.5, 0.5], [1.0, 1.0]])
-    assert list(run(values, stratified_batches(3, 1, seed=0), estimand="population").survivors) == [0, 1]
-
-
 def test_values_may_have_another_range():
     draw = np.random.default_rng(1)
     values = binary(draw, 200, [0.9, 0.3, 0.3], together=0.3)
@@ -118,6 +108,18 @@ def test_what_is_set_aside_is_neither_dropped_nor_asked_again():
     assert race.means == pytest.approx([1.0, 0.5, 0.0])
     with pytest.raises(ConfigurationError, match=r"systems: found \[2\]; expected some of those that are"):
         race.after([[1.0]], systems=[2])
+
+
+def test_a_system_that_joins_late_is_judged_by_later_queries():
+    race = Race.of(3, 200).after([[1.0, 0.9]] * 20, systems=[0, 1]).joined([2], [4.0])
+    assert list(race.running) == [0, 1, 2]
+    assert race.means == pytest.approx([1.0, 0.9, 0.2])
+    assert race.p[2] == 1.0
+    assert race.after([[1.0, 0.9, 0.2]] * 20).dropped[2]
+    with pytest.raises(ConfigurationError, match="systems: found some that are in the race"):
+        race.joined([0], [1.0])
+    with pytest.raises(ConfigurationError, match="totals: found others; expected sums of 20 values"):
+        Race.of(2, 50).after([[1.0]] * 20, systems=[0]).joined([1], [21.0])
 
 
 def test_nothing_is_bet_while_systems_are_still_chosen():

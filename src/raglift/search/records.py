@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 Fate = Literal["finalist", "dropped", "set aside", "not tried", "failed"]
-"""What became of a cell: it was asked all queries; it is significantly worse than another; it went no further so that the
-budget would last, and may be the best; it was not measured, because the cell without its reranker went no further or
-Optuna did not choose it; or it failed."""
-FINALIST, DROPPED, SET_ASIDE, NOT_TRIED, FAILED = FATES = ("finalist", "dropped", "set aside", "not tried", "failed")
+"""What became of a cell: it was asked all queries; it is significantly worse than another; it went no further so that
+the budget would last, and may be the best; it was not measured, because the cell without its reranker went no further
+or Optuna did not choose it; or it failed."""
+FATES: tuple[Fate, ...] = ("finalist", "dropped", "set aside", "not tried", "failed")
+FINALIST, DROPPED, SET_ASIDE, NOT_TRIED, FAILED = FATES
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class RungRecord:
     """How many went no further after it, so that the budget would last."""
     joined: int
     """How many joined at it, with rerankers, and were asked the queries before, too."""
+    left: int
+    """How many are running after it."""
     seconds: float
     """How long it took."""
 
@@ -90,6 +93,8 @@ class SearchRecord:
     """Every cell of the space, in its order."""
     rungs: tuple[RungRecord, ...]
     """What was done, in order."""
+    paths: Mapping[str, tuple[tuple[int, float], ...]]
+    """For each measured cell, by its name: after each rung how many queries it had been asked, and its mean."""
     questions: int
     """How many questions were asked: queries × systems."""
     full: int

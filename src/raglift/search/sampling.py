@@ -111,3 +111,8 @@ def _chosen(trial: Any, axis: str, items: Sequence[Item]) -> int | None:
             value = every[0] if len(every) == 1 else trial.suggest_categorical(f"{axis}.{origin}.{name}", every)
         left = [place for place in left if items[place].settings[number][1] == value]
     return left[0] if left else None
+
+
+def _kind_first(value: float | str) -> tuple[bool, float | str]:
+    """Return what sorts numbers before texts."""
+    return isinstance(value, str), value

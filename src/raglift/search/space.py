@@ -66,11 +66,10 @@ def expand(axis: str, written: Any, faults: Faults) -> tuple[Item, ...]:
     for origin, value in enumerate(written if isinstance(written, list) else [written]):
         keys: Keys = (axis, origin) if isinstance(written, list) else (axis,)
         for chosen, settings in _choices(value, keys, (), faults):
-            if isinstance(chosen, Mapping):
-                if _overlaps_itself(chosen):
-                    continue
-                chosen = _without_rest(chosen, keys, faults)
-            items.append(Item(chosen, origin, settings))
+            if isinstance(chosen, Mapping) and _overlaps_itself(chosen):
+                continue
+            filled = _without_rest(chosen, keys, faults) if isinstance(chosen, Mapping) else chosen
+            items.append(Item(filled, origin, settings))
             if len(items) > _MOST_ITEMS:
                 faults.note((axis,), f"more than {_MOST_ITEMS:,} values", "fewer, as by larger steps")
                 return ()
@@ -122,7 +121,7 @@ def _is_number(value: Any) -> bool:
 
 def _overlaps_itself(chunker: Mapping[Any, Any]) -> bool:
     size, overlap = chunker.get("size"), chunker.get("overlap")
-    return _is_number(size) and _is_number(overlap) and overlap >= size
+    return _is_number(size) and _is_number(overlap) and float(overlap or 0) >= float(size or 0)
 
 
 def _without_rest(value: Mapping[Any, Any], keys: Keys, faults: Faults) -> dict[Any, Any]:

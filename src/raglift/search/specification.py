@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import resolved, user_path
@@ -14,7 +14,6 @@ from raglift.base.strict_files import NotYaml, YamlFields
 from raglift.base.validation import Keys, described, nearest, path_text, shown
 from raglift.errors import Fault, SweepError
 from raglift.search.space import AXES, Faults, Item, expand
-from raglift.sweep.specification.cells import Cell
 from raglift.sweep.specification.record import DEFAULTS, Sweep
 from raglift.sweep.specification.validation import checked
 
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from raglift.search.engine import SearchResult
+    from raglift.search.result import SearchResult
     from raglift.sweep.engine import EngineName
+    from raglift.sweep.specification.cells import Cell
 
 BUDGETS = ("share", "cells", "minutes")
 """What a budget may be: a share of all questions of all cells, so many cells' questions, or minutes."""
@@ -186,9 +186,8 @@ def _search(given: Mapping[str, Any], reading: YamlFields | None, folder: Path |
     def locate_written(keys: Keys) -> str:
         """Say where what a value was made of stands."""
         if len(keys) > 1 and keys[0] in axes and isinstance(keys[1], int):
-            rest = keys[2:] if isinstance(given[keys[0]], list) else keys[2:]
             at = (axes[str(keys[0])][keys[1]].origin,) if isinstance(given[keys[0]], list) else ()
-            return locate((keys[0], *at, *rest))
+            return locate((keys[0], *at, *keys[2:]))
         return locate(keys)
 
     try:
@@ -241,8 +240,3 @@ def _budget_faults(budget: Any, locate: Any) -> list[Fault]:
         wanted = {"share": "above 0, at most 1", "cells": "an integer, 1 or more", "minutes": "a number above 0"}
         return [Fault(locate((*place, name)), shown(value), wanted[name])]
     return []
-
-
-def with_dataset(search: Search, sweep: Sweep) -> Search:
-    """Return a search with another sweep, as over other queries."""
-    return replace(search, sweep=sweep)

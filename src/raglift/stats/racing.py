@@ -201,9 +201,6 @@ class Race:
     ) -> Race:
         """Return the race after a batch of queries, and drop what lags.
 
-        After the last query the means are known: for `estimand="queries"` all systems that were asked everything and
-        are below the best of them are dropped.
-
         Args:
             values: of the batch, queries × systems; more is better.
             systems: which survivors were asked, ascending; the others are set aside: they are asked no more, nothing is
@@ -291,9 +288,6 @@ def _dropped(race: Race, left: NDArray[np.intp], most: Numbers) -> NDArray[np.bo
     """Return what is dropped once some systems were asked a batch, by Holm's procedure; their leader stays."""
     dropped = race.dropped.copy()
     best = race.totals[left].max()
-    if race.asked == race.queries and race.estimand == "queries":
-        dropped[left] = race.totals[left] < best - TIED * (race.high - race.low) * race.asked
-        return dropped
     remaining = int(np.count_nonzero(~dropped))
     for position in left[np.argsort(-most[left], kind="stable")]:
         if most[position] < math.log(remaining / race.alpha):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import is_there, resolved, user_path
 from raglift.base.replacing import replacing_file
@@ -17,6 +17,7 @@ from raglift.sweep.scripts import Pipeline, langchain_script, llama_index_script
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from raglift.sweep.records import CellResult, SweepResultRecord
 
@@ -30,8 +31,32 @@ def export_cell(
     result: SweepResultRecord, folder: str | os.PathLike[str], *, cell: str | None = None, overwrite: bool = False
 ) -> tuple[Path, ...]:
     """Write scripts that build the pipeline of a cell; see `SweepResult.export_best`."""
+    sweep = SweepFolder(user_path(result.folder)).head()["sweep"]
+    return export_pipeline(result, folder, sweep, cell=cell, overwrite=overwrite)
+
+
+def export_pipeline(
+    result: SweepResultRecord,
+    folder: str | os.PathLike[str],
+    sweep: Mapping[str, Any],
+    *,
+    cell: str | None = None,
+    overwrite: bool = False,
+) -> tuple[Path, ...]:
+    """Write scripts that build the pipeline of a cell.
+
+    Args:
+        result: the cells.
+        folder: where the scripts are written.
+        sweep: the fields of the sweep that the cells are from, as JSON has them.
+        cell: the name or key of a cell; by default the recommended one.
+        overwrite: replace scripts that are already there.
+
+    Raises:
+        ConfigurationError: as `SweepResult.export_best` says.
+    """
     chosen = _chosen(result, cell)
-    pipeline = _pipeline(result, chosen)
+    pipeline = _pipeline(sweep, chosen)
     target = user_path(Path(folder))
     files = [target / name for name in SCRIPTS]
     for file in files:
@@ -59,7 +84,7 @@ def _chosen(result: SweepResultRecord, name: str | None) -> CellResult:
     )
 
 
-def _pipeline(result: SweepResultRecord, entry: CellResult) -> Pipeline:
+def _pipeline(sweep: Mapping[str, Any], entry: CellResult) -> Pipeline:
     """Return what the scripts of a cell build.
 
     Raises:
@@ -78,11 +103,10 @@ def _pipeline(result: SweepResultRecord, entry: CellResult) -> Pipeline:
         )
     if entry.evaluation is None:
         raise ConfigurationError(f"export: found {cell.name}, which was not measured; expected one that was")
-    sweep = SweepFolder(user_path(result.folder)).head()["sweep"]
     dataset, loading = str(sweep["dataset"]), {name: sweep.get(name) for name in _LOADING if sweep.get(name)}
     arguments = {"include" if name == "include_files" else name: value for name, value in loading.items()}
     if "documents" in arguments:
-        arguments["documents"] = str(resolved(user_path(Path(arguments["documents"]))))
+        arguments["documents"] = str(resolved(user_path(Path(str(arguments["documents"])))))
     if is_there(user_path(Path(dataset))):
         dataset = str(resolved(user_path(Path(dataset))))
     _check_documents(dataset, arguments, str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))

@@ -1,0 +1,135 @@
+"""The answer of a search: its finalists as a sweep, what became of every cell, and the winner on held-out queries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.analysis.paired_statistics import bound_of
+from raglift.base.tokens import TokenCounts
+from raglift.matching.rule import MatchRule
+from raglift.metrics.parsing import parse
+from raglift.records.dataset import Dataset
+from raglift.running.scoring import evaluation_of
+from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant, HeldOutWinner
+from raglift.search.result import SearchResult
+from raglift.stats.paired_tests import paired_difference
+from raglift.sweep.fairness import decided_fairly
+from raglift.sweep.records import CellResult
+from raglift.sweep.result import SweepResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.records.metric import Metric
+    from raglift.results.evaluation import Evaluation
+    from raglift.search.engine import Course
+    from raglift.search.records import Fate
+    from raglift.stats.racing import Race
+
+HELD_OUT = "held-out"
+"""The name of the rung that measures the winner on queries that took no part."""
+
+
+def result_of(course: Course, race: Race, held_out: Sequence[int]) -> SearchResult:
+    """Return what a search found; the winner is measured on the held-out queries.
+
+    Args:
+        course: of the search.
+        race: how it ended.
+        held_out: the places of the queries that took no part, in the dataset.
+    """
+    search, primary = course.search, course.primary or parse(str(course.search.sweep.primary))
+    entrants, places = _entrants(course, race), {cell: number for number, cell in enumerate(search.cells)}
+    furthest = max((one.asked for one in entrants if one.fate in (FINALIST, SET_ASIDE)), default=0)
+    last = [one for one in entrants if one.asked == furthest and one.fate in (FINALIST, SET_ASIDE)]
+    finalists = _finalists(course, last, primary)
+    found = SearchResult(
+        title=search.sweep.title,
+        primary=finalists.primary,
+        budget=search.budget,
+        alpha=search.alpha,
+        queries=len(course.racing),
+        entrants=tuple(sorted(entrants, key=lambda one: places[one.cell])),
+        rungs=tuple(course.rungs),
+        paths={name: tuple(path) for name, path in course.paths.items()},
+        questions=course.questions,
+        full=len(search.cells) * len(course.racing),
+        finalists=finalists,
+        held_out=None,
+        folder=course.folder.path,
+        spec=search.sweep.to_dict(),
+    )
+    return replace(found, held_out=_checked(course, found, held_out))
+
+
+def _entrants(course: Course, race: Race) -> list[Entrant]:
+    means, p = race.means, race.p
+    found = []
+    for number, cell in enumerate(course.cells):
+        asked, error = int(race.asked_of[number]), course.errors.get(cell)
+        fate: Fate = NOT_TRIED if asked == 0 else SET_ASIDE
+        if error is not None:
+            fate = FAILED
+        elif asked == race.queries:
+            fate = FINALIST
+        elif race.dropped[number]:
+            fate = DROPPED
+        found.append(Entrant(cell, fate, asked, float(means[number]), float(p[number]), error))
+    return found
+
+
+def _finalists(course: Course, last: Sequence[Entrant], primary: Metric) -> SweepResult:
+    """Return the cells that came furthest as a sweep over the queries that they were asked."""
+    results = [CellResult(one.cell, _together(course, course.evaluations[one.cell])) for one in last]
+    decided, decides, fairness = decided_fairly(results, primary, is_named=True)
+    return SweepResult(
+        course.search.sweep.title,
+        decides,
+        course.search.sweep.seed,
+        tuple(decided),
+        course.folder.path,
+        fairness=fairness,
+    )
+
+
+def _together(course: Course, parts: Sequence[Evaluation]) -> Evaluation:
+    """Return the evaluations of one system on different queries as one, in the order of the dataset."""
+    first = parts[0]
+    traces = {trace.query_id: trace for part in parts for trace in part.run.traces}
+    queries = tuple(query for query in course.dataset.queries if query.id in traces)
+    dataset = Dataset(queries, course.dataset.documents, course.dataset.name)
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.run.notes))
+    spec = {name: value for name, value in first.run.spec.items() if name != "dataset"}
+    run = replace(first.run, traces=tuple(traces[query.id] for query in queries), notes=notes, spec=spec, cost=None)
+    shared = [metric for metric in first.scores.metrics if all(metric in part.scores.metrics for part in parts)]
+    primary = course.primary
+    metrics = tuple(dict.fromkeys([*shared, *([] if primary is None else [primary])]))
+    rule = MatchRule(**first.run.spec["match"])
+    return evaluation_of(run, dataset, metrics, rule, first.profile, TokenCounts())
+
+
+def _checked(course: Course, found: SearchResult, held_out: Sequence[int]) -> HeldOutWinner | None:
+    """Return the recommended cell and the next best on queries that took no part in the choice."""
+    name = found.recommended
+    if not held_out or name is None:
+        return None
+    others = [entry.cell for entry in found.finalists.ranked if entry.cell.name != name]
+    if not others:
+        known = sorted((one for one in found.entrants if one.asked), key=lambda one: -one.mean)
+        others = [one.cell for one in known if one.cell.name != name]
+    if not others:
+        return None
+    winner = next(entry.cell for entry in found.finalists.finished if entry.cell.name == name)
+    result = course.sweep(HELD_OUT, [winner, others[0]], sorted(held_out))
+    measured = {entry.cell: entry.evaluation for entry in result.results if entry.evaluation is not None}
+    if len(measured) < len(result.results):
+        return None
+    metric = str(found.primary)
+    mine, other = (measured[cell].scores.of(measured[cell].after, metric) for cell in (winner, others[0]))
+    difference = paired_difference(mine - other, seed=course.search.sweep.seed, bound=bound_of(found.primary))
+    return HeldOutWinner(
+        name, others[0].name, len(held_out), float(np.nanmean(mine)), float(np.nanmean(other)), difference
+    )

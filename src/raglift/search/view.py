@@ -1,0 +1,176 @@
+"""What is shown of a search: which cell to use, how the race went, and what became of every cell."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.base.display import counted
+from raglift.metrics.computing import mean_title
+from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, table_from
+from raglift.report.cells import change_cell
+from raglift.report.format import confidence_text, number_text, p_text, percent_text, seconds_text
+from raglift.search.charts import race_chart
+from raglift.search.records import DROPPED, FAILED, FATES, FINALIST, NOT_TRIED, SET_ASIDE
+from raglift.stats.racing import RACE_METHOD
+from raglift.sweep.view import sweep_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.rendering.document import Table
+    from raglift.search.records import Entrant, Fate, HeldOutWinner, RungRecord, SearchRecord
+
+_WORDS = {
+    FINALIST: "asked all queries",
+    DROPPED: "dropped: significantly worse",
+    SET_ASIDE: "set aside: unlikely to win, not excluded",
+    NOT_TRIED: "not tried",
+    FAILED: "failed",
+}
+_MOST_ROWS = 12
+
+
+def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
+    """Return what is shown of a search."""
+    finalists = sweep_view(found.finalists, detail=Detail.SUMMARY)
+    sections = (
+        *_held_out(found.held_out, found),
+        Section("The race", _race_text(found), (_rungs(found),), _chart(found)),
+        Section("What became of each cell", tables=(_fates(found),)),
+        Section("Every cell", tables=(_every(found),), detail=Detail.DETAILS),
+        *_finalist_sections(found, detail),
+        Section("Method", (_method(found),), detail=Detail.DETAILS),
+    )
+    return Document(
+        title=f"{found.title}: best of {counted(len(found.entrants), 'cell')}",
+        lead=finalists.lead or _only(found),
+        headline=finalists.headline,
+        measured=(),
+        warnings=(*_warnings(found), *finalists.warnings),
+        notes=finalists.notes,
+        sections=tuple(section for section in sections if section.detail <= detail),
+        about=(_about(found),),
+        labels=finalists.labels,
+    )
+
+
+def _only(found: SearchRecord) -> str:
+    name = found.recommended
+    return "No cell was measured." if name is None else f"Use {name}: the only cell that was asked all queries."
+
+
+def _about(found: SearchRecord) -> str:
+    share = percent_text(found.questions / found.full, 0) if found.full else "–"
+    return (
+        f"by {mean_title(found.primary)}; {found.questions:,} questions asked, {share} of a full sweep; budget: "
+        f"{found.budget}"
+    )
+
+
+def _warnings(found: SearchRecord) -> Iterator[str]:
+    finalists = len(found.of_fate(FINALIST))
+    if not finalists:
+        asked = max((one.asked for one in found.entrants), default=0)
+        yield (
+            f"the budget ended after {asked:,} of {found.queries:,} queries: these are the cells that came furthest; "
+            "--resume with a larger budget goes on"
+        )
+    aside = len(found.of_fate(SET_ASIDE))
+    if aside:
+        yield (
+            f"{counted(aside, 'cell')} set aside so that the budget would last: they look worse, and cannot be excluded"
+        )
+
+
+def _race_text(found: SearchRecord) -> tuple[str, ...]:
+    return (
+        (
+            f"{counted(len(found.of_fate(DROPPED)), 'cell')} dropped as significantly worse: any of the best is among "
+            f"them in at most {percent_text(found.alpha, 0)} of races, however often one looks."
+        ),
+    )
+
+
+def _rungs(found: SearchRecord) -> Table:
+    columns: list[Column[RungRecord]] = [
+        Column("queries asked", lambda rung: f"{rung.queries:,}"),
+        Column("cells", lambda rung: f"{rung.systems:,}", definition="how many were asked"),
+        Column("joined", lambda rung: f"{rung.joined:,}", definition="cells with rerankers that began here"),
+        Column("set aside before", lambda rung: f"{rung.set_aside:,}", definition="so that the budget lasts"),
+        Column("dropped after", lambda rung: f"{rung.dropped:,}", definition="significantly worse than another"),
+        Column("left", lambda rung: f"{rung.left:,}"),
+        Column("time", lambda rung: seconds_text(rung.seconds)),
+    ]
+    return table_from(columns, found.rungs, "Rung by rung")
+
+
+def _chart(found: SearchRecord) -> tuple[Figure, ...]:
+    said = (
+        f"{mean_title(found.primary)} of each cell over the queries that it had been asked after each rung: lines end"
+        " where a cell was dropped or set aside."
+    )
+    return (Figure("The race", said, lambda: race_chart(found), said),)
+
+
+def _fates(found: SearchRecord) -> Table:
+    columns: list[Column[Fate]] = [
+        Column("what became of it", lambda fate: _WORDS[fate], words=True),
+        Column("cells", lambda fate: f"{len(found.of_fate(fate)):,}"),
+    ]
+    fates = [fate for fate in FATES if found.of_fate(fate)]
+    return table_from(columns, fates, "What became of each cell")
+
+
+def _every(found: SearchRecord) -> Table:
+    columns: list[Column[Entrant]] = [
+        Column("cell", lambda one: one.cell.name, words=True),
+        Column("what became of it", lambda one: one.error or one.fate, words=True),
+        Column("queries asked", lambda one: f"{one.asked:,}", value=lambda one: one.asked),
+        Column(mean_title(found.primary), _mean_cell),
+        Column(
+            "p of being among the best",
+            lambda one: p_text(one.p) if one.asked else "–",
+            definition="valid whenever one looks; a cell is dropped where it is small, corrected by Holm",
+        ),
+    ]
+    ordered = sorted(found.entrants, key=lambda one: (-one.asked, -one.mean if one.asked else 0.0))
+    return table_from(columns, ordered, "Every cell, the furthest first", sortable=True)
+
+
+def _mean_cell(one: Entrant) -> Cell:
+    return Cell("–", "muted") if math.isnan(one.mean) else Cell(number_text(one.mean), value=one.mean)
+
+
+def _held_out(winner: HeldOutWinner | None, found: SearchRecord) -> Iterator[Section]:
+    if winner is None:
+        return
+    name = mean_title(found.primary)
+    said = (
+        f"On {counted(winner.queries, 'query')} that took no part, {winner.system} has {name} "
+        f"{number_text(winner.mean)}, and {winner.other} {number_text(winner.other_mean)}."
+    )
+    columns: list[Column[HeldOutWinner]] = [
+        Column("cell", lambda one: one.system, words=True),
+        Column("other", lambda one: one.other, words=True),
+        Column("difference", lambda one: change_cell(one.difference)),
+        Column("p", lambda one: p_text(one.difference.p)),
+    ]
+    percent = confidence_text(winner.difference.confidence)
+    yield Section(
+        "On held-out queries", (said,), (table_from(columns, [winner], "On held-out queries", confidence=percent),)
+    )
+
+
+def _finalist_sections(found: SearchRecord, detail: Detail) -> Iterator[Section]:
+    """Yield what a sweep of the finalists says of them: effects of their parts, cost against quality."""
+    if detail >= Detail.DETAILS and len(found.finalists.finished) > 1:
+        yield from sweep_view(found.finalists, detail=detail).sections
+
+
+def _method(found: SearchRecord) -> str:
+    return (
+        "All cells without rerankers are asked the first queries, in batches with each tag in its share; from rung to "
+        "rung the queries grow by half, and so many cells go on that the budget lasts until all queries are asked "
+        f"(successive halving). Dropped by {RACE_METHOD}, at alpha {found.alpha:g}, for the mean over these queries."
+    )
