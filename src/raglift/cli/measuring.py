@@ -396,6 +396,58 @@ class RunSweep:
 
 @command(
     group,
+    "search",
+    MEASURE,
+    "Find the best of many systems on a budget",
+    run="raglift.cli.search:run",
+    examples=["raglift search space.yaml", "raglift search space.yaml -o runs/search --share 0.1"],
+    exit_codes={1: "Every cell failed."},
+)
+@dataclass(frozen=True)
+class RunSearch:
+    """Find the best of many systems with a fraction of the questions of a sweep.
+
+    Systems race: all are asked the first questions, and the better ones more. What is significantly worse is dropped.
+    """
+
+    file: Annotated[Path, typer.Argument(help="A YAML file that describes the space: a sweep's, with ranges.")]
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the search. Default: runs/ and the file's name."),
+    ] = None
+    resume: Annotated[bool, typer.Option(help="Continue a search that was stopped, also with another budget.")] = False
+    share: Annotated[
+        float | None, typer.Option(help="Budget: a share of the questions of a full sweep. Default: that of the file.")
+    ] = None
+    minutes: Annotated[float | None, typer.Option(help="Budget: minutes.")] = None
+    engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
+    ] = None
+    max_model_calls: Annotated[
+        int | None, typer.Option(help="Stop before your systems make more model calls in a rung.")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(help="Stop before model and embedding calls of a rung cost more US dollars.")
+    ] = None
+    price: Price = None
+    report: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None
+    export_best: Annotated[
+        Path | None,
+        typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
+    ] = None
+    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
+    details: Annotated[bool, typer.Option("--all", help="Also print every cell and the method.")] = False
+    as_json: AsJson = False
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the search."""
+        return Path("runs") / self.file.stem if self.output is None else self.output
+
+
+@command(
+    group,
     "report",
     MEASURE,
     "Write an HTML report of saved runs",

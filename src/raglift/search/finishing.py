@@ -9,6 +9,7 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import bound_of
 from raglift.base.tokens import TokenCounts
+from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
@@ -17,6 +18,7 @@ from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASI
 from raglift.search.result import SearchResult
 from raglift.stats.paired_tests import paired_difference
 from raglift.sweep.fairness import decided_fairly
+from raglift.sweep.measuring import Parts
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from raglift.search.engine import Course
     from raglift.search.records import Fate
     from raglift.stats.racing import Race
+    from raglift.sweep.specification.cells import Cell
 
 HELD_OUT = "held-out"
 """The name of the rung that measures the winner on queries that took no part."""
@@ -83,7 +86,8 @@ def _entrants(course: Course, race: Race) -> list[Entrant]:
 
 def _finalists(course: Course, last: Sequence[Entrant], primary: Metric) -> SweepResult:
     """Return the cells that came furthest as a sweep over the queries that they were asked."""
-    results = [CellResult(one.cell, _together(course, course.evaluations[one.cell])) for one in last]
+    parts = Parts(course.search.sweep, course.dataset, progress=False)
+    results = [CellResult(one.cell, _together(course, one.cell, course.evaluations[one.cell], parts)) for one in last]
     decided, decides, fairness = decided_fairly(results, primary, is_named=True)
     return SweepResult(
         course.search.sweep.title,
@@ -95,19 +99,29 @@ def _finalists(course: Course, last: Sequence[Entrant], primary: Metric) -> Swee
     )
 
 
-def _together(course: Course, parts: Sequence[Evaluation]) -> Evaluation:
-    """Return the evaluations of one system on different queries as one, in the order of the dataset."""
-    first = parts[0]
-    traces = {trace.query_id: trace for part in parts for trace in part.run.traces}
+def _together(course: Course, cell: Cell, rungs: Sequence[Evaluation], parts: Parts) -> Evaluation:
+    """Return the evaluations of one cell on different queries as one, in the order of the dataset."""
+    first = rungs[0]
+    traces = {trace.query_id: trace for rung in rungs for trace in rung.run.traces}
     queries = tuple(query for query in course.dataset.queries if query.id in traces)
     dataset = Dataset(queries, course.dataset.documents, course.dataset.name)
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.run.notes))
+    notes = tuple(dict.fromkeys(note for rung in rungs for note in rung.run.notes))
+    rule = MatchRule(**first.run.spec["match"])
+    inventory = None  # what the chunks of a system of the user's hold is known of the queries of each rung alone
+    if cell.chunker is not None:
+        inventory = inventory_of(queries, parts.chunks(cell.chunker), dataset.documents, rule, progress=False)
     spec = {name: value for name, value in first.run.spec.items() if name != "dataset"}
-    run = replace(first.run, traces=tuple(traces[query.id] for query in queries), notes=notes, spec=spec, cost=None)
-    shared = [metric for metric in first.scores.metrics if all(metric in part.scores.metrics for part in parts)]
+    run = replace(
+        first.run,
+        traces=tuple(traces[query.id] for query in queries),
+        spec=spec,
+        notes=notes,
+        inventory=inventory,
+        cost=None,
+    )
+    shared = [metric for metric in first.scores.metrics if all(metric in rung.scores.metrics for rung in rungs)]
     primary = course.primary
     metrics = tuple(dict.fromkeys([*shared, *([] if primary is None else [primary])]))
-    rule = MatchRule(**first.run.spec["match"])
     return evaluation_of(run, dataset, metrics, rule, first.profile, TokenCounts())
 
 

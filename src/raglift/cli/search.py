@@ -1,0 +1,95 @@
+"""`raglift search`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from raglift.cli.exits import Stopped
+from raglift.cli.json_output import print_json, recommendation_json, records
+from raglift.cli.model_options import parse_price
+from raglift.errors import ConfigurationError
+from raglift.rendering.document import Detail
+from raglift.report.terminal.document import print_document
+from raglift.search.specification import Budget, load_search
+from raglift.search.view import search_view
+
+if TYPE_CHECKING:
+    from raglift.cli.measuring import RunSearch
+    from raglift.search.result import SearchResult
+    from raglift.search.specification import Search
+    from raglift.sweep.engine import EngineName
+
+
+def run(request: RunSearch) -> None:
+    """Check, race, print.
+
+    Raises:
+        ConfigurationError: options that do not go together, or out of range.
+    """
+    search = _budgeted(load_search(request.file), request)
+    price = None if request.price is None else parse_price(request.price)
+    try:
+        result = search.run(
+            request.folder,
+            resume=request.resume,
+            engine=cast("EngineName", request.engine),
+            address=request.address,
+            max_model_calls=request.max_model_calls,
+            max_cost=request.max_cost,
+            price=price,
+        )
+    except KeyboardInterrupt:
+        raise Stopped(f"what is finished is kept in {request.folder}: continue with --resume") from None
+    _print(result, request)
+    sys.stderr.write(f"kept in {result.folder}\n")
+    if request.report is not None:
+        sys.stderr.write(f"written to {result.report(request.report)}\n")
+    if request.export_best is not None:
+        files = result.export_best(request.export_best, overwrite=request.overwrite)
+        sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")
+
+
+def _budgeted(search: Search, request: RunSearch) -> Search:
+    """Return a search with the budget of the command line, where it has one."""
+    if request.share is not None and request.minutes is not None:
+        raise ConfigurationError("--share, --minutes: found both; expected one budget")
+    if request.share is not None:
+        if not 0.0 < request.share <= 1.0:
+            raise ConfigurationError(f"--share: found {request.share:g}; expected a number above 0, at most 1")
+        return replace(search, budget=Budget(share=request.share))
+    if request.minutes is not None:
+        if not request.minutes > 0.0:
+            raise ConfigurationError(f"--minutes: found {request.minutes:g}; expected a number above 0")
+        return replace(search, budget=Budget(minutes=request.minutes))
+    return search
+
+
+def _print(result: SearchResult, request: RunSearch) -> None:
+    from rich.console import Console
+
+    if request.as_json:
+        print_json(_as_json(result))
+        return
+    detail = Detail.DETAILS if request.details else Detail.SUMMARY
+    print_document(search_view(result, detail=detail), Console(), detail)
+
+
+def _as_json(result: SearchResult) -> dict[str, Any]:
+    finalists = result.finalists
+    advised = finalists.recommend() if len(finalists.finished) > 1 else None
+    return {
+        "title": result.title,
+        "primary": str(result.primary),
+        "recommended": result.recommended,
+        "recommendation": None if advised is None else recommendation_json(advised),
+        "budget": str(result.budget),
+        "alpha": result.alpha,
+        "queries": result.queries,
+        "questions": result.questions,
+        "questions_of_a_full_sweep": result.full,
+        "held_out": None if result.held_out is None else asdict(result.held_out),
+        "rungs": [asdict(rung) for rung in result.rungs],
+        "cells": records(result.to_frame()),
+    }
