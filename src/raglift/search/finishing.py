@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,84 +28,89 @@ if TYPE_CHECKING:
 
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
-    from raglift.search.engine import Course
+    from raglift.search.course import Course
+    from raglift.search.measuring import Measuring
     from raglift.search.records import Fate
-    from raglift.stats.racing import Race
     from raglift.sweep.specification.cells import Cell
 
 HELD_OUT = "held-out"
-"""The name of the rung that measures the winner on queries that took no part."""
+"""Begins the name of what is measured on queries that took no part."""
 
 
-def result_of(course: Course, race: Race, held_out: Sequence[int]) -> SearchResult:
+def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_out: Sequence[int]) -> SearchResult:
     """Return what a search found; the winner is measured on the held-out queries.
 
     Args:
-        course: of the search.
-        race: how it ended.
+        measuring: what was measured.
+        course: of the race, at its end.
+        cells: its systems, by their numbers.
         held_out: the places of the queries that took no part, in the dataset.
     """
-    search, primary = course.search, course.primary or parse(str(course.search.sweep.primary))
-    entrants, places = _entrants(course, race), {cell: number for number, cell in enumerate(search.cells)}
-    furthest = max((one.asked for one in entrants if one.fate in (FINALIST, SET_ASIDE)), default=0)
-    last = [one for one in entrants if one.asked == furthest and one.fate in (FINALIST, SET_ASIDE)]
-    finalists = _finalists(course, last, primary)
+    search, primary = measuring.search, measuring.primary or parse(str(measuring.search.sweep.primary))
+    entrants = _entrants(measuring, course, cells)
+    last = [one for one in entrants if one.fate == FINALIST]
+    finalists = _finalists(measuring, last, primary)
     found = SearchResult(
         title=search.sweep.title,
         primary=finalists.primary,
         budget=search.budget,
         alpha=search.alpha,
-        queries=len(course.racing),
-        entrants=tuple(sorted(entrants, key=lambda one: places[one.cell])),
+        queries=course.race.queries,
+        entrants=entrants,
         rungs=tuple(course.rungs),
-        paths={name: tuple(path) for name, path in course.paths.items()},
+        paths={cells[number].name: tuple(path) for number, path in course.paths.items()},
         questions=course.questions,
-        full=len(search.cells) * len(course.racing),
+        full=len(search.cells) * course.race.queries,
         finalists=finalists,
         held_out=None,
-        folder=course.folder.path,
+        folder=measuring.folder.path,
         spec=search.sweep.to_dict(),
     )
-    return replace(found, held_out=_checked(course, found, held_out))
+    return replace(found, held_out=_checked(measuring, found, held_out))
 
 
-def _entrants(course: Course, race: Race) -> list[Entrant]:
-    means, p = race.means, race.p
+def _entrants(measuring: Measuring, course: Course, cells: Sequence[Cell]) -> tuple[Entrant, ...]:
+    race, numbers = course.race, {cell: number for number, cell in enumerate(cells)}
+    running, means, p = set(race.running.tolist()), race.means, race.p
     found = []
-    for number, cell in enumerate(course.cells):
-        asked, error = int(race.asked_of[number]), course.errors.get(cell)
-        fate: Fate = NOT_TRIED if asked == 0 else SET_ASIDE
+    for cell in measuring.search.cells:
+        number, error = numbers.get(cell), measuring.errors.get(cell)
+        asked = 0 if number is None else int(race.asked_of[number])
+        if number is None or (asked == 0 and error is None):
+            found.append(Entrant(cell, NOT_TRIED, 0, math.nan, 1.0, None))
+            continue
+        fate: Fate = FINALIST if number in running else SET_ASIDE
         if error is not None:
             fate = FAILED
-        elif asked == race.queries:
-            fate = FINALIST
         elif race.dropped[number]:
             fate = DROPPED
         found.append(Entrant(cell, fate, asked, float(means[number]), float(p[number]), error))
-    return found
+    return tuple(found)
 
 
-def _finalists(course: Course, last: Sequence[Entrant], primary: Metric) -> SweepResult:
-    """Return the cells that came furthest as a sweep over the queries that they were asked."""
-    parts = Parts(course.search.sweep, course.dataset, progress=False)
-    results = [CellResult(one.cell, _together(course, one.cell, course.evaluations[one.cell], parts)) for one in last]
+def _finalists(measuring: Measuring, last: Sequence[Entrant], primary: Metric) -> SweepResult:
+    """Return the cells that are left as a sweep over the queries that they were asked."""
+    parts = Parts(measuring.search.sweep, measuring.dataset, progress=False)
+    results = [
+        CellResult(one.cell, _together(measuring, one.cell, measuring.evaluations[one.cell], parts)) for one in last
+    ]
     decided, decides, fairness = decided_fairly(results, primary, is_named=True)
     return SweepResult(
-        course.search.sweep.title,
+        measuring.search.sweep.title,
         decides,
-        course.search.sweep.seed,
+        measuring.search.sweep.seed,
         tuple(decided),
-        course.folder.path,
+        measuring.folder.path,
         fairness=fairness,
     )
 
 
-def _together(course: Course, cell: Cell, rungs: Sequence[Evaluation], parts: Parts) -> Evaluation:
+def _together(measuring: Measuring, cell: Cell, rungs: Sequence[Evaluation], parts: Parts) -> Evaluation:
     """Return the evaluations of one cell on different queries as one, in the order of the dataset."""
     first = rungs[0]
     traces = {trace.query_id: trace for rung in rungs for trace in rung.run.traces}
-    queries = tuple(query for query in course.dataset.queries if query.id in traces)
-    dataset = Dataset(queries, course.dataset.documents, course.dataset.name)
+    queries = tuple(query for query in measuring.dataset.queries if query.id in traces)
+    dataset = Dataset(queries, measuring.dataset.documents, measuring.dataset.name)
     notes = tuple(dict.fromkeys(note for rung in rungs for note in rung.run.notes))
     rule = MatchRule(**first.run.spec["match"])
     inventory = None  # what the chunks of a system of the user's hold is known of the queries of each rung alone
@@ -120,30 +126,30 @@ def _together(course: Course, cell: Cell, rungs: Sequence[Evaluation], parts: Pa
         cost=None,
     )
     shared = [metric for metric in first.scores.metrics if all(metric in rung.scores.metrics for rung in rungs)]
-    primary = course.primary
+    primary = measuring.primary
     metrics = tuple(dict.fromkeys([*shared, *([] if primary is None else [primary])]))
     return evaluation_of(run, dataset, metrics, rule, first.profile, TokenCounts())
 
 
-def _checked(course: Course, found: SearchResult, held_out: Sequence[int]) -> HeldOutWinner | None:
+def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int]) -> HeldOutWinner | None:
     """Return the recommended cell and the next best on queries that took no part in the choice."""
     name = found.recommended
     if not held_out or name is None:
         return None
     others = [entry.cell for entry in found.finalists.ranked if entry.cell.name != name]
     if not others:
-        known = sorted((one for one in found.entrants if one.asked), key=lambda one: -one.mean)
+        known = sorted((one for one in found.entrants if one.asked and one.error is None), key=lambda one: -one.mean)
         others = [one.cell for one in known if one.cell.name != name]
     if not others:
         return None
     winner = next(entry.cell for entry in found.finalists.finished if entry.cell.name == name)
-    result = course.sweep(HELD_OUT, [winner, others[0]], sorted(held_out))
+    result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
     measured = {entry.cell: entry.evaluation for entry in result.results if entry.evaluation is not None}
     if len(measured) < len(result.results):
         return None
     metric = str(found.primary)
     mine, other = (measured[cell].scores.of(measured[cell].after, metric) for cell in (winner, others[0]))
-    difference = paired_difference(mine - other, seed=course.search.sweep.seed, bound=bound_of(found.primary))
+    difference = paired_difference(mine - other, seed=measuring.search.sweep.seed, bound=bound_of(found.primary))
     return HeldOutWinner(
         name, others[0].name, len(held_out), float(np.nanmean(mine)), float(np.nanmean(other)), difference
     )

@@ -18,11 +18,11 @@ from raglift.storage.forms import AtLeastOne, Number, Object, SavedModel, Severa
 from raglift.storage.layout import plain, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 # search.json: the search and its dataset as a hash and in full, what was decided rung by rung, and how long rungs took
-# rungs/NAME/: a sweep over the cells and the queries of one rung; rungs/held-out: the winner on queries held out
+# rungs/NAME/: a sweep over the cells and the queries of one rung; rungs/held-out-…: the winner on queries held out
 # search.lock: held by the process that is working on the search
 
 FORMAT = 1
@@ -33,6 +33,7 @@ _LOCK, _RUNGS = "search.lock", "rungs"
 class _Rung(SavedModel):
     keep: AtLeastOne
     queries: AtLeastOne
+    joins: bool
 
 
 class _Saved(SavedModel):
@@ -131,7 +132,7 @@ class SearchFolder:
             saved = read_as(_SAVED, found)
         except WrongKind as error:
             raise RunError(f"{file}: damaged: {error}; search into another folder (--output)") from None
-        rungs = [Rung(rung.keep, rung.queries) for rung in saved.rungs]
+        rungs = [Rung(rung.keep, rung.queries, rung.joins) for rung in saved.rungs]
         return cls(path, saved.title, saved.hash, saved.search, saved.sweep, rungs, dict(saved.seconds))
 
     def write(self) -> None:
@@ -149,6 +150,26 @@ class SearchFolder:
         }
         with replacing_file(self.path / HEAD, overwrite=True) as file:
             file.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
+
+    def decided(self, number: int, otherwise: Callable[[], Rung | None]) -> Rung | None:
+        """Return what is done in a rung: as it was decided before, or else what the function returns, written down."""
+        if number < len(self.rungs):
+            return self.rungs[number]
+        rung = otherwise()
+        if rung is not None:
+            self.rungs.append(rung)
+            self.write()
+        return rung
+
+    def took(self, name: str, seconds: float) -> None:
+        """Note how long the work of a rung took; where it is noted already, it was only read again."""
+        if name not in self.seconds:
+            self.seconds[name] = seconds
+            self.write()
+
+    def seconds_of(self, rung: int) -> float:
+        """Return how long a rung took, with what joined at it or was chosen for it."""
+        return sum(seconds for name, seconds in self.seconds.items() if name.split("-")[0] == str(rung))
 
     def rung(self, name: str) -> Path:
         """Return where the sweep of a rung is kept."""

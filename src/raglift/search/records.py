@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 Fate = Literal["finalist", "dropped", "set aside", "not tried", "failed"]
-"""What became of a cell: it was asked all queries; it is significantly worse than another; it went no further so that
-the budget would last, and may be the best; it was not measured, because the cell without its reranker went no further
-or Optuna did not choose it; or it failed."""
+"""What became of a cell: it was left when all queries were asked or the budget was spent; it is significantly worse
+than another; it went no further so that the budget would last, and may be the best; it was not measured, because the
+cell without its reranker went no further or Optuna did not choose it; or it failed."""
 FATES: tuple[Fate, ...] = ("finalist", "dropped", "set aside", "not tried", "failed")
 FINALIST, DROPPED, SET_ASIDE, NOT_TRIED, FAILED = FATES
 
@@ -100,7 +100,8 @@ class SearchRecord:
     full: int
     """How many a full sweep over the same queries would ask."""
     finalists: SweepResult
-    """The cells that were asked all queries of the race; where there are none, those that came furthest."""
+    """The cells that were left at the end, over the queries that they were asked: all of the race, if the budget
+    lasted."""
     held_out: HeldOutWinner | None
     """None where no queries were held out, or one cell alone was measured."""
     folder: Path

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import MissingDependency
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from raglift.search.entering import Entries
     from raglift.search.space import Item
     from raglift.search.specification import Search
 
@@ -18,8 +24,8 @@ _GENERATIONS = 4
 _TRIES = 20
 """How often a cell is drawn in vain, as one that is there already, for each that is wanted."""
 
-Measured = Callable[[Sequence[Cell]], Mapping[Cell, float]]
-"""Returns the means of some cells over the first queries."""
+Measure = Callable[[str, Sequence[Cell]], "NDArray[np.float64]"]
+"""Returns the values of some cells on the first queries, queries × cells, NaN for one that failed; with a name for it."""
 
 
 def _optuna() -> Any:
@@ -29,15 +35,15 @@ def _optuna() -> Any:
         raise MissingDependency("Optuna", "search", "choosing cells of a large space") from error
 
 
-def sample(search: Search, many: int, measure: Measured) -> list[Cell]:
-    """Return cells of the grid, as many as wanted or as there are, in the order in which they were chosen.
+def sample(search: Search, entries: Entries, measure: Measure) -> list[Cell]:
+    """Return the cells that begin: the user's own systems, and so many of the grid, in the order they were chosen.
 
     Parts are chosen by a tree-structured Parzen estimator (Bergstra et al. 2011; Optuna's TPESampler, multivariate and
     with groups for settings that only some values have), seeded.
 
     Args:
-        search: the space.
-        many: how many are wanted.
+        search: the space; `configurations` says how many are wanted in all.
+        entries: which cells may begin.
         measure: measures some of them.
 
     Raises:
@@ -45,7 +51,10 @@ def sample(search: Search, many: int, measure: Measured) -> list[Cell]:
     """
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    generation = max(1, -(-many // _GENERATIONS))
+    own = [cell for cell in entries.first if cell.system is not None]
+    allowed = [cell for cell in entries.first if cell.system is None]
+    many = min(max(1, search.configurations - len(own)), len(allowed))
+    generation = -(-many // _GENERATIONS)
     sampler = optuna.samplers.TPESampler(
         seed=search.sweep.seed,
         multivariate=True,
@@ -54,29 +63,39 @@ def sample(search: Search, many: int, measure: Measured) -> list[Cell]:
         warn_independent_sampling=False,
     )
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    allowed = {cell for cell in search.cells if cell.system is None and cell.reranker == NO_RERANKER}
     chosen: dict[Cell, None] = {}
-    while len(chosen) < min(many, len(allowed)):
-        trials: dict[Cell, Any] = {}
-        wanted = min(generation, many - len(chosen), len(allowed) - len(chosen))
-        for _ in range(wanted * _TRIES):
-            if len(trials) == wanted:
-                break
-            trial = study.ask()
-            cell = _suggested(trial, search)
-            if cell in allowed and cell not in chosen and cell not in trials:
-                trials[cell] = trial
-            else:
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        if not trials:  # what the sampler likes is there already: the rest in order
-            trials = dict.fromkeys([cell for cell in sorted(allowed, key=str) if cell not in chosen][:wanted])
-        means = measure(list(trials))
-        for cell, trial in trials.items():
+    if own:
+        measure("0-own", own)
+    for number in range(_GENERATIONS):
+        trials = _generation(search, study, set(allowed) - chosen.keys(), min(generation, many - len(chosen)))
+        if len(trials) < min(generation, many - len(chosen)):  # what the sampler likes is there already
+            left = [cell for cell in allowed if cell not in chosen and cell not in trials]
+            trials |= dict.fromkeys(left[: min(generation, many - len(chosen)) - len(trials)])
+        if not trials:
+            break
+        means = measure(f"0-{number}", list(trials)).mean(axis=0)
+        for (cell, trial), mean in zip(trials.items(), means.tolist(), strict=True):
             chosen[cell] = None
-            if trial is not None:
-                failed = optuna.trial.TrialState.FAIL
-                study.tell(trial, means[cell]) if cell in means else study.tell(trial, state=failed)
-    return list(chosen)
+            if trial is not None and math.isnan(mean):
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            elif trial is not None:
+                study.tell(trial, mean)
+    return [*own, *chosen]
+
+
+def _generation(search: Search, study: Any, allowed: AbstractSet[Cell], wanted: int) -> dict[Cell, Any]:
+    """Return cells that a study suggests, as many as wanted or as it finds, with the trial of each."""
+    trials: dict[Cell, Any] = {}
+    for _ in range(wanted * _TRIES):
+        if len(trials) == wanted:
+            break
+        trial = study.ask()
+        cell = _suggested(trial, search)
+        if cell in allowed and cell not in trials:
+            trials[cell] = trial
+        else:
+            study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+    return trials
 
 
 def _suggested(trial: Any, search: Search) -> Cell | None:
@@ -92,7 +111,11 @@ def _suggested(trial: Any, search: Search) -> Cell | None:
         embedding = None if place is None else (sweep.embeddings or ())[place]
         if embedding is None:
             return None
-    return Cell((sweep.chunkers or ())[chunker], embedding, spec)
+    rerankers = sweep.rerankers or (NO_RERANKER,)
+    reranker = NO_RERANKER
+    if NO_RERANKER not in rerankers:
+        reranker = rerankers[0] if len(rerankers) == 1 else trial.suggest_categorical("rerankers", rerankers)
+    return Cell((sweep.chunkers or ())[chunker], embedding, spec, reranker)
 
 
 def _chosen(trial: Any, axis: str, items: Sequence[Item]) -> int | None:
@@ -111,8 +134,3 @@ def _chosen(trial: Any, axis: str, items: Sequence[Item]) -> int | None:
             value = every[0] if len(every) == 1 else trial.suggest_categorical(f"{axis}.{origin}.{name}", every)
         left = [place for place in left if items[place].settings[number][1] == value]
     return left[0] if left else None
-
-
-def _kind_first(value: float | str) -> tuple[bool, float | str]:
-    """Return what sorts numbers before texts."""
-    return isinstance(value, str), value

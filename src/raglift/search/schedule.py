@@ -18,6 +18,26 @@ class Rung:
     """How many of the running systems go on, the best by their means; at least one."""
     queries: int
     """How many queries have been asked after it."""
+    joins: bool = False
+    """Whether others join."""
+
+
+def first_rung(systems: int, wanted: int, queries: int, work: float) -> int | None:
+    """Return how many queries the systems that begin are asked: as many as wanted, with half of the budget at most.
+
+    Args:
+        systems: how many begin.
+        wanted: how many queries are wanted.
+        queries: how many there are.
+        work: how many questions may be asked: systems × queries.
+
+    Returns:
+        One query or more, and less than all; None where the budget does not last for one.
+    """
+    if work < systems:
+        return None
+    half = queries if math.isinf(work) else int(work / 2 // systems)
+    return max(1, min(wanted, half, queries - 1))
 
 
 def next_rung(running: int, asked: int, queries: int, work: float, *, joining: int = 0) -> Rung | None:
@@ -52,7 +72,7 @@ def next_rung(running: int, asked: int, queries: int, work: float, *, joining: i
     affordable = int((work - keep * joining * asked) // each)
     if affordable < 1:
         return None
-    return Rung(keep, min(counts[0], asked + affordable))
+    return Rung(keep, min(counts[0], asked + affordable), joins=joining > 0)
 
 
 def _counts(asked: int, queries: int) -> list[int]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raglift.search.records import Entrant, Fate, HeldOutWinner, RungRecord, SearchRecord
 
 _WORDS = {
-    FINALIST: "asked all queries",
+    FINALIST: "left at the end",
     DROPPED: "dropped: significantly worse",
     SET_ASIDE: "set aside: unlikely to win, not excluded",
     NOT_TRIED: "not tried",
@@ -57,7 +57,7 @@ def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Do
 
 def _only(found: SearchRecord) -> str:
     name = found.recommended
-    return "No cell was measured." if name is None else f"Use {name}: the only cell that was asked all queries."
+    return "Every cell failed." if name is None else f"Use {name}: the only cell that is left."
 
 
 def _about(found: SearchRecord) -> str:
@@ -69,12 +69,11 @@ def _about(found: SearchRecord) -> str:
 
 
 def _warnings(found: SearchRecord) -> Iterator[str]:
-    finalists = len(found.of_fate(FINALIST))
-    if not finalists:
-        asked = max((one.asked for one in found.entrants), default=0)
+    left = found.of_fate(FINALIST)
+    if len(left) > 1 and left[0].asked < found.queries:
         yield (
-            f"the budget ended after {asked:,} of {found.queries:,} queries: these are the cells that came furthest; "
-            "--resume with a larger budget goes on"
+            f"the budget ended after {left[0].asked:,} of {found.queries:,} queries, with {counted(len(left), 'cell')} "
+            "left; --resume with a larger budget goes on"
         )
     aside = len(found.of_fate(SET_ASIDE))
     if aside:
@@ -170,7 +169,7 @@ def _finalist_sections(found: SearchRecord, detail: Detail) -> Iterator[Section]
 
 def _method(found: SearchRecord) -> str:
     return (
-        "All cells without rerankers are asked the first queries, in batches with each tag in its share; from rung to "
+        "All cells that begin are asked the first queries, in batches with each tag in its share; from rung to "
         "rung the queries grow by half, and so many cells go on that the budget lasts until all queries are asked "
         f"(successive halving). Dropped by {RACE_METHOD}, at alpha {found.alpha:g}, for the mean over these queries."
     )
