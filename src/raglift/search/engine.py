@@ -137,14 +137,14 @@ class _Running:
             ConfigurationError: the budget does not last for one.
         """
         budget, cells, queries = self.search.budget, len(self.search.cells), len(self.racing)
-        wanted = max(1, round(self.search.first_queries / BATCH))
-        work = budget.questions(cells, queries)
-        first = first_rung(systems, wanted, len(self.batches), work / BATCH)
+        work, sizes = budget.questions(cells, queries), [len(batch) for batch in self.batches]
+        first = first_rung(systems, self.search.first_queries, sizes, work)
         if first is None:
-            share = percent_text(math.ceil(100 * systems * BATCH / (cells * queries)) / 100, 0)
+            least = systems * sum(sizes[:2] if sizes[0] < BATCH else sizes[:1])
+            share = percent_text(math.ceil(100 * least / (cells * queries)) / 100, 0)
             raise ConfigurationError(
                 f"budget: found {budget}, which is {counted(int(work), 'question')}; expected at least "
-                f"{systems * BATCH:,}, {BATCH} for each of the {counted(systems, 'cell')} that begin: a share of "
+                f"{least:,}, {least // systems} for each of the {counted(systems, 'cell')} that begin: a share of "
                 f"{share}, or fewer `configurations`"
             )
         return first

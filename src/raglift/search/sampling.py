@@ -25,7 +25,7 @@ _TRIES = 20
 """How often a cell is drawn in vain, as one that is there already, for each that is wanted."""
 
 Measure = Callable[[str, Sequence[Cell]], "NDArray[np.float64]"]
-"""Returns the values of some cells on the first queries, queries × cells, NaN for one that failed; with a name for it."""
+"""Returns the values of some cells on the first queries: queries × cells, NaN for one that failed."""
 
 
 def _optuna() -> Any:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 GROWTH = 1.5
 """By how much the number of queries asked grows from rung to rung."""
@@ -22,22 +27,26 @@ class Rung:
     """Whether others join."""
 
 
-def first_rung(systems: int, wanted: int, queries: int, work: float) -> int | None:
-    """Return how many queries the systems that begin are asked: as many as wanted, with half of the budget at most.
+def first_rung(systems: int, wanted: int, sizes: Sequence[int], work: float) -> int | None:
+    """Return how many batches the systems that begin are asked: those of the wanted queries, in half of the budget.
 
     Args:
         systems: how many begin.
-        wanted: how many queries are wanted.
-        queries: how many there are.
+        wanted: how many queries they are asked if the budget is large.
+        sizes: of the batches, all alike but for the first, which may be smaller.
         work: how many questions may be asked: systems × queries.
 
     Returns:
-        One query or more, and less than all; None where the budget does not last for one.
+        So many that they have the queries of a full batch, at least, and fewer than all; None where the budget does not
+        last for these.
     """
-    if work < systems:
+    asked = list(itertools.accumulate(sizes))
+    least = 1 if asked[0] == sizes[-1] else 2
+    if systems * asked[least - 1] > work:
         return None
-    half = queries if math.isinf(work) else int(work / 2 // systems)
-    return max(1, min(wanted, half, queries - 1))
+    nearest = wanted + sizes[-1] / 2.0
+    many = sum(queries < nearest and systems * queries <= work / 2.0 for queries in asked[:-1])
+    return max(least, many)
 
 
 def next_rung(running: int, asked: int, queries: int, work: float, *, joining: int = 0) -> Rung | None:
