@@ -48,7 +48,11 @@ _LIMIT = "The limit of cost was reached; the answers are cached."
     None,
     "Label hits by hand in the browser",
     run="raglift.cli.review:run",
-    examples=["raglift labels review my.jsonl runs/bm25 runs/hybrid"],
+    examples=[
+        "raglift labels review my.jsonl runs/bm25 runs/hybrid",
+        "raglift labels review my.jsonl runs/bm25 runs/hybrid --next",
+        "raglift labels review my.jsonl --suspects --documents docs/",
+    ],
 )
 @dataclass(frozen=True)
 class Review:
@@ -57,8 +61,51 @@ class Review:
     labels: Annotated[Path, typer.Argument(help="File of queries to label; created from the runs if it is missing.")]
     runs: Annotated[
         tuple[Path, ...],
-        typer.Argument(help="Folders of saved evaluations of the same queries, or the folder of one sweep."),
-    ]
+        typer.Argument(
+            help="Folders of saved evaluations of the same queries, or the folder of one sweep. With --suspects, two "
+            "or more whose systems are looked at; none for raglift's own."
+        ),
+    ] = ()
+    suspects: Annotated[
+        bool,
+        typer.Option(
+            "--suspects",
+            help="Instead of grading hits, decide about labels that are probably wrong or incomplete.",
+        ),
+    ] = False
+    next_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--next",
+            help="Show the hits in the order in which their grades shrink the interval of a metric, or of the "
+            "difference of two systems, with the interval after each grade; says when you can stop.",
+        ),
+    ] = False
+    metric: Annotated[
+        str | None, typer.Option(help="With --next: precision, dcg or rbp at a depth. Default: precision@10.")
+    ] = None
+    system: Annotated[
+        str | None, typer.Option(help="With --next: the system in question, RUN/STAGE. Default: that of the last run.")
+    ] = None
+    versus: Annotated[
+        str | None,
+        typer.Option(help="With --next: the system that it is compared with. Default: that of the first run."),
+    ] = None
+    width: Annotated[
+        float | None,
+        typer.Option(
+            help="With --next: stop once the interval is this narrow. Default: once it says which system is better; of "
+            "one system, at 0.1."
+        ),
+    ] = None
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --next: file that keeps what was drawn, and with which probability. Default: beside LABELS, "
+            "LABELS.next.jsonl."
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(help="With --next: random seed of the draws.")] = 0
     judged: Annotated[
         Path | None,
         typer.Option(help="File of queries with a model's labels to compare with. Default: those in LABELS."),
