@@ -103,7 +103,7 @@ class SessionAnalysisRecord:
         return found[name]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per fact: `query_id`, `fact`, `outcome`, the `call` and `rank` that found it, and its `tokens`."""
+        """Return one row per fact: `query_id`, `fact`, `outcome`, the `call` and `rank` that found it, and `tokens`."""
         import pandas as pd
 
         names = [field.name for field in fields(SessionFact)]

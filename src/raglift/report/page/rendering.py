@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from raglift.records.labels import Passage
-    from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownHit, ShownMatch, ViewDetail
+    from raglift.report.page.query_browser import (
+        DrillDown,
+        QueryDetail,
+        ShownCall,
+        ShownHit,
+        ShownMatch,
+        ShownSession,
+        ViewDetail,
+    )
 
 
 # Inlined styles and scripts, allowed by their hashes only.
@@ -107,7 +115,7 @@ def _documents(drill_down: DrillDown) -> dict[str, None]:
 
 
 def _query(query: QueryDetail) -> Mapping[str, object]:
-    return {
+    content: dict[str, object] = {
         "id": query.id,
         "text": query.text,
         "tags": query.tags,
@@ -115,6 +123,36 @@ def _query(query: QueryDetail) -> Mapping[str, object]:
         "facts": [[_passage(passage) for passage in alternatives] for alternatives in query.facts],
         "fates": query.all_outcomes,
         "views": [_view(view) for view in query.views],
+    }
+    if any(query.sessions):
+        content["sessions"] = [[_session(run) for run in runs] for runs in query.sessions]
+    return content
+
+
+def _session(run: ShownSession) -> Mapping[str, object]:
+    content: dict[str, object] = {
+        "calls": [_call(call) for call in run.calls],
+        "fates": run.outcomes,
+        "tokens": run.tokens,
+        "all": run.all_tokens,
+        "value": _number(run.value),
+    }
+    if run.context is not None:
+        content["context"] = [_hit(hit) for hit in run.context]
+    if run.views:
+        content["views"] = [_view(view) for view in run.views]
+    return content if run.error is None else content | {"error": run.error}
+
+
+def _call(call: ShownCall) -> Mapping[str, object]:
+    known = {"seen": _number(call.seen), "seconds": _number(call.seconds), "error": call.error}
+    said = {"again": call.again, "tool": call.tool, "arguments": call.arguments, "reported": call.is_reported}
+    return {
+        "query": call.query,
+        "tokens": call.tokens,
+        "new": call.new,
+        **{name: value for name, value in known.items() if value is not None},
+        **{name: value for name, value in said.items() if value},
     }
 
 
@@ -137,6 +175,8 @@ def _view(view: ViewDetail) -> Mapping[str, object]:
         "values": [_number(value) for value in view.values],
         "facts": view.facts,
     }
+    if view.calls or view.found_by:
+        content |= {"calls": view.calls, "by": view.found_by}
     return content if view.error is None else content | {"error": view.error}
 
 
@@ -173,6 +213,8 @@ BROWSER = (
     "address.js",
     "listing.js",
     "hits.js",
+    "curves.js",
+    "sessions.js",
     "details.js",
     "explorer.js",
 )
