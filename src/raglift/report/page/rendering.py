@@ -21,6 +21,7 @@ from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
+from raglift.report.page.step_charts import laid_curve
 
 if TYPE_CHECKING:
     import os
@@ -201,7 +202,10 @@ def _number(value: float | None) -> float | None:
 
 
 GENERATOR = "raglift report"
-STYLES = ("page.css", "shell.css", "explorer.css", "print.css")
+STYLES = ("page.css", "shell.css", "explorer.css")
+SESSION_STYLES = ("sessions.css", "curves.css")
+PRINT = "print.css"
+"""After all others, which it overrides."""
 SHELL = ("elements.js", "definitions.js", "sorting.js", "shell.js", "scheme.js")
 """What every page needs."""
 BROWSER = (
@@ -213,12 +217,12 @@ BROWSER = (
     "address.js",
     "listing.js",
     "hits.js",
-    "curves.js",
-    "sessions.js",
     "details.js",
     "explorer.js",
 )
 """What a page with queries needs besides."""
+SESSIONS = ("curves.js", "sessions.js")
+"""What a page with sessions needs besides."""
 INDEX = ("index.js",)
 """What an index of runs needs besides."""
 BASELINES = ("baselines.js",)
@@ -262,7 +266,9 @@ def render(document: Page) -> str:
     definitions = Definitions()
     if document.queries is not None:
         definitions.use(document.queries.metrics)
+    has_sessions = document.queries is not None and any(any(one.sessions) for one in document.queries.queries)
     wanted = (
+        (SESSIONS, has_sessions),
         (BROWSER, document.queries is not None),
         (INDEX, document.is_index),
         (BASELINES, bool(document.baselines)),
@@ -271,7 +277,8 @@ def render(document: Page) -> str:
     scripts = [one_script(*map(asset, parts))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
-    style = "\n".join(map(asset, STYLES))
+    styles = (*STYLES, *(SESSION_STYLES if has_sessions or document.curves else ()), PRINT)
+    style = "\n".join(map(asset, styles))
     content = {
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
@@ -281,6 +288,7 @@ def render(document: Page) -> str:
         "sections": [
             laid for laid, one in zip(sections, document.sections, strict=True) if not in_summary(one, document)
         ],
+        "curves": [laid_curve(curve) for curve in document.curves],
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,

@@ -101,6 +101,13 @@ function runsOf(data, query, view) {
   return query.sessions?.[systemOf(data, view)] ?? [];
 }
 
+// The run that is shown of a view: the chosen one, or the last where there are fewer.
+function runOf(data, query, view, state) {
+  const runs = runsOf(data, query, view);
+  const number = Math.min(state.run, runs.length - 1);
+  return runs.length ? { ...runs[number], number, of: runs.length, views: runs[number].views ?? stagesOf(data, view).map((one) => query.views[one]) } : null;
+}
+
 function hasSessions(data, view) {
   data.agents ??= data.systems.map((_, system) => data.queries.some((query) => query.sessions?.[system]?.length));
   return data.agents[systemOf(data, view)];

@@ -3,13 +3,6 @@
 const FIRST_OF_CALL = 3;
 const MOST_CALLS = 50;
 
-// The run that is shown of a view: the chosen one, or the last where there are fewer.
-function runOf(data, query, view, state) {
-  const runs = runsOf(data, query, view);
-  const number = Math.min(state.run, runs.length - 1);
-  return runs.length ? { ...runs[number], number, of: runs.length, views: runs[number].views ?? stagesOf(data, view).map((one) => query.views[one]) } : null;
-}
-
 function sessionColumn(data, query, view, role, state, chooseRun) {
   const run = runOf(data, query, view, state);
   const title = element("h4", { dir: "auto" }, short(data.views[view].title, 80));
