@@ -100,7 +100,9 @@ def made_fair(
         means = {name: _by_containment(name, systems[name], shared, unbudgeted) for name in found}
         fairness = replace(fairness, containment=means)
     budgeted, smallest = primary, None
-    if unbudgeted is not None and unbudgeted.k is not None and differ_in_length(lengths):
+    searches = any(evaluation.run.has_sessions for evaluation in systems.values())
+    # What agents return is spread over calls, and not what reaches a prompt: their tokens are shown beside the figures
+    if unbudgeted is not None and unbudgeted.k is not None and differ_in_length(lengths) and not searches:
         budgeted, smallest = _at_equal_budget(primary, found, shared, unbudgeted.k, counter)
     if budgeted.budget is None:
         return found, fairness

@@ -14,5 +14,7 @@ from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
 from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
 from .power import minimum_detectable_effects as minimum_detectable_effects
+from .variances import DifferenceComponents as DifferenceComponents
 from .variances import VarianceComponents as VarianceComponents
+from .variances import difference_components as difference_components
 from .variances import variance_components as variance_components

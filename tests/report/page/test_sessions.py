@@ -223,7 +223,7 @@ def test_hits_are_shown_as_the_reranker_moved_and_dropped_them(open_page: Callab
     assert dropped.locator("summary").inner_text() == "Dropped by the reranker: 2 hits"
     assert not dropped.locator(".hit").first.is_visible()
     dropped.locator("summary").click()
-    assert dropped.locator(".rank").all_inner_texts() == ["Rank 1", "Rank 3"]
+    assert dropped.locator(".rank").all_text_contents() == ["Rank 1", "Rank 3"]
     assert item(page, 2).locator(".move").all_text_contents() == [
         "▲ 2 → 1 (up from rank 2)",
         "▼ 1 → 2 (down from rank 1)",
@@ -297,7 +297,7 @@ def test_queries_are_chosen_by_outcome_and_by_number_of_calls(open_page: Callabl
     page.get_by_label("Calls", exact=True).select_option("")
     page.get_by_label("Order").select_option(label="Most calls first")
     assert page.locator(".rows .id").first.inner_text() == "who-and-when"
-    page.get_by_label("Search").fill("maud ellery")  # what the agent searched for in its second run
+    page.get_by_label("Search", exact=True).fill("maud ellery")  # what the agent searched for in its second run
     assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
 
 

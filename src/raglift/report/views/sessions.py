@@ -133,7 +133,8 @@ def _losses(found: SessionAnalysisRecord) -> Table:
 # The first screen of a page.
 
 
-_ORDER = ("found", "left_out", "dropped", "asked", "not_retrieved", "never_asked", "failed")
+IN_ORDER = ("found", "left_out", "dropped", "asked", "not_retrieved", "never_asked", "failed")
+"""The outcomes of facts as they are shown, from the best on."""
 
 
 def session_shares(found: SessionAnalysisRecord) -> tuple[Share, ...]:
@@ -143,7 +144,7 @@ def session_shares(found: SessionAnalysisRecord) -> tuple[Share, ...]:
         for loss in found.losses
         if loss.facts
     ]
-    return tuple(sorted(shares, key=lambda share: _ORDER.index(share.outcome)))
+    return tuple(sorted(shares, key=lambda share: IN_ORDER.index(share.outcome)))
 
 
 def session_tiles(found: SessionAnalysisRecord) -> Iterator[Tile]:
