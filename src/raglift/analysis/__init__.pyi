@@ -1,3 +1,5 @@
+from .agents import AgentsRecord as AgentsRecord
+from .agents import compared_agents as compared_agents
 from .comparison import compare_systems as compare_systems
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord

@@ -14,6 +14,7 @@ from raglift.stats.variances import difference_components, variance_components
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -75,9 +76,9 @@ def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | N
     values = {name: _values(one, comparison) for name, one in systems.items()} if tells else {}
     components = {name: parts for name in agents if values and (parts := variance_components(values[name]))}
     differences = {
-        name: parts
+        name: added
         for name in comparison.others
-        if values and (parts := difference_components(values[name], values[comparison.baseline]))
+        if values and (added := difference_components(values[name], values[comparison.baseline]))
     }
     analyses = {name: session_analysis(one, asked) for name, one in agents.items()}
     return AgentsRecord(
@@ -89,7 +90,7 @@ def _is_run_again(agents: Mapping[str, EvaluationRecord]) -> bool:
     return any(trace.repetitions for one in agents.values() for trace in one.run.traces)
 
 
-def _values(evaluation: EvaluationRecord, comparison: ComparisonRecord) -> NDArray[object]:
+def _values(evaluation: EvaluationRecord, comparison: ComparisonRecord) -> NDArray[np.float64]:
     """Return the metric that decides, run by run, of the queries of the comparison."""
     place = {query_id: number for number, query_id in enumerate(evaluation.scores.query_ids)}
     return values_by_repetition(evaluation, comparison.primary)[:, [place[one] for one in comparison.query_ids]]

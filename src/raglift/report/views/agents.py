@@ -11,7 +11,7 @@ from raglift.rendering.document import Cell, Column, Detail, Document, Section, 
 from raglift.report.format import number_text, percent_text
 from raglift.report.session_curves import calls_table, tokens_table
 from raglift.report.views import figures
-from raglift.report.views.sessions import measure_text, outcome_in_words
+from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,18 +120,19 @@ def _share_cell(share: float) -> Cell:
 
 
 def _losses(found: AgentsRecord) -> Table:
-    """Return the outcomes of facts, agent by agent, those first that are found."""
-    rows = []
+    """Return what became of the facts, an agent a row: so the bars of an outcome are on one scale."""
     known = any(one.context_known for one in found.analyses.values())
-    for outcome in order:
-        counts = {
-            name: sum(loss.facts for loss in one.losses if loss.outcome == outcome)
-            for name, one in found.analyses.items()
-        }
-        if any(counts.values()) or outcome == "found":
-            cells = [_count_cell(count, len(found.analyses[name].facts)) for name, count in counts.items()]
-            rows.append(row_of((outcome_in_words(outcome, context_known=known), *cells)))
-    return Table("What became of each fact, in first runs", ("outcome", *found.analyses), tuple(rows))
+    happened = [
+        outcome
+        for outcome in IN_ORDER
+        if outcome == "found" or any(_facts(one, outcome) for one in found.analyses.values())
+    ]
+    rows = tuple(
+        row_of((name, *(_count_cell(_facts(one, outcome), len(one.facts)) for outcome in happened)))
+        for name, one in found.analyses.items()
+    )
+    titles = (outcome_in_words(outcome, context_known=known) for outcome in happened)
+    return Table("What became of each fact, in the first run of each query", ("agent", *titles), rows)
 
 
 def _facts(found: SessionAnalysisRecord, outcome: str) -> int:
