@@ -63,6 +63,7 @@ _Agent = tuple[str, "SessionAnalysisRecord"]
 
 def agents_table(found: AgentsRecord) -> Table:
     """Return how each agent searched: what it found and kept, and what that took."""
+    measured = [name for name in _SHOWN if any(not math.isnan(one.mean(name)) for one in found.analyses.values())]
     columns: list[Column[_Agent]] = [
         Column("agent", lambda one: one[0], words=True),
         Column(
@@ -71,7 +72,7 @@ def agents_table(found: AgentsRecord) -> Table:
             definition="The share of a query's facts that all calls together find",
         ),
         Column(
-            "by call 1",
+            "call 1",
             lambda one: _share_cell(_recall(one[1], 0)),
             definition="The share of a query's facts that the first call finds",
         ),
@@ -80,14 +81,11 @@ def agents_table(found: AgentsRecord) -> Table:
             lambda one: number_text(one[1].tokens, 0),
             value=lambda one: one[1].tokens,
             definition="The tokens of all hits of a session, mean over queries",
-            optional=True,
         ),
+        *map(_measure_column, measured),
     ]
-    columns[3:3] = [_measure_column("calls")]
-    columns += [_measure_column(name) for name in _SHOWN[1:]]
-    shown = [column for column in columns if column.title != "–"]
     agents = sorted(found.analyses.items(), key=lambda one: -_recall(one[1], -1))
-    return table_from(shown, agents, "What each agent found, and what that took", sortable=True)
+    return table_from(columns, agents, "What each agent found, and what that took", sortable=True)
 
 
 def _measure_column(name: str) -> Column[_Agent]:
