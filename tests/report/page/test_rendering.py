@@ -64,6 +64,7 @@ def test_the_scripts_make_elements_only_from_text() -> None:
     assert {path.name for path in scripts} == {
         *rendering.SHELL,
         *rendering.BROWSER,
+        *rendering.SESSIONS,
         *rendering.DRAWING,
         *rendering.INDEX,
         *rendering.BASELINES,
