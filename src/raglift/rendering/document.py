@@ -246,6 +246,8 @@ class Steps:
     """Whose it is; empty if there is only one."""
     points: tuple[tuple[float, float], ...]
     """Where it rises and to what, ascending; it is 0 before the first."""
+    is_baseline: bool = False
+    """Whether the others are compared with it."""
 
 
 @dataclass(frozen=True)

@@ -24,21 +24,26 @@ _FEW_TICKS = 8
 _TOLD = 8
 
 
-def session_curves(analyses: Analyses) -> tuple[Curve, ...]:
-    """Return both curves as charts; none where no agent made a call."""
+def session_curves(analyses: Analyses, baseline: str = "") -> tuple[Curve, ...]:
+    """Return both curves as charts; none where no agent made a call.
+
+    Args:
+        analyses: what was found of each agent, by name.
+        baseline: the one that the others are compared with, if there are others.
+    """
     longest = max((len(one.recall_after) for one in analyses.values()), default=0)
     if not longest or all(not one.facts for one in analyses.values()):
         return ()
     ticks = range(1, longest + 1) if longest <= _FEW_TICKS else _round_steps(longest)
     by_call = {name: [(float(n), recall) for n, recall in _calls(one)] for name, one in analyses.items()}
-    curves = [_chart("Recall after each call", by_call, longest, tuple(ticks), "after call")]
+    curves = [_chart("Recall after each call", by_call, longest, tuple(ticks), "after call", baseline)]
     most = max((one.recall_after_tokens[-1][0] for one in analyses.values() if one.recall_after_tokens), default=0)
     if most:
         # Sessions of few queries have few steps; those of thousands as many as a line can show
         by_tokens = {name: _thinned(one.recall_after_tokens) for name, one in analyses.items()}
         estimated = any(one.tokens_estimated for one in analyses.values())
         title = f"Recall after so many tokens{' (about four characters each)' if estimated else ''}"
-        curves.append(_chart(title, by_tokens, most, (0, *_round_steps(most)), "after tokens"))
+        curves.append(_chart(title, by_tokens, most, (0, *_round_steps(most)), "after tokens", baseline))
     return tuple(curves)
 
 
@@ -47,14 +52,19 @@ def _calls(found: SessionAnalysisRecord) -> list[tuple[int, float]]:
 
 
 def _chart(
-    title: str, lines: Mapping[str, Sequence[tuple[float, float]]], last: float, ticks: tuple[float, ...], axis: str
+    title: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    last: float,
+    ticks: tuple[float, ...],
+    axis: str,
+    baseline: str,
 ) -> Curve:
     told = []
     for name, points in lines.items():
         some = points if len(points) <= _TOLD else [*points[:: math.ceil(len(points) / _TOLD)], points[-1]]
         values = ", ".join(f"{percent_text(share, 0)} {axis} {place:,.0f}" for place, share in some) or "nothing found"
         told.append(f"{name}: {values}" if name else values)
-    drawn = tuple(Steps(name, tuple(points)) for name, points in lines.items())
+    drawn = tuple(Steps(name, tuple(points), bool(name) and name == baseline) for name, points in lines.items())
     return Curve(title, f"{title}. {'; '.join(told)}.", drawn, float(last), ticks)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from raglift.errors import ConfigurationError
@@ -48,7 +49,7 @@ def recall_after_tokens(analyses: Analyses, baseline: str = "") -> alt.LayerChar
 
 
 def _chart(analyses: Analyses, which: int, axis: str, baseline: str) -> alt.LayerChart:
-    curves = session_curves(analyses)
+    curves = session_curves(analyses, baseline)
     if len(curves) <= which:
         raise ConfigurationError("plot: found no session that found anything; expected at least one, for a curve")
     return _lines(
@@ -56,10 +57,10 @@ def _chart(analyses: Analyses, which: int, axis: str, baseline: str) -> alt.Laye
     )
 
 
-def _lines(curve: Curve, axis: str, names: Mapping[str, str], baseline: str) -> alt.LayerChart:
+def _lines(curve: Curve, axis: str, names: Mapping[str, str]) -> alt.LayerChart:
     alt = altair()
-    others = iter(PALETTE)
-    colours = [BEFORE if name == baseline and name else next(others, PALETTE[-1]) for name in names]
+    others = cycle(PALETTE)
+    colours = [BEFORE if line.is_baseline else next(others) for line in curve.lines]
     rows = [row for line in curve.lines for row in _rows(line, names[line.name], curve.last)]
     x = alt.X("k:Q", title=axis, scale=alt.Scale(domain=[0, curve.last], nice=False))
     x.axis = alt.Axis(values=list(curve.ticks), format=",d", grid=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class LaidLine:
     path: str
     points: tuple[tuple[float, float], ...]
     """Where it has points; none where there would be many."""
-    colour: int
+    colour: str
+    """The end of its class: a number, or `baseline`."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,15 @@ def laid_curve(curve: Curve) -> LaidCurve:
         yield from (f"H{x(place)}V{y(share)}" for place, share in line.points)
         yield f"H{x(last)}"
 
+    others = cycle(range(COLOURS))
     lines = tuple(
         LaidLine(
             line.name,
             "".join(path(line)),
             tuple((x(place), y(share)) for place, share in line.points) if len(line.points) <= _FEW_POINTS else (),
-            number % COLOURS,
+            "baseline" if line.is_baseline else str(next(others)),
         )
-        for number, line in enumerate(curve.lines)
+        for line in curve.lines
     )
     wide = len(f"{curve.last:,.0f}") > _NARROW
     ticks = tuple(

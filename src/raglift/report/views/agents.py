@@ -177,7 +177,7 @@ def _components(found: AgentsRecord) -> Table:
                 number_text(parts.between_queries, 4),
                 number_text(parts.within_queries, 4),
                 percent_text(parts.share_within, 0),
-                number_text(parts.standard_error()),
+                number_text(parts.standard_error(), 4),
             )
         )
         for name, parts in found.components.items()
@@ -207,6 +207,6 @@ def _differences(found: AgentsRecord) -> Table:
 
 
 def _difference_cells(parts: DifferenceComponents) -> Iterator[str]:
-    now, with_runs, with_queries = map(number_text, _errors(parts))
+    now, with_runs, with_queries = (number_text(error, 4) for error in _errors(parts))
     yield percent_text(parts.share_within, 0)
-    yield from (now, with_runs, number_text(parts.standard_error(runs=math.inf)), with_queries)
+    yield from (now, with_runs, number_text(parts.standard_error(runs=math.inf), 4), with_queries)

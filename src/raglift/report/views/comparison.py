@@ -126,7 +126,7 @@ def comparison_view(
             *(section for section in of_agents if section.detail <= detail),
             *(comparison_sections(comparison, names) if detail >= Detail.DETAILS else ()),
         ),
-        curves=() if agents is None else session_curves(agents.analyses),
+        curves=() if agents is None else session_curves(agents.analyses, comparison.baseline),
         about=(
             f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
             baseline_sentence(comparison),
