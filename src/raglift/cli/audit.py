@@ -126,7 +126,7 @@ def _as_json(audited: Audit) -> dict[str, Any]:
         "passages": audited.passages,
         "documents": audited.documents,
         "match": audited.match,
-        "match_beside": audited.match_beside,
+        "match_beside": "" if audited.match_beside is None else str(audited.match_beside),
         **labels_json(audited.label_sources),
         "broken": len(audited.broken),
         "warnings": len(audited.warnings),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.agents import AgentsRecord
+from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
@@ -131,6 +132,11 @@ class Agents(Presentable, FromRecord, AgentsRecord):
 @dataclass(frozen=True, eq=False)
 class Holes(Presentable, FromRecord, HolesRecord):
     """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Abstention(Presentable, FromRecord, AbstentionRecord):
+    """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

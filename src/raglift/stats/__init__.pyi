@@ -14,6 +14,16 @@ from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
 from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
 from .power import minimum_detectable_effects as minimum_detectable_effects
+from .risk_control import RiskCoverage as RiskCoverage
+from .risk_control import Separation as Separation
+from .risk_control import error_rate_bound as error_rate_bound
+from .risk_control import error_rate_interval as error_rate_interval
+from .risk_control import fewest_queries as fewest_queries
+from .risk_control import risk_coverage as risk_coverage
+from .risk_control import separation as separation
+from .risk_control import smallest_certifiable_rate as smallest_certifiable_rate
+from .risk_control import threshold_for_rate as threshold_for_rate
+from .risk_control import threshold_for_selective_rate as threshold_for_selective_rate
 from .variances import DifferenceComponents as DifferenceComponents
 from .variances import VarianceComponents as VarianceComponents
 from .variances import difference_components as difference_components

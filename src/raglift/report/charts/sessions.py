@@ -52,9 +52,8 @@ def _chart(analyses: Analyses, which: int, axis: str, baseline: str) -> alt.Laye
     curves = session_curves(analyses, baseline)
     if len(curves) <= which:
         raise ConfigurationError("plot: found no session that found anything; expected at least one, for a curve")
-    return _lines(
-        curves[which], axis, {line.name: plain(line.name or "recall") for line in curves[which].lines}, baseline
-    )
+    names = {line.name: plain(line.name or "recall") for line in curves[which].lines}
+    return _lines(curves[which], axis, names)
 
 
 def _lines(curve: Curve, axis: str, names: Mapping[str, str]) -> alt.LayerChart:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
 from raglift.report.session_curves import calls_table, tokens_table
 from raglift.report.views import figures
@@ -68,12 +70,12 @@ def agents_table(found: AgentsRecord) -> Table:
         Column("agent", lambda one: one[0], words=True),
         Column(
             "recall",
-            lambda one: _share_cell(_recall(one[1], -1)),
+            lambda one: _recall_cell(one[1], -1),
             definition="The share of a query's facts that all calls together find",
         ),
         Column(
             "call 1",
-            lambda one: _share_cell(_recall(one[1], 0)),
+            lambda one: _recall_cell(one[1], 0),
             definition="The share of a query's facts that the first call finds",
         ),
         Column(
@@ -109,12 +111,9 @@ def _recall(found: SessionAnalysisRecord, call: int) -> float:
     return found.recall_after[call] if found.recall_after else 0.0
 
 
-def _share_cell(share: float) -> Cell:
-    return (
-        Cell("–", "muted")
-        if math.isnan(share)
-        else Cell(percent_text(share), low=0.0, middle=share, high=share, value=share)
-    )
+def _recall_cell(found: SessionAnalysisRecord, call: int) -> Cell:
+    recall = _recall(found, call)
+    return Cell("–", "muted") if math.isnan(recall) else replace(share_cell(recall), value=recall)
 
 
 def _losses(found: AgentsRecord) -> Table:
@@ -139,7 +138,7 @@ def _facts(found: SessionAnalysisRecord, outcome: str) -> int:
 
 def _count_cell(count: int, facts: int) -> Cell:
     share = count / facts if facts else 0.0
-    return Cell(f"{count:,} ({percent_text(share, 0)})", low=0.0, middle=share, high=share, value=share)
+    return Cell(f"{count:,} ({percent_text(share, 0)})", low=0.0, middle=share, high=share, value=share, is_share=True)
 
 
 # What repeated runs tell: how much of a difference is from run to run, and what more of them would change.

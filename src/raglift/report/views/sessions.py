@@ -9,7 +9,8 @@ from raglift.base.display import counted
 from raglift.components.passage_search import ASKED_FOR
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Document, Section, Share, Table, Tile, row_of
+from raglift.rendering.document import Document, Section, Share, Table, Tile, row_of
+from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
 from raglift.report.session_curves import calls_table, tokens_table
 from raglift.report.views import figures
@@ -122,7 +123,7 @@ def _losses(found: SessionAnalysisRecord) -> Table:
     for loss in found.losses:
         if loss.facts or loss.outcome == "found":
             share = loss.facts / len(found.facts) if found.facts else 0.0
-            bar = Cell(percent_text(share), low=0.0, middle=share, high=share)
+            bar = share_cell(share)
             examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
             words = outcome_in_words(loss.outcome, context_known=found.context_known)
             rows.append(row_of((words, f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples)))
