@@ -176,9 +176,7 @@ def simulated(trials: int, *, runs: int, gain: float, queries: int = 30) -> tupl
     apart = covered = naive = 0
     for trial in range(trials):
         base = random.beta(1, 1, size=queries) * (1 - gain)
-        moved = np.clip(
-            base + gain + random.uniform(-0.25, 0.25, size=queries) * np.minimum(base, 1 - base - gain), 0, 1
-        )
+        moved = base + gain + random.uniform(-1, 1, size=queries) * np.minimum(base, 1 - base - gain)
         hits = [random.random((runs, queries, FACTS)) < chances[:, np.newaxis] for chances in (base, moved)]
         one, two = (
             agent(data, lambda n, run, found=found: np.flatnonzero(found[run - 1, n]).tolist(), runs=runs,
@@ -202,10 +200,10 @@ def test_equal_agents_with_several_runs_are_seldom_told_apart() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("runs", "gain"), [(1, 0.0), (4, 0.0), (4, 0.15)])
+@pytest.mark.parametrize(("runs", "gain"), [(1, 0.0), (8, 0.0), (4, 0.15)])
 def test_comparisons_of_agents_keep_their_level_and_intervals_their_coverage(runs: int, gain: float) -> None:
-    apart, covered, naive = simulated(400, runs=runs, gain=gain)
+    apart, covered, naive = simulated(300, runs=runs, gain=gain)
     assert 0.92 <= covered <= 0.98
     if not gain:
-        assert apart <= 0.075
-        assert (naive > 0.08) == (runs > 1)  # runs of a query are no queries
+        assert 0.02 <= apart <= 0.085
+        assert (naive > 0.1) == (runs > 1)  # runs of a query are no queries
