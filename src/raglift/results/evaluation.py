@@ -187,7 +187,13 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         return over_k(self, metric, ks)
 
     def reranker_lift(
-        self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95, moved: int = 5
+        self,
+        primary: Metric | str | None = None,
+        *,
+        seed: int = 0,
+        confidence: float = 0.95,
+        moved: int = 5,
+        label_error: float | None = None,
     ) -> Lift:
         """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
 
@@ -197,11 +203,16 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             moved: how many queries to name in each direction, at most.
+            label_error: which share of the labels may be wrong: a warning names a lift that is smaller. By default
+                what the dataset knows of it.
 
         Raises:
-            ConfigurationError: a system of one stage, or a metric that was not scored.
+            ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
         """
-        return Lift.from_record(reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved))
+        found = reranker_lift(
+            self, primary=primary, seed=seed, confidence=confidence, moved=moved, label_error=label_error
+        )
+        return Lift.from_record(found)
 
     def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
         """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.

@@ -1,3 +1,6 @@
+from .confidence_sequences import SequentialDraws as SequentialDraws
+from .confidence_sequences import anytime_p_value as anytime_p_value
+from .confidence_sequences import confidence_sequence as confidence_sequence
 from .grid_effects import GridEffects as GridEffects
 from .grid_effects import InteractionEffects as InteractionEffects
 from .grid_effects import PairEffects as PairEffects
@@ -14,6 +17,15 @@ from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
 from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
 from .power import minimum_detectable_effects as minimum_detectable_effects
+from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
+from .prediction_powered import Clusters as Clusters
+from .prediction_powered import CorrectedTotal as CorrectedTotal
+from .prediction_powered import corrected_total as corrected_total
+from .prediction_powered import sequential_estimates as sequential_estimates
+from .prediction_powered import sequential_total as sequential_total
+from .rank_correlation import correlation_interval as correlation_interval
+from .rank_correlation import kendall_tau as kendall_tau
+from .rank_correlation import tau_ap as tau_ap
 from .risk_control import RiskCoverage as RiskCoverage
 from .risk_control import Separation as Separation
 from .risk_control import error_rate_bound as error_rate_bound
@@ -24,6 +36,8 @@ from .risk_control import separation as separation
 from .risk_control import smallest_certifiable_rate as smallest_certifiable_rate
 from .risk_control import threshold_for_rate as threshold_for_rate
 from .risk_control import threshold_for_selective_rate as threshold_for_selective_rate
+from .sampling import draw_sample as draw_sample
+from .sampling import inclusion_probabilities as inclusion_probabilities
 from .variances import DifferenceComponents as DifferenceComponents
 from .variances import VarianceComponents as VarianceComponents
 from .variances import difference_components as difference_components
