@@ -1,0 +1,5 @@
+from .reading import read_traces as read_traces
+from .records import REASONS as REASONS
+from .records import ImportedTrace as ImportedTrace
+from .records import TraceImportRecord as TraceImportRecord
+from .result import TraceImport as TraceImport
