@@ -303,10 +303,11 @@ class Evaluate:
 )
 @dataclass(frozen=True)
 class Trace:
-    """Evaluate what an application searched, from its traces: OpenTelemetry with OpenInference's or OpenTelemetry's
-    conventions for generative AI, and exports of Phoenix, MLflow, Langfuse and LangSmith.
+    """Evaluate what an agent searched, from its traces.
 
-    With --listen, receive them: set OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 for the application.
+    Reads OpenTelemetry's JSON with the conventions of OpenInference or OpenTelemetry for generative AI, and exports of
+    Phoenix, MLflow, Langfuse and LangSmith. With --listen, receive them: for the application, set
+    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318.
     """
 
     data: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from raglift.tracing.conventions.values import question_in
 from raglift.tracing.spans import SEARCHES, Kind, ScoredChunks, Span, keys_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
     from raglift.tracing.trees import Tree
 
 

@@ -64,9 +64,8 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> Numbered | None:
         if not name.startswith(begin):
             continue
         number, _, field = name[len(begin) :].partition(".")
-        if not (number.isascii() and number.isdecimal()) or len(number) > len(str(MOST_ITEMS)):
-            odd = odd or f"the attribute {name[:80]}"
-        elif int(number) >= MOST_ITEMS:
+        is_number = number.isascii() and number.isdecimal() and len(number) <= len(str(MOST_ITEMS))
+        if not is_number or int(number) >= MOST_ITEMS:
             odd = odd or f"the attribute {name[:80]}"
         else:
             found.setdefault(int(number), {})[field] = value
@@ -79,7 +78,9 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> Numbered | None:
 
 
 def flat(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object, those of objects in it by their paths: `{"document": {"id": 1}}` is `document.id`.
+    """Return the fields of an object, those of objects in it by their paths.
+
+    Of `{"document": {"id": 1}}` one is `document.id`.
 
     Args:
         value: an item of a list, as Phoenix has them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.normalization import normalize
@@ -11,6 +10,8 @@ from raglift.tracing.attributes import parsed
 from raglift.tracing.spans import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from raglift.records.documents import Chunk
     from raglift.tracing.assembling import Search
     from raglift.tracing.spans import Span

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import shorten
 from raglift.base.normalization import normalize
 from raglift.base.validation import quoted
-from raglift.records.rankings import Ranking
 from raglift.records.sessions import Session
 from raglift.tracing.assembling import Search, call_of, search_tools, searches_of
 from raglift.tracing.context import context_of
@@ -18,6 +16,8 @@ from raglift.tracing.records import ImportedTrace
 from raglift.tracing.spans import SEARCHES, STEPS, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
     from raglift.records.dataset import Dataset
     from raglift.tracing.spans import Span
     from raglift.tracing.trees import Tree
@@ -189,7 +189,7 @@ def _scopes(tree: Tree) -> Iterator[Scope]:
 
 def _scope(tree: Tree, top: Span, steps: Sequence[Span]) -> Scope:
     spans = tuple(tree.below(top))
-    return Scope(tree, top, spans, _question(tree, top, spans, steps))
+    return Scope(tree, top, spans, _question(tree, spans, steps))
 
 
 def _steps(tree: Tree, top: Span) -> list[Span]:
@@ -211,7 +211,7 @@ def _all_searches_below(tree: Tree, top: Span, steps: Sequence[Span]) -> bool:
     return all(span.raw.span_id in inside for span in tree.below(top) if span.kind in kinds)
 
 
-def _question(tree: Tree, top: Span, spans: Sequence[Span], steps: Sequence[Span]) -> str | None:
+def _question(tree: Tree, spans: Sequence[Span], steps: Sequence[Span]) -> str | None:
     """Return what the user asked: of the outermost step, else of the first prompt, else the first search."""
     if steps:
         return steps[0].question()

@@ -119,7 +119,7 @@ def _span(
         question=lambda: question_in(given),
         labels=labels_of(raw.attributes, options.join_by, *labels),
     )
-    lost = f"an output that is cut off" if is_cut_off(made) else ""
+    lost = "an output that is cut off" if is_cut_off(made) else ""
     if kind is Kind.RETRIEVER:
         return replace(span, documents=documents_in(made, options.doc_key), lost=lost)
     if kind is Kind.RERANKER:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import finite
 from raglift.adapters.results import LIST_KEYS, chunk_of_mapping
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk
 from raglift.tracing.attributes import MOST_ITEMS, parsed
-from raglift.tracing.spans import ScoredChunks
+
+if TYPE_CHECKING:
+    from raglift.tracing.spans import ScoredChunks
 
 DOC_KEYS = ("doc_id", "document_id", "ref_doc_id", "source", "file_name", "doc_uri")
 """Where the metadata of a hit names its document: the first of these that is set."""
@@ -42,23 +44,23 @@ def _question(value: Any, depth: int) -> str | None:
         if isinstance(inner, (dict, list)):
             return _question(inner, depth + 1) if depth < _DEEPEST else None
         return value.strip()[:_LONGEST_QUESTION] or None
-    if depth >= _DEEPEST:
-        return None
-    if isinstance(value, Mapping):
-        for name in ("messages", "chat_history", "history"):
-            if isinstance(value.get(name), (list, tuple)) and (found := last_of_user(value[name])) is not None:
-                return found
-        for name in (*_QUESTIONS, *_WRAPPERS):
-            if value.get(name) is not None and (found := _question(value[name], depth + 1)) is not None:
-                return found
-        texts = [each for each in value.values() if isinstance(each, str)]
-        return _question(texts[0], depth + 1) if len(texts) == 1 == len(value) else None
-    if isinstance(value, (list, tuple)):
+    if depth < _DEEPEST and isinstance(value, Mapping):
+        return _question_in_fields(value, depth)
+    if depth < _DEEPEST and isinstance(value, (list, tuple)):
         said = last_of_user(value)
-        if said is None and len(value) == 1:
-            return _question(value[0], depth + 1)
-        return said
+        return _question(value[0], depth + 1) if said is None and len(value) == 1 else said
     return None
+
+
+def _question_in_fields(fields: Mapping[str, Any], depth: int) -> str | None:
+    for name in ("messages", "chat_history", "history"):
+        if isinstance(fields.get(name), (list, tuple)) and (found := last_of_user(fields[name])) is not None:
+            return found
+    for name in (*_QUESTIONS, *_WRAPPERS):
+        if fields.get(name) is not None and (found := _question(fields[name], depth + 1)) is not None:
+            return found
+    values = list(fields.values())
+    return _question(values[0], depth + 1) if len(values) == 1 and isinstance(values[0], str) else None
 
 
 def last_of_user(messages: Sequence[Any]) -> str | None:
@@ -176,28 +178,26 @@ def documents_in(value: Any, doc_key: str | None = None, *, strict: bool = False
     return tuple(documents)
 
 
+_LISTS = ("artifact", "structuredContent", "structured_content", *LIST_KEYS)
+_AROUND = ("data", "kwargs", "update", "result", "output", "response", "raw_output", "content")
+"""In what else the list may lie, as in the message of a tool."""
+
+
 def _list_in(value: Any, depth: int) -> Sequence[Any] | None:
     if isinstance(value, (list, tuple)):
-        if len(value) == 1 and isinstance(value[0], (list, tuple)):
-            return value[0]
-        if len(value) == 1 and isinstance(value[0], Mapping) and _text_of_part(value[0]) is not None:
-            inner = _list_in(parsed(_text_of_part(value[0])), depth + 1) if depth < _DEEPEST else None
-            return value if inner is None else inner
-        return value
+        first = value[0] if len(value) == 1 else None
+        if isinstance(first, (list, tuple)):  # the hits of the only query
+            return first
+        text = _text_of_part(first) if isinstance(first, Mapping) else None
+        inner = _list_in(parsed(text), depth + 1) if text is not None and depth < _DEEPEST else None
+        return value if inner is None else inner
     if not isinstance(value, Mapping) or depth >= _DEEPEST:
         return None
-    for name in ("artifact", "structuredContent", "structured_content", *LIST_KEYS):
+    for name in (*_LISTS, *_AROUND):
         inner = parsed(value.get(name))
-        if isinstance(inner, (list, tuple)) or (isinstance(inner, Mapping) and inner):
-            found = _list_in(inner, depth + 1)
-            if found is not None:
-                return found
-    for name in ("data", "kwargs", "update", "result", "output", "response", "raw_output", "content"):
-        inner = parsed(value.get(name))
-        if isinstance(inner, (list, tuple, Mapping)):
-            found = _list_in(inner, depth + 1)
-            if found is not None:
-                return found
+        found = _list_in(inner, depth + 1) if isinstance(inner, (list, tuple, Mapping)) else None
+        if found is not None:
+            return found
     return None
 
 

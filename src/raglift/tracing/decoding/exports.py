@@ -12,10 +12,10 @@ from raglift.tracing.decoding.fields import Damaged, SpanReader, error_text
 from raglift.tracing.spans import RawSpan
 
 if TYPE_CHECKING:
-    from raglift.tracing.options import Options
     from collections.abc import Callable
 
     from raglift.base.validation import Location
+    from raglift.tracing.options import Options
 
 
 _LANGFUSE_TYPES = (

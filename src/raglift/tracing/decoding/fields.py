@@ -14,8 +14,8 @@ from raglift.base.validation import shown
 from raglift.tracing.attributes import LONGEST_VALUE, is_read
 
 if TYPE_CHECKING:
-    from raglift.tracing.options import Options
     from raglift.base.validation import Location
+    from raglift.tracing.options import Options
 
 
 _LONGEST_ID, _LONGEST_NAME, _LONGEST_ERROR = 200, 300, 1_000

@@ -15,11 +15,11 @@ from raglift.errors import DatasetError, Fault
 from raglift.tracing.decoding import exports, otlp
 
 if TYPE_CHECKING:
-    from raglift.tracing.options import Options
     import os
     from pathlib import Path
     from typing import IO
 
+    from raglift.tracing.options import Options
     from raglift.tracing.spans import RawSpan
 
 
@@ -30,7 +30,10 @@ _GZIP = b"\x1f\x8b"
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _LISTS = ("data", "runs", "traces", "spans", "observations", "results", "items")
 _DEEPEST_LIST = 4
-_FORMS = "a trace: OTLP (resourceSpans), a span of OpenTelemetry, Phoenix or Langfuse, a trace of MLflow, or a run of LangSmith"
+_FORMS = (
+    "a trace: OTLP (resourceSpans), a span of OpenTelemetry, Phoenix or Langfuse, a trace of MLflow, "
+    "or a run of LangSmith"
+)
 
 
 def files_in(given: str | os.PathLike[str]) -> list[Path]:

@@ -10,8 +10,8 @@ from raglift.tracing.decoding.fields import Damaged, SpanReader, error_text, pai
 from raglift.tracing.spans import RawSpan
 
 if TYPE_CHECKING:
-    from raglift.tracing.options import Options
     from raglift.base.validation import Location
+    from raglift.tracing.options import Options
 
 
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")
