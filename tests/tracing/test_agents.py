@@ -19,7 +19,7 @@ from . import agents
 pytestmark = [
     pytest.mark.slow,
     # LlamaIndex and its instrumentation read fields of models as pydantic 1 had them
-    pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20"),
+    pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
 ]
 
 METRICS = ("ndcg", "recall", "precision", "rr", "ap", "session_ndcg", "session_recall", "calls", "recovery")

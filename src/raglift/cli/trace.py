@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import counted, printable
+from raglift.base.progress import notice, show_status
 from raglift.cli.evaluate import as_json, depths, print_result
 from raglift.cli.json_output import print_json
 from raglift.cli.saving import keep
@@ -20,15 +24,19 @@ from raglift.running.options import DEFAULT_KS
 from raglift.running.sessions import DEFAULT_SESSION_METRICS, evaluate_sessions
 from raglift.storage.saving import check_free
 from raglift.tracing.reading import read_traces
+from raglift.tracing.receiving.receiver import TraceReceiver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from raglift.cli.measuring import Trace
     from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
     from raglift.tracing.result import TraceImport
+
+
+_FOLDER = Path("raglift-traces")
+_LOOKS_EACH, _STRAGGLERS = 0.1, 1.0
 
 
 def run(request: Trace) -> None:
@@ -40,7 +48,7 @@ def run(request: Trace) -> None:
     settings = _settings(request)
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)
-    files: Sequence[Path] = request.files
+    files: Sequence[Path] = [_received(request)] if request.listen else request.files
     imported = read_traces(
         files, dataset, join_by=request.join_by, doc_key=request.doc_key, text_tools=request.text_tools
     )
@@ -49,10 +57,62 @@ def run(request: Trace) -> None:
 
 def _check(request: Trace) -> None:
     """Raise where options contradict each other."""
-    if not request.files:
-        raise ConfigurationError(
-            "FILES: found none; expected files of traces, or --listen, which receives them from the application"
-        )
+    given = {"--keep": request.keep, "--stop-after": request.stop_after, "--idle": request.idle}
+    if request.listen and request.files:
+        raise ConfigurationError("--listen: found it with files; expected one of the two: what was kept is read later")
+    if not request.listen:
+        named = next((name for name, value in given.items() if value is not None), None)
+        if named is not None:
+            raise ConfigurationError(f"{named}: found it without --listen; expected both")
+        if not request.files:
+            raise ConfigurationError(
+                "FILES: found none; expected files of traces, or --listen, which receives them from the application"
+            )
+    for name, number in (("--stop-after", request.stop_after), ("--idle", request.idle)):
+        if number is not None and not 0 < number < float("inf"):
+            raise ConfigurationError(f"{name}: found {number}; expected a number above 0")
+
+
+def _received(request: Trace) -> Path:
+    """Receive traces until Ctrl-C or a limit, and return the file that they are kept in.
+
+    Raises:
+        DatasetError: nothing came.
+    """
+    file = request.keep or _FOLDER / f"{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+    with TraceReceiver(file, request.address, join_by=request.join_by) as receiver:
+        notice(f"receiving on {receiver.endpoint}; Ctrl-C stops and evaluates", show=True)
+        notice(f"for the application: OTEL_EXPORTER_OTLP_ENDPOINT={receiver.endpoint}", show=True)
+        notice(f"kept in {printable(str(file))}", show=True)
+        with suppress(KeyboardInterrupt):
+            _wait(receiver, request)
+    for each in receiver.faults:
+        notice(f"not used: {each}", show=True)
+    notice(f"received {_so_far(receiver)}", show=True)
+    if not receiver.spans and not receiver.has_earlier:
+        found, expected = "no spans", f"an application with OTEL_EXPORTER_OTLP_ENDPOINT={receiver.endpoint}"
+        raise DatasetError(str(file), [Fault(receiver.endpoint, found, expected)], "nothing was evaluated")
+    return file
+
+
+def _wait(receiver: TraceReceiver, request: Trace) -> None:
+    told = 0
+    with show_status(show=None) as tell:
+        while True:
+            time.sleep(_LOOKS_EACH)
+            if receiver.spans != told:
+                told = receiver.spans
+                tell(f"received {_so_far(receiver)}")
+            is_enough = request.stop_after is not None and receiver.traces >= request.stop_after
+            # Spans of the last trace may come in another request than its root
+            if is_enough and receiver.idle >= _STRAGGLERS:
+                return
+            if request.idle is not None and receiver.spans and receiver.idle >= request.idle:
+                return
+
+
+def _so_far(receiver: TraceReceiver) -> str:
+    return f"{counted(receiver.spans, 'span')}, {counted(receiver.traces, 'trace')} in whole"
 
 
 def _settings(request: Trace) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class FoundSecrets:
     """The secrets that attributes of spans hold, by their names."""
 
     def __init__(self) -> None:
-        self._values: set[str] = set()
+        self.values: set[str] = set()
+        """What was found so far."""
 
     def look_at(self, name: str, value: Any) -> None:
         """Note what an attribute holds that is secret by its name, or by a name inside it.
@@ -38,11 +39,11 @@ class FoundSecrets:
             value: what it holds.
         """
         waiting = [(0, name.rpartition(".")[2], value)]
-        while waiting and len(self._values) < _MOST:
+        while waiting and len(self.values) < _MOST:
             depth, called, each = waiting.pop()
             if isinstance(each, str):
                 if _is_secret_name(called):
-                    self._values.update(secrets_by_name(called, each))
+                    self.values.update(secrets_by_name(called, each))
             elif isinstance(each, Mapping) and depth < _DEEPEST:
                 waiting += [(depth + 1, str(inner), inside) for inner, inside in each.items()]
             elif isinstance(each, (list, tuple)) and depth < _DEEPEST:
@@ -50,7 +51,7 @@ class FoundSecrets:
 
     def known(self) -> KnownSecrets:
         """Return what hides them in texts."""
-        return KnownSecrets(self._values)
+        return KnownSecrets(self.values)
 
 
 def without_named(value: Any, depth: int = 0) -> Any:
@@ -123,9 +124,10 @@ def cleared_session(session: Session, known: KnownSecrets) -> Session:
 
 def _cleared_chunk(chunk: Chunk, known: KnownSecrets) -> Chunk:
     metadata = cleared(without_named(chunk.metadata), known)
-    given = {name: getattr(chunk, name) for name in ("text", "id", "doc_id")}
-    kept = {name: value if value is None else known.cleared(value) for name, value in given.items()}
-    if kept == given and metadata == chunk.metadata:
+    text, name = known.cleared(chunk.text), known.cleared(chunk.id)
+    doc_id = None if chunk.doc_id is None else known.cleared(chunk.doc_id)
+    if (text, name, doc_id, metadata) == (chunk.text, chunk.id, chunk.doc_id, chunk.metadata):
         return chunk
-    place = {} if kept["text"] == given["text"] else {"start": None, "end": None}  # its offsets are of another text
-    return replace(chunk, metadata=metadata, **kept, **place)
+    if text != chunk.text:  # its offsets are those of another text
+        return replace(chunk, text=text, id=name, doc_id=doc_id, metadata=metadata, start=None, end=None)
+    return replace(chunk, id=name, doc_id=doc_id, metadata=metadata)

@@ -101,7 +101,7 @@ def _mlflow(entry: Mapping[str, Any], location: Location, options: Options) -> I
     if not isinstance(listed, list):
         (location / "data").fault(shown(data), "the spans of a trace of MLflow, as Trace.to_json() writes them")
         return
-    about = {}
+    about: dict[str, Any] = {}
     for name in ("trace_metadata", "request_metadata", "tags"):
         known = info.get(name)
         about |= known if isinstance(known, Mapping) else {}

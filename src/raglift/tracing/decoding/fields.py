@@ -14,6 +14,8 @@ from raglift.base.validation import shown
 from raglift.tracing.attributes import LONGEST_VALUE, is_read
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from raglift.base.validation import Location
     from raglift.tracing.options import Options
 
@@ -56,7 +58,7 @@ class SpanReader:
                 self.fault(name.replace("/", "."), shown(value), "an id: a text")
             text = value[2:] if value[:2].lower() == "0x" else value
             if text.strip("0") or len(text) not in _HEX_LENGTHS:  # what is all zeros stands for no id
-                return text
+                return str(text)
         if not required:
             return None
         self.fault(names[0].replace("/", "."), "nothing", "the id of the span")
@@ -101,7 +103,6 @@ class SpanReader:
             return _since_1970(datetime.fromisoformat(value))
         except (TypeError, ValueError, OverflowError):
             self.fault(name, shown(value), "a time, as 2026-01-31T12:00:00Z")
-        return None
 
     def duration(self, start: int | None, end: int | None) -> tuple[int | None, int | None]:
         """Return when a span began and ended.
@@ -141,7 +142,7 @@ class SpanReader:
                 self.fault(name, f"{len(value):,} characters", f"at most {LONGEST_VALUE:,}")
             yield name, value
 
-    def fault(self, field: str, found: str, expected: str) -> None:
+    def fault(self, field: str, found: str, expected: str) -> NoReturn:
         """Note a fault.
 
         Raises:
