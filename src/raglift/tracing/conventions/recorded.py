@@ -38,8 +38,8 @@ def mlflow_span(raw: RawSpan, options: Options) -> Span | None:
         options,
         # `UNKNOWN` is what a function has that is traced without a type
         str(kind or attributes.get("mlflow.spanType") or "").strip('"'),
-        given=attributes.get("mlflow.spanInputs"),
-        made=attributes.get("mlflow.spanOutputs"),
+        given=_decoded(attributes.get("mlflow.spanInputs")),
+        made=_decoded(attributes.get("mlflow.spanOutputs")),
         labels=([attributes.get("metadata")], attributes.get("tag.tags")),
         tokens=_tokens(usage),
     )
@@ -92,6 +92,12 @@ def langsmith_span(raw: RawSpan, options: Options) -> Span | None:
             amount(attributes.get("gen_ai.usage.output_tokens")),
         ),
     )
+
+
+def _decoded(value: Any) -> Any:
+    """Return what JSON stands for; a text that is none, as one that was cut off, as it is."""
+    found = parsed(value)
+    return value if found is None else found
 
 
 def _tokens(usage: Any) -> tuple[int | None, int | None]:
