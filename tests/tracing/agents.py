@@ -230,7 +230,8 @@ def recorded(file: Path) -> Iterator[None]:
     from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 
     with file.open("w", encoding="utf-8") as out:
-        with instrumented(ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\n")):
+        exporter = ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\n")
+        with instrumented(exporter):
             yield
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import shorten
 from raglift.base.normalization import normalize
@@ -150,7 +150,7 @@ def _incomplete(search: Search) -> tuple[str, str]:
     return "", ""
 
 
-def _use_of_models(scope: Scope) -> dict[str, int | None]:
+def _use_of_models(scope: Scope) -> dict[str, Any]:
     """Return how often language models were called, and their tokens: each once, for frameworks nest their spans."""
     models = [
         span

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.base.streams import as_file
 from raglift.base.validation import described, fault
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.running.evaluation import checked_dataset
 from raglift.tracing.conventions.reading import read_span
-from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in
+from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in, spans_in_frame
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.options import Options
 from raglift.tracing.records import TraceImportRecord
@@ -22,6 +21,10 @@ from raglift.tracing.secrets import cleared_session
 from raglift.tracing.trees import trees_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    import pandas as pd
+
     from raglift.base.secrets import KnownSecrets
     from raglift.errors import Fault
     from raglift.records.dataset import Dataset
@@ -29,11 +32,8 @@ if TYPE_CHECKING:
     from raglift.tracing.spans import Span
 
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
 def read_traces(
-    files: Paths,
+    traces: str | os.PathLike[str] | pd.DataFrame | Sequence[str | os.PathLike[str] | pd.DataFrame],
     dataset: Dataset | str | os.PathLike[str],
     *,
     join_by: str | None = None,
@@ -52,7 +52,8 @@ def read_traces(
     hits in the prompt of the answer are the final context. Several traces of one query are repetitions.
 
     Args:
-        files: a file, a folder of files, or several of these. What cannot be read is in the result's `faults`.
+        traces: a file, a folder of files, a data frame of Phoenix's or MLflow's client, or several of these. What
+            cannot be read is in the result's `faults`.
         dataset: labelled queries, as for `evaluate`.
         join_by: the name of the attribute, field of the metadata, or tag (`name:value`) that holds the id of the
             query. Where a trace does not have it, and without a name, traces are joined by the normalized text of the
@@ -67,13 +68,14 @@ def read_traces(
     if isinstance(text_tools, str):
         raise ConfigurationError(f"text_tools: found {described(text_tools)}; expected a list of names")
     data = checked_dataset(dataset)
-    given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    is_one = isinstance(traces, (str, os.PathLike)) or hasattr(traces, "columns")
+    given = [traces] if is_one else list(traces)
     faults: list[Fault] = []
     options = Options(join_by, doc_key)
     spans = list(_bounded(_spans(given, faults, options), faults))
     if not spans:
-        listed = ", ".join(str(each) for each in given)
-        raise DatasetError(listed or "traces", faults or [fault(listed, "no spans", "traces with spans in them")])
+        listed = ", ".join("a data frame" if hasattr(each, "columns") else str(each) for each in given) or "traces"
+        raise DatasetError(listed, faults or [fault(listed, "no spans", "traces with spans in them")])
     trees = trees_of(spans, faults)
     read = sessions_of(trees, data, text_tools)
     known = options.secrets.known()
@@ -91,12 +93,16 @@ def read_traces(
     return TraceImport.from_record(record)
 
 
-def _spans(given: Iterable[str | os.PathLike[str]], faults: list[Fault], options: Options) -> Iterator[Span]:
+def _spans(given: Iterable[Any], faults: list[Fault], options: Options) -> Iterator[Span]:
     for each in given:
-        for path in files_in(each):
-            with as_file(path) as file:
-                for raw in spans_in(file, faults, options):
-                    yield read_span(raw, options)
+        if isinstance(each, (str, os.PathLike)):
+            for path in files_in(each):
+                with as_file(path) as file:
+                    yield from (read_span(raw, options) for raw in spans_in(file, faults, options))
+        elif hasattr(each, "columns"):
+            yield from (read_span(raw, options) for raw in spans_in_frame(each, faults, options))
+        else:
+            raise ConfigurationError(f"traces: found {described(each)}; expected a file, a folder or a data frame")
 
 
 def _bounded(spans: Iterator[Span], faults: list[Fault]) -> Iterator[Span]:

@@ -156,7 +156,7 @@ def _span(
             said = (given,)
         return replace(
             span,
-            question=lambda: last_of_user(messages) if isinstance(messages, (list, tuple, Mapping)) else None,
+            question=lambda: last_of_user(messages),
             prompt=said or None,
             prompt_tokens=tokens[0],
             answer_tokens=tokens[1],

@@ -63,7 +63,7 @@ def _question_in_fields(fields: Mapping[str, Any], depth: int) -> str | None:
     return _question(values[0], depth + 1) if len(values) == 1 and isinstance(values[0], str) else None
 
 
-def last_of_user(messages: Sequence[Any]) -> str | None:
+def last_of_user(messages: Any) -> str | None:
     """Return the text of the last message of the user; None where there is none."""
     return next(
         (text for role, text in reversed(list(messages_in(messages))) if role in _ROLES_OF_USERS and text), None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.validation import shown
@@ -33,8 +34,9 @@ def spans_of(entry: Mapping[str, Any], location: Location, options: Options) -> 
     """
     if "context.span_id" in entry or "context.trace_id" in entry:
         return _read(_phoenix, entry, location, options)
-    if isinstance(parsed(entry.get("trace")), Mapping) and "data" in parsed(entry["trace"]):
-        return _mlflow(parsed(entry["trace"]), location / "trace", options)
+    whole = parsed(entry.get("trace"))
+    if isinstance(whole, Mapping) and "data" in whole:  # a row of `mlflow.search_traces()`
+        return _mlflow(whole, location / "trace", options)
     if "info" in entry and "data" in entry:
         return _mlflow(entry, location, options)
     if "run_type" in entry:
@@ -79,11 +81,17 @@ def _phoenix(reader: SpanReader) -> RawSpan:
     )
 
 
+def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a data frame as an object of JSON, without what is missing."""
+    values = {str(name): _plain(value) for name, value in row.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _plain(value: Any) -> Any:
     """Return a value of a data frame as JSON would have it: arrays as lists, and what is missing as None."""
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
-    if isinstance(value, float) and value != value:  # NaN
+    if value is None or (isinstance(value, (float, datetime)) and value != value):  # NaN, and NaT of pandas
         return None
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}

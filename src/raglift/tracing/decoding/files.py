@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
+    import pandas as pd
+
     from raglift.tracing.options import Options
     from raglift.tracing.spans import RawSpan
 
@@ -63,6 +65,22 @@ def spans_in(path: Path, faults: list[Fault], options: Options) -> Iterator[RawS
     location = Location(path.name, faults)
     for entry, here in _records(path, location):
         yield from spans_of_record(entry, here, options)
+
+
+def spans_in_frame(frame: pd.DataFrame, faults: list[Fault], options: Options) -> Iterator[RawSpan]:
+    """Yield the spans of a data frame, as Phoenix's and MLflow's clients return them.
+
+    Args:
+        frame: one row a span, or a trace; an index with a name is a column too.
+        faults: where every fault is noted.
+        options: how spans are read.
+    """
+    location = Location("the data frame", faults)
+    names = [name for name in frame.index.names if isinstance(name, str) and name not in frame.columns]
+    rows = frame.reset_index(names) if names else frame
+    for number, row in enumerate(rows.to_dict("records")):
+        entry = exports.plain_row({str(name): value for name, value in row.items()})
+        yield from spans_of_record(entry, location / number, options)
 
 
 def spans_of_record(entry: Any, location: Location, options: Options, depth: int = 0) -> Iterator[RawSpan]:
