@@ -153,7 +153,7 @@ def as_traces(entries: list[dict[str, Any]]) -> str:
     [
         as_lines,
         lambda entries: as_lines([snake(entry) for entry in entries]),
-        lambda entries: json.dumps(entries),
+        json.dumps,
         lambda entries: json.dumps({"data": entries, "meta": {"page": 1}}, indent=2),
         as_traces,
     ],

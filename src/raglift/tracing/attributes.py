@@ -136,7 +136,7 @@ def labels_of(
     """
     if join_by is None:
         return ()
-    found = [attributes.get(join_by)]
+    found = [attributes.get(join_by), attributes.get(f"metadata.{join_by}")]
     for each in metadata:
         value = parsed(each)
         if isinstance(value, Mapping):
@@ -146,5 +146,6 @@ def labels_of(
         if isinstance(tag, str):
             name, sign, value = tag.partition(":") if ":" in tag else tag.partition("=")
             found.append(value.strip() if sign and name.strip() == join_by else None)
-    texts = [str(each) for each in found if isinstance(each, (str, int)) and not isinstance(each, bool)]
+    plain = [parsed(each) if isinstance(each, str) and each[:1] == '"' else each for each in found]
+    texts = [str(each) for each in plain if isinstance(each, (str, int)) and not isinstance(each, bool)]
     return tuple(dict.fromkeys(text for text in texts if text))
