@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DOC_KEYS = ("doc_id", "document_id", "ref_doc_id", "source", "file_name", "doc_uri")
 """Where the metadata of a hit names its document: the first of these that is set."""
 _DEEPEST = 6
+_REDACTED = "__REDACTED__"
+"""What OpenInference writes in place of contents that are not to be recorded."""
 _QUESTIONS = (
     *("input", "query", "question", "user_msg", "user_input", "query_str", "query_bundle", "prompt", "search_query"),
     *("user_query", "q", "text", "message"),
@@ -140,7 +142,7 @@ def chunk_from(
     fields = {str(name): value for name, value in known.items()} if isinstance(known, Mapping) else {}
     names = DOC_KEYS if doc_key is None else (doc_key,)
     document = doc_id if doc_id is not None and doc_key is None else next(filter(_is_id, map(fields.get, names)), None)
-    words = text if isinstance(text, str) else ""
+    words = text if isinstance(text, str) and text != _REDACTED else ""
     start = fields.get("start_index")
     place = start if isinstance(start, int) and not isinstance(start, bool) and 0 <= start < 2**53 else None
     identity = chunk_id if _is_id(chunk_id) else fields.get("_id", fields.get("chunk_id"))
