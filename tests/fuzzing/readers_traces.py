@@ -112,8 +112,8 @@ def _request(kind: str, name: str) -> Callable[[Path], object]:
         encoding = "gzip" if name.endswith(".gz") else ""
         try:
             spans, rejected = spans_of_request((folder / name).read_bytes(), kind, encoding, faults, Options())
-        except Refused as refused:
-            raise DatasetError("request", [Fault("request", str(refused), "OTLP")]) from None
+        except (Refused, FileNotFoundError) as refused:
+            raise DatasetError("request", [Fault("request", str(refused)[:200], "OTLP")]) from None
         answer_of(rejected, "", kind)
         return [str(span) for span in spans]
 
@@ -134,7 +134,8 @@ def _protobuf(folder: Path) -> None:
 def _gone_on_with(folder: Path) -> object:
     """What the receiver does with a file that is there: it adds to it."""
     copy = folder / "again.jsonl"
-    shutil.copyfile(folder / "kept.jsonl", copy)
+    if (folder / "kept.jsonl").is_file():
+        shutil.copyfile(folder / "kept.jsonl", copy)
     faults: list[Fault] = []
     options = Options()
     spans, _ = spans_of_request(json.dumps(_otlp()).encode(), JSON, "", faults, options)

@@ -9,6 +9,7 @@ from typing import Any
 
 import raglift as rl
 from raglift.records import Fact, Passage, Query
+from raglift.tracing import TraceImport
 
 TEXTS = {
     "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",
@@ -108,7 +109,7 @@ def request(spans: Iterable[Any], resource: Mapping[str, Any] | None = None) -> 
     return {"resourceSpans": [{"resource": {"attributes": known}, "scopeSpans": [{"spans": list(spans)}]}]}
 
 
-def read(tmp_path: Path, spans: Iterable[Any], **options: Any) -> rl.TraceImport:
+def read(tmp_path: Path, spans: Iterable[Any], **options: Any) -> TraceImport:
     file = tmp_path / "traces.json"
     file.write_text(json.dumps(request(spans)), encoding="utf-8")
     return rl.read_traces(file, DATA, **options)

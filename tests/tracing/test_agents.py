@@ -13,6 +13,7 @@ import raglift as rl
 from raglift.adapters.langchain_documents import chunk_of as langchain_chunk
 from raglift.adapters.llama_index_nodes import ranking_of as llama_index_ranking
 from raglift.records import Ranking
+from raglift.tracing import TraceImport
 
 from . import agents
 
@@ -28,7 +29,7 @@ KS = (1, 3, 5)
 MAKERS: dict[str, Callable[..., Any]] = {"langchain": agents.langchain_agent, "langgraph": agents.langgraph_agent}
 
 
-def ask_all(data: rl.Dataset, file: Path, ask: Callable[[Any, str, str], None], agent: Any) -> rl.TraceImport:
+def ask_all(data: rl.Dataset, file: Path, ask: Callable[[Any, str, str], None], agent: Any) -> TraceImport:
     with agents.recorded(file):
         for query in data.queries:
             ask(agent, query.text, query.id)

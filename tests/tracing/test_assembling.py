@@ -10,6 +10,7 @@ import pytest
 
 import raglift as rl
 from raglift.records import Ranking
+from raglift.tracing import TraceImport
 
 from .spans import (
     DATA,
@@ -29,7 +30,7 @@ from .spans import (
 )
 
 
-def only(imported: rl.TraceImport) -> rl.Session:
+def only(imported: TraceImport) -> rl.Session:
     assert not imported.faults
     assert not imported.not_joined, str(imported)
     (session,) = imported.sessions

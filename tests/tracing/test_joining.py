@@ -10,11 +10,12 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.tracing import TraceImport
 
 from .spans import DATA, QUESTION, TEXTS, agent, kind, model, read, request, retriever, span
 
 
-def reasons(imported: rl.TraceImport) -> list[tuple[str, str]]:
+def reasons(imported: TraceImport) -> list[tuple[str, str]]:
     return [(trace.reason, trace.detail) for trace in imported.traces]
 
 

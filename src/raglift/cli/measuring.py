@@ -306,8 +306,8 @@ class Trace:
     """Evaluate what an agent searched, from its traces.
 
     Reads OpenTelemetry's JSON with the conventions of OpenInference or OpenTelemetry for generative AI, and exports of
-    Phoenix, MLflow, Langfuse and LangSmith. With --listen, receive them: for the application, set
-    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318.
+    Phoenix, MLflow, Langfuse and LangSmith. With --listen, receive them: set OTEL_EXPORTER_OTLP_ENDPOINT to
+    http://127.0.0.1:4318 for the application.
     """
 
     data: Annotated[
