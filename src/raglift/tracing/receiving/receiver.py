@@ -38,8 +38,7 @@ class TraceReceiver:
     """Receives traces over HTTP on this machine, as a context manager; `read_traces` reads the file.
 
         with TraceReceiver("traces.jsonl", "127.0.0.1:0") as receiver:
-            os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.endpoint
-            ...  # run the application
+            exporter = OTLPSpanExporter(f"{receiver.endpoint}/v1/traces")  # of the application, which is run here
 
     Takes what exporters of OpenTelemetry send to `/v1/traces` as JSON or protobuf, packed with gzip or not. Each
     request is in the file before it is answered. Attributes that are not read are not kept, nor are secrets. Metrics
