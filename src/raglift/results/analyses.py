@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
@@ -125,6 +126,11 @@ class SessionAnalysis(Presentable, FromRecord, SessionAnalysisRecord):
 @dataclass(frozen=True, eq=False)
 class Holes(Presentable, FromRecord, HolesRecord):
     """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Abstention(Presentable, FromRecord, AbstentionRecord):
+    """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
