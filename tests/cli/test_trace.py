@@ -39,6 +39,21 @@ def test_json_has_the_traces_and_the_evaluation(run: Run) -> None:
     assert [row["k"] for row in found["evaluation"]["metrics"]] == [1, 3]
 
 
+def test_queries_that_were_not_asked_may_be_left_out(run: Run, tmp_path: Path) -> None:
+    more = tmp_path / "more.jsonl"
+    text = (FIXTURES / "langsmith_runs.jsonl").read_text(encoding="utf-8")
+    more.write_text(
+        text.replace("price for one adult, museum and tower", "price of a cat") + "{oops\n", encoding="utf-8"
+    )
+    folder = tmp_path / "run"
+    code, _, err = run("trace", more, "--data", "lighthouse", "--only-joined", "-o", folder, "--json")
+    assert code == 0, err
+    saved = load_evaluation(folder)
+    assert [trace.query_id for trace in saved.run.traces] == ["fog-signal-interval"]
+    assert "1 trace of 2 not joined to a query, and left out: 1 no such query" in saved.run.notes
+    assert "1 fault in the files of traces: what could not be read is left out" in saved.run.notes
+
+
 def test_traces_of_other_questions_are_shown_and_nothing_is_saved(run: Run, tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps({"id": "q1", "query": "What else?", "relevant": ["something"]}) + "\n", encoding="utf-8")

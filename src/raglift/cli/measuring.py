@@ -303,7 +303,7 @@ class Evaluate:
     ],
     sections={
         "Data": ["data", "documents", "encoding", "include"],
-        "Traces": ["join_by", "doc_key", "text_tools", "name"],
+        "Traces": ["join_by", "doc_key", "text_tools", "only_joined", "name"],
         "Receiving": ["listen", "address", "keep", "stop_after", "idle"],
         "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
         "Output": ["output", "overwrite", "details", "as_json"],
@@ -345,6 +345,12 @@ class Trace:
         typer.Option("--text-tool", help="Names of tools whose answer is a text: all of it is one hit."),
         separate,
     ] = ()
+    only_joined: Annotated[
+        bool,
+        typer.Option(
+            "--only-joined", help="Leave out queries without a trace, where not all were asked. Default: they are 0."
+        ),
+    ] = False
     name: Annotated[str, typer.Option(help="What the application is called in reports.")] = "agent"
     listen: Annotated[
         bool, typer.Option("--listen", help="Receive traces over HTTP until Ctrl-C, then evaluate them.")

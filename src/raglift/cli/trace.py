@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,11 @@ def _finish(request: Trace, imported: TraceImport, dataset: Dataset, settings: d
         found = f"{counted(len(imported.not_joined), 'trace')} of no query of {dataset.name}, for the reasons above"
         expected = "a question with the text of a query, or --join-by with the name of its id"
         raise DatasetError("traces", [Fault("traces", found, expected)], "nothing was evaluated")
+    if request.only_joined:
+        dataset = dataset.only(ids=sorted({session.query_id for session in imported.sessions}))
     evaluation = evaluate_sessions(imported.sessions, dataset, **settings)
+    notes = (*evaluation.run.notes, *import_notes(imported))
+    evaluation = replace(evaluation, run=replace(evaluation.run, notes=notes))
     show = partial(_print, request, imported, evaluation)
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     show()
@@ -157,6 +162,19 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
     if evaluation is not None:
         sys.stdout.write("\n")
         print_result(evaluation, json=False, details=request.details, following=_next_line(request))
+
+
+def import_notes(imported: TraceImport) -> list[str]:
+    """Return what readers of the saved evaluation should know of the traces that it is made of."""
+    reasons = Counter(trace.reason.replace("_", " ") for trace in imported.not_joined)
+    listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+    left = counted(len(imported.not_joined), "trace")
+    notes = [f"{left} of {len(imported.traces):,} not joined to a query, and left out: {listed}"] if listed else []
+    faults = counted(len(imported.faults), "fault")
+    return [
+        *notes,
+        *([f"{faults} in the files of traces: what could not be read is left out"] if imported.faults else ()),
+    ]
 
 
 def traces_json(imported: TraceImport) -> dict[str, Any]:
