@@ -47,7 +47,7 @@ def context_of(tree: Tree, spans: Sequence[Span], searches: Sequence[Search]) ->
     if hits and not any(chunk.text.strip() for chunk, _ in hits.values()):
         return None
     prompt = normalize("\n".join(text for span in models for said in span.prompt or () for text in _readings(said)))
-    places = []
+    places: list[tuple[int, int, Chunk, float | None]] = []
     for chunk, score in hits.values():
         text = normalize(chunk.text)
         place = prompt.find(text) if text else -1

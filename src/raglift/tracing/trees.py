@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -83,7 +83,7 @@ def trees_of(spans: Iterable[Span], faults: list[Fault]) -> list[Tree]:
     for span in spans:
         of_trace = by_trace[span.raw.trace_id]
         known = of_trace.setdefault(span.raw.span_id, span)
-        if known is not span and known.raw != replace(span.raw, where=known.raw.where):
+        if (known.raw.name, known.raw.parent_id) != (span.raw.name, span.raw.parent_id):
             damage[span.raw.trace_id] = f"two spans have the id {quoted(span.raw.span_id)}"
             found = f"the span id {quoted(span.raw.span_id)} a second time, after {known.raw.where}"
             faults.append(fault(span.raw.where, found, "one id for each span of a trace"))
