@@ -111,9 +111,7 @@ def main(spans: int) -> None:
             scored = time.process_time() - begun
             size = file.stat().st_size / 1e6
         each = took / count * 1e6
-        say(
-            f"{count:8,} {size:7.1f} {took:10.2f} s {least:9.2f} s {took / least:6.1f} {each:6.0f} µs {scored:7.2f} s"
-        )
+        say(f"{count:8,} {size:7.1f} {took:10.2f} s {least:9.2f} s {took / least:6.1f} {each:6.0f} µs {scored:7.2f} s")
 
 
 def say(line: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.streams import as_file
 from raglift.base.validation import described, fault
@@ -69,7 +69,7 @@ def read_traces(
         raise ConfigurationError(f"text_tools: found {described(text_tools)}; expected a list of names")
     data = checked_dataset(dataset)
     is_one = isinstance(traces, (str, os.PathLike)) or hasattr(traces, "columns")
-    given = [traces] if is_one else list(traces)
+    given: list[Any] = [traces] if is_one else list(cast("Sequence[Any]", traces))
     faults: list[Fault] = []
     options = Options(join_by, doc_key)
     spans = list(_bounded(_spans(given, faults, options), faults))
