@@ -9,6 +9,10 @@ from .factor_records import InteractionEffect as InteractionEffect
 from .factor_records import LevelAgainstBest as LevelAgainstBest
 from .factor_records import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
+from .index_losses import ExactRanks as ExactRanks
+from .index_losses import IndexLossesRecord as IndexLossesRecord
+from .index_losses import IndexStep as IndexStep
+from .index_losses import index_losses as index_losses
 from .label_holes import HolesRecord as HolesRecord
 from .label_holes import RankShare as RankShare
 from .label_holes import holes as holes

@@ -23,6 +23,7 @@ from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
+from raglift.running.exact import Comparer, comparer_of
 from raglift.running.execution import every_query_failed, run_stages
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
@@ -87,6 +89,10 @@ def rerank(
     with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
         way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
         traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
+        # Lost before the reranker came, lost after it
+        traces = tuple(
+            replace(new, exact=old.exact, matching=old.matching) for new, old in zip(traces, run.traces, strict=True)
+        )
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
     cost = _with_models(_index_alone(run.cost), calls)
@@ -186,6 +192,8 @@ def _evaluated(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
     clearing = clearing_of([*deployed, *added])
+    known_chunks = _all_chunks(system, config)
+    comparer = comparer_of(system, deployed, data, config, known_chunks)
 
     say_what_models_do_not_know([*deployed, *added], data, progress=config.progress)
 
@@ -194,7 +202,7 @@ def _evaluated(
 
     own = prepared(named_stages(deployed), "as deployed")
     added = prepared(added, "tried")
-    inventory = _inventory(system, clearing, data, config, rule)
+    inventory = _inventory(known_chunks, clearing, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
@@ -205,7 +213,7 @@ def _evaluated(
         return _scored(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls)
+        measurement = _Measurement(data, config, depths, calls, comparer)
         try:
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
@@ -218,7 +226,7 @@ def _evaluated(
             part = measurement.kept(halted)
             stop = calls.limit_reached(0 if part is None else len(part[1]))
             if part is not None:
-                stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
+                stop.evaluation = scored(*part, _inventory(known_chunks, clearing, part[1], config, rule))
             raise stop from None
     return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
@@ -262,6 +270,7 @@ class _Measurement:
     config: Config
     depths: _Depths
     calls: CallMeter
+    comparer: Comparer
 
     def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
         """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
@@ -390,11 +399,12 @@ class _Measurement:
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
     ) -> Run:
         """Return the run that traces are of."""
+        traces, compared = self.comparer.compared(stages, self.dataset.queries, traces, k, self._provenance())
         infos, reading = stage_infos(stages, self.dataset.queries, traces)
         notes = [*self.dataset.resolution.notes, *notes, *reading]
         returned = max((len(trace.stages[0].ranking) for trace in traces if trace.stages), default=0)
         candidates = max(k, returned) if infos[0].has_own_depth else k
-        spec = {**spec_of(self.dataset, self.config), "candidates": candidates}
+        spec = {**spec_of(self.dataset, self.config), "candidates": candidates, **compared}
         batched = [info.name for info in infos if info.batched]
         if self.config.timeout is not None and batched:
             all_at_once = "takes all queries at once, so the timeout of one query does not apply"
@@ -460,9 +470,16 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
         )
 
 
-def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
-    """Return what is known of all chunks of the index; None when they are not known."""
+def _all_chunks(system: Any, config: Config) -> tuple[Chunk, ...] | None:
+    """Return all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
+    return None if chunks is None else tuple(chunks)
+
+
+def _inventory(
+    chunks: tuple[Chunk, ...] | None, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule
+) -> Inventory | None:
+    """Return what is known of all chunks of the index; None when they are not known."""
     if chunks is None:
         return None
     provenance = Provenance(dataset, config.doc_key)

@@ -60,6 +60,11 @@ def is_batched(stage: Stage) -> bool:
     return _Step.of(stage).batch is not None
 
 
+def takes_filters(stage: Stage) -> bool:
+    """Whether a stage can be given a metadata filter with each query, as a third argument."""
+    return isinstance(stage, RetrieveStage) and bool(getattr(stage.retriever, "takes_filters", False))
+
+
 def run_stages(
     stages: Sequence[Stage],
     queries: Sequence[Query],
@@ -147,11 +152,18 @@ class _State:
         self._queries = queries
         self._k = k
         self._provenance = provenance
+        self._has_filters = any(query.filter is not None for query in queries)
 
     def input_of(self, stage: Stage, place: int) -> tuple[Any, ...]:
         """Return what a stage is given for a query."""
-        text = self._queries[place].text
-        return (text, self._k if isinstance(stage, RetrieveStage) else self.done[place][-1].ranking)
+        query = self._queries[place]
+        if isinstance(stage, RerankStage):
+            return (query.text, self.done[place][-1].ranking)
+        return (query.text, self._k, query.filter) if self._filters(stage) else (query.text, self._k)
+
+    def _filters(self, stage: RetrieveStage) -> bool:
+        """Whether a retriever is given the filters of the queries, of which some have one."""
+        return self._has_filters and takes_filters(stage)
 
     def record(self, stage: Stage, place: int, outcome: Outcome[Ranking], *, is_checked: bool) -> None:
         """Note what a stage returned for a query, or why it failed."""
@@ -226,7 +238,8 @@ def ask_stage(
 
     Args:
         stage: what is asked.
-        inputs: a query's text and the depth for a RetrieveStage, its text and ranking for a RerankStage; for each.
+        inputs: a query's text and the depth for a RetrieveStage, with the query's filter where it takes one; its text and
+            ranking for a RerankStage; for each.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
         calls: counts the calls of models, and may stop before the next query.
@@ -398,7 +411,7 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     if isinstance(stage, RerankStage):
         rankings = call(texts, [given[1] for given in inputs])
     else:
-        rankings = call(texts, inputs[0][1])
+        rankings = call(texts, inputs[0][1], *([[given[2] for given in inputs]] if len(inputs[0]) > 2 else []))
     if not isinstance(rankings, Sequence) or len(rankings) != len(inputs):
         found = f"{len(rankings)} rankings" if isinstance(rankings, Sequence) else type(rankings).__name__
         raise ConfigurationError(f"{stage.name}: {stage.system} returned {found}; expected {len(inputs)} rankings")

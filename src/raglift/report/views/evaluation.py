@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.notes import failed_note
+from raglift.analysis.filters import filter_notes
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
 from raglift.analysis.shared_queries import system_name
@@ -45,6 +46,7 @@ from raglift.report.sentences import (
 from raglift.report.views import figures
 from raglift.report.views.costs import cost_section
 from raglift.report.views.holes import holes_section
+from raglift.report.views.index_losses import index_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
@@ -135,7 +137,11 @@ def _document(
     confidence: float,
     detail: Detail,
 ) -> Document:
-    warnings = (*_failures(evaluation), *(_warnings(evaluation, primary) if lift is None else lift.warnings))
+    warnings = (
+        *_failures(evaluation),
+        *filter_notes(evaluation.run, evaluation.dataset.queries),
+        *(_warnings(evaluation, primary) if lift is None else lift.warnings),
+    )
     lead = verdict_sentence(evaluation, lift, primary, confidence)
     first = evaluation_headline(evaluation, lift, primary, confidence)
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
@@ -243,6 +249,7 @@ def _sections(
         if lost is not None and evaluation.run.has_sessions:  # their own section says it call by call
             lost = replace(lost, detail=Detail.DETAILS)
         found.append(lost)
+        found.append(index_section(evaluation, seed, confidence))
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
         found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
