@@ -99,19 +99,21 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
         notes.append(
             f"{mark['stage']} under-returns for {counted(len(short), 'query')} of {filtered:,} with a filter, although "
             f"enough chunks match: {least.query_id} ({least.filter}) got {least.returned:,} of "
-            f"{counted(least.expected or 0, 'hit')}; the search probably takes the nearest chunks first and filters them "
-            f"afterwards ({_named(short)})"
+            f"{counted(least.expected or 0, 'hit')}; the search probably takes the nearest chunks first and filters "
+            f"them afterwards ({_named(short)})"
         )
     violating = [one for one in faults if one.violating]
     if violating:
         hits = sum(one.violating for one in violating)
         example = violating[0]
         notes.append(
-            f"{mark['stage']} returned {counted(hits, 'hit')} that {'does' if hits == 1 else 'do'} not match the filter, "
-            f"for {counted(len(violating), 'query')} of {filtered:,}, as {example.query_id} ({example.filter}): the "
+            f"{mark['stage']} returned {counted(hits, 'hit')} that {'does' if hits == 1 else 'do'} not match the "
+            f"filter, for {counted(len(violating), 'query')} of {filtered:,}, as {example.query_id} ({example.filter}): the "
             f"filter is ignored, or another one is applied ({_named(violating)})"
         )
-    if any(query.filter is not None and trace.matching is None for query, trace in zip(queries, run.traces, strict=True)):
+    if any(
+        query.filter is not None and trace.matching is None for query, trace in zip(queries, run.traces, strict=True)
+    ):
         notes.append(
             "how many chunks match the filters is not known, so it cannot be told whether too few hits come back; "
             "expected all chunks with their metadata (chunks=), or a store that gives them out (exact=True)"

@@ -1,4 +1,4 @@
-"""What an index loses: the facts and hits that exact search finds over the same vectors, and that the index does not."""
+"""What an index loses: the facts and hits that exact search finds over the same vectors, and it does not."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def exact_ranks(evaluation: EvaluationRecord) -> ExactRanks | None:
     stage = match_tables_of(evaluation)[evaluation.scores.stages.index(mark["stage"])]
     asked = np.array([trace.exact is not None for trace in traces], dtype=np.bool_)
     query = stage.facts.query
-    return ExactRanks(
-        mark["stage"], int(mark["k"]), _ranks(full), _ranks(held), _ranks(stage), query, asked[query]
-    )
+    return ExactRanks(mark["stage"], int(mark["k"]), _ranks(full), _ranks(held), _ranks(stage), query, asked[query])
 
 
 def _ranks(table: MatchTable) -> NDArray[np.int64]:
@@ -95,8 +93,8 @@ def lost_facts(evaluation: EvaluationRecord, k: int) -> dict[tuple[str, str | No
 
     Where rerankers follow, a fact is lost if it is not among the candidates; else if it is not among the first k hits.
     `lost_by_filter`: exact search among the matching chunks finds it, and the index does not, for a query whose filter
-    was not applied as it should be. `lost_by_index`: exact search over the vectors as the index holds them finds it, and
-    the index does not. `lost_by_compression`: only exact search over the model's own vectors finds it.
+    was not applied as it should be. `lost_by_index`: exact search over the vectors as the index holds them finds it,
+    and the index does not. `lost_by_compression`: only exact search over the model's own vectors finds it.
 
     Args:
         evaluation: the evaluation.
@@ -111,7 +109,9 @@ def lost_facts(evaluation: EvaluationRecord, k: int) -> dict[tuple[str, str | No
     outcomes = {}
     faulty = filter_faults(evaluation.run, evaluation.dataset.queries)
     if faulty:
-        misfiltered = np.array([query.id in faulty for query in evaluation.dataset.queries], dtype=np.bool_)[ranks.query]
+        misfiltered = np.array([query.id in faulty for query in evaluation.dataset.queries], dtype=np.bool_)[
+            ranks.query
+        ]
         outcomes["lost_by_filter", None] = (full | held) & ~found & misfiltered
     outcomes["lost_by_index", None] = held & ~found
     outcomes["lost_by_compression", None] = full & ~found
@@ -191,7 +191,7 @@ class IndexLossesRecord:
         raise ConfigurationError(f"step: found {name!r}; expected one of {', '.join(STEPS)}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per step: facts before, after, lost and gained, hits lost, overlap, difference, interval, p."""
+        """Return one row per step: facts before, after, lost and gained; hits lost, overlap; difference, interval, p."""
         import pandas as pd
 
         rows = [
@@ -227,7 +227,7 @@ def index_losses(
         confidence: how often intervals hold the true value.
 
     Raises:
-        ConfigurationError: exact search was not asked; k is not a depth of the run; or an argument is outside its range.
+        ConfigurationError: exact search was not asked; k is not a depth of the run; or an argument is out of range.
     """
     method = method_of(seed, confidence)
     ranks = exact_ranks(evaluation)

@@ -140,12 +140,11 @@ def _rate(index: VectorIndex, vectors: Vectors) -> float | None:
     with one_thread(faiss_module()):
         index.search(vectors[:1], 10)
         started = time.perf_counter()
-        for count, one in enumerate(vectors, start=1):
-            index.search(one[np.newaxis], 10)
-            seconds = time.perf_counter() - started
-            if seconds > _LONGEST_TIMING:
-                break
-    return count / seconds
+        timed, seconds = 0, 0.0
+        while timed < len(vectors) and seconds < _LONGEST_TIMING:
+            index.search(vectors[timed : timed + 1], 10)
+            timed, seconds = timed + 1, time.perf_counter() - started
+    return timed / seconds
 
 
 def query_vectors(dense: DenseIndex, queries: Sequence[str]) -> Vectors:
@@ -190,6 +189,15 @@ def approximate(
     return ApproximateIndex(dense, spec, fewer, reduction, replace(built, seconds=built.seconds + reducing))
 
 
+def searched(
+    dense: DenseIndex, index: IndexSpec | None, dimensions: Dimensions | None
+) -> DenseIndex | ApproximateIndex:
+    """Return an index as it was named; itself where nothing was named."""
+    if index is None and dimensions is None:
+        return dense
+    return approximate(dense, index or IndexSpec(), dimensions)
+
+
 # Rankings, with a filter for each query that has one.
 
 
@@ -229,6 +237,4 @@ def _by_filter(filters: Sequence[Filter | None] | None, count: int) -> Mapping[F
 
 def allowed_numbers(chunks: Sequence[Chunk], given: Filter) -> NDArray[np.int64]:
     """Return the numbers of the chunks that match a filter, ascending."""
-    return np.array(
-        [number for number, chunk in enumerate(chunks) if given.matches(chunk.metadata)], dtype=np.int64
-    )
+    return np.array([number for number, chunk in enumerate(chunks) if given.matches(chunk.metadata)], dtype=np.int64)

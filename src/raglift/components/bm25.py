@@ -130,9 +130,7 @@ class BM25Retriever:
             bytes=_bytes_of(self._model),
         )
 
-    def retrieve(
-        self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None
-    ) -> list[Ranking]:
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
         """Return the best `k` chunks of each query; chunks that share no term with it are left out.
 
         Args:

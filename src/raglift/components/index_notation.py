@@ -171,6 +171,7 @@ def split_settings(text: str) -> Iterator[str]:
 
 
 _DIMENSIONS = re.compile(r"(?P<pca>pca\s*\(\s*)?(?P<number>[+-]?\d+)(?(pca)\s*\))", re.IGNORECASE)
+_ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -183,15 +184,18 @@ class Dimensions:
         ConfigurationError: a number that is not an integer of 1 or more.
     """
 
-    number: int
-    """How many are left."""
+    number: int | None
+    """How many are left; None for all that the model has."""
     pca: bool = False
     """Whether they are principal components of the chunks' vectors; else the first ones of the model are kept."""
 
     def __post_init__(self) -> None:
+        if self.number is None and not self.pca:
+            return
         if isinstance(self.number, bool) or not isinstance(self.number, int) or not 1 <= self.number <= _MOST:
             raise ConfigurationError(
-                f"dimensions: found {short_repr(self.number)}; expected an integer, 1 or more, as 128 or pca(128)"
+                f"dimensions: found {short_repr(self.number)}; expected an integer, 1 or more, as 128 or pca(128), or "
+                "all"
             )
 
     @property
@@ -200,23 +204,27 @@ class Dimensions:
         return str(self) if self.pca else f"{self} dimensions"
 
     def __str__(self) -> str:
+        if self.number is None:
+            return _ALL
         return f"pca({self.number})" if self.pca else str(self.number)
 
 
 def parse_dimensions(given: Any) -> Dimensions:
-    """Read a number of dimensions: an integer, `128` or `pca(128)`.
+    """Read a number of dimensions: an integer, `128`, `pca(128)` or `all`.
 
     Raises:
         ConfigurationError: anything else.
     """
     if isinstance(given, Dimensions):
         return given
+    if isinstance(given, str) and given.strip().lower() == _ALL:
+        return Dimensions(None)
     if isinstance(given, str):
         form = _DIMENSIONS.fullmatch(given.strip())
         if form is None:
             raise ConfigurationError(
                 f"dimensions: found {short_repr(given)}; expected a number, as 128 (the first ones of a Matryoshka "
-                "model), or pca(128)"
+                "model), pca(128), or all"
             )
         return Dimensions(int(form["number"]), pca=form["pca"] is not None)
     return Dimensions(given)

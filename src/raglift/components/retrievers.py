@@ -102,9 +102,7 @@ class DenseRetriever:
         """What the index took to build, and its size."""
         return self.index.cost
 
-    def retrieve(
-        self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None
-    ) -> list[Ranking]:
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
         """Return the `k` most similar chunks of each query; the score is the cosine similarity, as the index has it.
 
         Args:
@@ -381,9 +379,7 @@ class HybridRetriever:
         """Whether all its retrievers take filters."""
         return all(getattr(retriever, "takes_filters", False) for retriever in self.retrievers)
 
-    def retrieve(
-        self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None
-    ) -> list[Ranking]:
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
         """Return the best `k` chunks of each query; the score is that of the fusion.
 
         Args:

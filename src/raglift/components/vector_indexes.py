@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.base.display import one_line
-from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from raglift.components.index_notation import Dimensions, IndexSpec
 
     Vectors = NDArray[np.float32]
     Found = tuple[NDArray[np.float32], NDArray[np.int64]]
@@ -77,12 +78,15 @@ class Reduction:
             ConfigurationError: the model has fewer dimensions, or for principal components there are fewer chunks.
         """
         there = vectors.shape[1]
+        if dimensions.number is None:
+            return cls(lambda given: given)
         if dimensions.number > there:
             raise ConfigurationError(
                 f"dimensions: found {dimensions}; expected at most {there}, as many as {model} has"
             )
         if not dimensions.pca:
-            return cls(lambda given: _unit(given[:, : dimensions.number]))
+            first = dimensions.number
+            return cls(lambda given: _unit(given[:, :first]))
         if dimensions.number > len(vectors):
             raise ConfigurationError(
                 f"dimensions: found {dimensions} for {len(vectors):,} chunks; expected no more components than chunks"
@@ -251,7 +255,7 @@ def build_vector_index(spec: IndexSpec, vectors: Vectors) -> VectorIndex:
     except RuntimeError as error:
         raise ConfigurationError(
             f"index {spec}: FAISS refuses it for {len(vectors):,} vectors of {vectors.shape[1]} dimensions: "
-            f"{_reason(error)}; expected a factory string as on github.com/facebookresearch/faiss/wiki/The-index-factory"
+            f"{_reason(error)}; expected what FAISS builds from them, as IVF256,PQ32 (see FAISS' wiki, The index factory)"
         ) from error
     seconds = time.perf_counter() - started
     size = _bytes(faiss, index, is_binary=spec.kind.startswith("binary"))
@@ -267,7 +271,8 @@ def _check(spec: IndexSpec, count: int, dimensions: int) -> None:
     if spec.kind == "ivf" and spec["nlist"] > count:
         raise ConfigurationError(
             f"index {spec}: found nlist={spec['nlist']} clusters for {count:,} chunks; expected at most as many "
-            f"clusters as chunks, better one for {FEWEST_TO_TRAIN} chunks or more: nlist={max(count // FEWEST_TO_TRAIN, 1)}"
+            f"clusters as chunks, better one for {FEWEST_TO_TRAIN} chunks or more: "
+            f"nlist={max(count // FEWEST_TO_TRAIN, 1)}"
         )
     if spec.kind == "ivf" and spec["nprobe"] > spec["nlist"]:
         raise ConfigurationError(

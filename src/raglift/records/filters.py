@@ -10,7 +10,6 @@ from typing import Any
 from raglift.base.validation import Location, described, quoted
 from raglift.records.checking import raise_faults
 
-
 EQUALS, ANY_OF = "eq", "in"
 BOUNDS = ("gt", "gte", "lt", "lte")
 """The bounds of a range: above, at least, below, at most."""

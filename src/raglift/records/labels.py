@@ -12,7 +12,6 @@ from raglift.base.validation import Location, described, quoted
 from raglift.records.checking import FARTHEST, check_id, check_text, has_words, raise_faults, tuple_of
 from raglift.records.filters import Filter
 
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

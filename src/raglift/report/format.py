@@ -36,6 +36,7 @@ _COST_TITLES = {
     "latency_p95": "latency p95 (s)",
     "index_seconds": "index (s)",
     "index_bytes": "index (MB)",
+    "search_seconds": "search (s)",
     "context_tokens": "context tokens",
     "dollars": "US dollars",
 }

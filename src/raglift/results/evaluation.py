@@ -99,8 +99,8 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             confidence: how often intervals hold the true value.
 
         Raises:
-            ConfigurationError: exact search was not asked (see `exact` of `raglift.evaluate`), or an argument is outside
-                its range.
+            ConfigurationError: exact search was not asked (see `exact` of `raglift.evaluate`), or an argument is out
+                of range.
         """
         return IndexLosses.from_record(index_losses(self, k, seed=seed, confidence=confidence))
 

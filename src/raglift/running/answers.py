@@ -28,11 +28,11 @@ from raglift.running.execution import ask_stage
 from raglift.storage.answers import Answer, AnswerStore, hits_as_json
 
 if TYPE_CHECKING:
-    from raglift.records.filters import Filter
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
     from raglift.adapters.stages import Policy, Stage
+    from raglift.records.filters import Filter
     from raglift.running.model_calls import Way
     from raglift.running.options import Config
 
@@ -222,11 +222,11 @@ class _StageKeeper:
         known = self.kept.store.find(keys)
         return [place for place, key in enumerate(keys) if key not in known]
 
-    def key(self, stage: Stage, query: str, given: Any, filter: Filter | None = None) -> bytes:
+    def key(self, stage: Stage, query: str, given: Any, filtered: Filter | None = None) -> bytes:
         """Return the key of an answer: of all that raglift knows to decide it."""
         what = _content(given) if isinstance(given, Ranking) else str(given)
-        if filter is not None:
-            what = f"{what} {json.dumps(filter.to_dict(), sort_keys=True)}"
+        if filtered is not None:
+            what = f"{what} {json.dumps(filtered.to_dict(), sort_keys=True)}"
         return content_key("answer of a system", *self.kept.identity, self._part, stage.system, what, query)
 
 

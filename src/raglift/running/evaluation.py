@@ -193,7 +193,7 @@ def _evaluated(
     )
     clearing = clearing_of([*deployed, *added])
     known_chunks = _all_chunks(system, config)
-    comparer = comparer_of(system, deployed, data, config, known_chunks)
+    comparer = comparer_of(deployed, config, known_chunks)
 
     say_what_models_do_not_know([*deployed, *added], data, progress=config.progress)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from raglift.adapters.stages import RetrieveStage, asked_of
+from raglift.adapters.vector_stores import store_search
 from raglift.errors import ConfigurationError
 from raglift.records.rankings import CANDIDATES, ExactHits
 from raglift.running.execution import takes_filters
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from raglift.matching.provenance import Provenance
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
-    from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
     from raglift.records.rankings import Ranking, Trace
     from raglift.running.options import Config
@@ -128,15 +128,11 @@ def _checked(ranking: Ranking, provenance: Provenance) -> Ranking:
     return provenance.check(ranking)
 
 
-def comparer_of(
-    system: Any, stages: Sequence[Stage], dataset: Dataset, config: Config, chunks: tuple[Chunk, ...] | None
-) -> Comparer:
+def comparer_of(stages: Sequence[Stage], config: Config, chunks: tuple[Chunk, ...] | None) -> Comparer:
     """Return what compares a system with exact search.
 
     Args:
-        system: as the user passed it.
-        stages: of it.
-        dataset: what it is asked.
+        stages: of the system.
         config: says whether it is compared: `exact` None compares raglift's own approximate indexes alone.
         chunks: all chunks of the index; None where they are not known.
 
@@ -148,4 +144,7 @@ def comparer_of(
     first = asked_of(stages[0])
     if callable(getattr(first, "exact_hits", None)):
         return Comparer(first, chunks=chunks)
-    return Comparer(chunks=chunks)
+    if not config.exact:
+        return Comparer(chunks=chunks)
+    search, store, is_read_out = store_search(first, chunks, config.doc_key)
+    return Comparer(search, READ_OUT if is_read_out else EMBEDDED_AGAIN, store.own_k, chunks or search.chunks)

@@ -238,8 +238,8 @@ def ask_stage(
 
     Args:
         stage: what is asked.
-        inputs: a query's text and the depth for a RetrieveStage, with the query's filter where it takes one; its text and
-            ranking for a RerankStage; for each.
+        inputs: a query's text and the depth for a RetrieveStage, with the query's filter where it takes one; its text
+            and ranking for a RerankStage; for each.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
         calls: counts the calls of models, and may stop before the next query.

@@ -124,8 +124,8 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
     Args:
         dataset: the dataset.
         drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from; `filters` the
-            metadata that chunks must have; `places` turns spans into their texts; `ids` numbers the queries q1, q2, …; `nuggets` leaves out what facts say, and how
-            important they are.
+            metadata that chunks must have; `places` turns spans into their texts; `ids` numbers the queries q1, q2, …;
+            `nuggets` leaves out what facts say, and how important they are.
 
     Raises:
         ConfigurationError: something else is to be left out.

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
+from raglift.analysis.filters import filter_notes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.notes import failed_note
-from raglift.analysis.filters import filter_notes
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
 from raglift.analysis.shared_queries import system_name

@@ -93,8 +93,8 @@ def _lead(found: IndexLossesRecord) -> str:
     """Return what is lost, in one or two sentences."""
     together, compression, index = (found.step(name) for name in (TOGETHER, COMPRESSION, INDEX))
     first = (
-        f"Exact search over the model's own vectors finds {together.before:,} of {counted(found.facts, 'fact')} by rank "
-        f"{found.k}, {found.index} {together.after:,}"
+        f"Exact search over the model's own vectors finds {together.before:,} of {counted(found.facts, 'fact')} by "
+        f"rank {found.k}, {found.index} {together.after:,}"
     )
     if not (compression.lost or index.lost):
         return f"{first}: no fact is lost, and {percent_text(together.overlap)} of the hits are the same."
