@@ -191,7 +191,7 @@ class IndexLossesRecord:
         raise ConfigurationError(f"step: found {name!r}; expected one of {', '.join(STEPS)}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per step: facts before, after, lost and gained; hits lost, overlap; difference, interval, p."""
+        """Return one row per step: facts before, after, lost, gained; hits lost, overlap; difference, interval, p."""
         import pandas as pd
 
         rows = [

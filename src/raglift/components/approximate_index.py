@@ -17,7 +17,6 @@ from raglift.components.vector_indexes import (
     VectorIndex,
     build_vector_index,
     exact_search,
-    faiss_module,
     one_thread,
 )
 from raglift.records.rankings import IndexCost, Ranking
@@ -137,7 +136,7 @@ def _rate(index: VectorIndex, vectors: Vectors) -> float | None:
     """Return how many queries a second an index answers, one at a time on one thread: the best 10 hits of each."""
     if not len(vectors):
         return None
-    with one_thread(faiss_module()):
+    with one_thread():
         index.search(vectors[:1], 10)
         started = time.perf_counter()
         timed, seconds = 0, 0.0

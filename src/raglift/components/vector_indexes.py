@@ -255,7 +255,7 @@ def build_vector_index(spec: IndexSpec, vectors: Vectors) -> VectorIndex:
     except RuntimeError as error:
         raise ConfigurationError(
             f"index {spec}: FAISS refuses it for {len(vectors):,} vectors of {vectors.shape[1]} dimensions: "
-            f"{_reason(error)}; expected what FAISS builds from them, as IVF256,PQ32 (see FAISS' wiki, The index factory)"
+            f"{_reason(error)}; expected what FAISS builds of them, as IVF256,PQ32 (its wiki: The index factory)"
         ) from error
     seconds = time.perf_counter() - started
     size = _bytes(faiss, index, is_binary=spec.kind.startswith("binary"))
@@ -320,7 +320,7 @@ def _filled(faiss: Any, spec: IndexSpec, vectors: Vectors) -> Any:
             if (value := spec.get(name)) is not None:
                 faiss.ParameterSpace().set_index_parameter(index, called, value)
     _train_on_few(faiss, index)
-    with one_thread(faiss):
+    with one_thread():
         index.train(vectors)
         index.add(vectors)
     return index
@@ -337,14 +337,20 @@ def _train_on_few(faiss: Any, index: Any) -> None:
 
 
 @contextmanager
-def one_thread(faiss: Any) -> Iterator[None]:
-    """Let FAISS use one thread: several make another graph each time, and wait for each other in small clusterings."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
+def one_thread() -> Iterator[None]:
+    """Let FAISS and its linear algebra use one thread.
+
+    Several make another graph each time, and in small clusterings they wait for each other longer than they compute.
+
+    Raises:
+        MissingDependency: threadpoolctl is not installed.
+    """
     try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise MissingDependency("threadpoolctl", "local", "vector indexes") from None
+    with threadpool_limits(limits=1):
         yield
-    finally:
-        faiss.omp_set_num_threads(before)
 
 
 def _bytes(faiss: Any, index: Any, *, is_binary: bool) -> int:

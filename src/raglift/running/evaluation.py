@@ -192,8 +192,8 @@ def _evaluated(
         reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
     )
     clearing = clearing_of([*deployed, *added])
-    known_chunks = _all_chunks(system, config)
-    comparer = comparer_of(deployed, config, known_chunks)
+    comparer = comparer_of(deployed, config, _all_chunks(system, config))
+    known_chunks = comparer.chunks
 
     say_what_models_do_not_know([*deployed, *added], data, progress=config.progress)
 

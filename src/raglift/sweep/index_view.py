@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 _PARETO = (
-    "Optimal: no other index finds as many facts in as few bytes with as many queries a second, and is better in one of "
-    "these. Speed is of the search alone, one query at a time on one thread."
+    "Optimal: no other index finds as many facts in as few bytes with as many queries a second, and is better in one "
+    "of these. Speed is of the search alone, one query at a time on one thread."
 )
 _TITLES = {"dimensions": "{} dimensions"}
 """What parts are called where their values do not say it."""
