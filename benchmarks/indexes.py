@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import ast
-import platform
 import re
+import sys
 import time
 import warnings
 from dataclasses import replace
@@ -141,22 +141,22 @@ def row(evaluation: Evaluation, k: int = DEPTH) -> str:
     losses = evaluation.index_losses(k)
     both, index, compression = (losses.step(name) for name in ("together", "index", "compression"))
     cost = losses.cost
-    assert cost is not None
-    assert cost.build_seconds is not None
-    assert cost.queries_per_second is not None
+    if cost is None or cost.build_seconds is None or cost.queries_per_second is None:
+        raise ValueError(f"{losses.index}: found no build time or speed; expected both")
     difference = both.difference
     interval = "" if np.isnan(difference.low) else f"[{difference.low:+.3f}, {difference.high:+.3f}]"
+    found = f"{both.before} → {both.after}"
     return (
-        f"{losses.index:32}{both.before:5} → {both.after:<4}{index.lost:6}{compression.lost:9}"
-        f"{1 - both.overlap:10.1%}{difference.mean:+9.3f} {interval:17}{both.p:7.3f}{cost.build_seconds:9.1f}"
-        f"{cost.bytes / 1e6:8.1f}{cost.queries_per_second:9,.0f}"
+        f"{losses.index:32}{found:>12}{index.lost:>11}{compression.lost:>8}{1 - both.overlap:>9.1%}"
+        f"{difference.mean:>+9.3f} {interval:17}{both.p:>7.3f}{cost.build_seconds:>10.1f}"
+        f"{cost.bytes / 1e6:>8.1f}{cost.queries_per_second:>11,.0f}"
     )
 
 
 HEADER = (
-    f"{'index':32}{'facts found':>12}{'lost by the':>12}{'lost by':>9}{'hits':>8}{'recall':>9}{'':19}{'p':>5}{'build':>9}"
-    f"{'size':>8}{'queries':>9}\n"
-    f"{'':32}{'':12}{'index':>12}{'compr.':>9}{'lost':>8}{'[95%]':>10}{'':18}{'':5}{'s':>9}{'MB':>8}{'/ s':>9}"
+    f"{'':49}{'lost by':^16}\n"
+    f"{'index':32}{'facts found':>12}{'index':>11}{'compr.':>8}{'hits':>9}{'recall [95%]':>18}{'p':>16}{'build s':>10}"
+    f"{'MB':>8}{'queries/s':>11}"
 )
 
 
@@ -192,6 +192,12 @@ def store_of(dense: DenseIndex) -> object:
     return FAISS.from_embeddings(pairs, Own(), metadatas=metadatas)
 
 
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table of the indexes, and what is said of the filter."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -202,14 +208,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chunks = chunks_of(book, most)
     own = sum("package" not in str(chunk.doc_id) for chunk in chunks)
     characters = sum(len(chunk.text) for chunk in chunks)
-    print(
-        f"{len(chunks):,} distinct chunks, {own:,} of them of {CORPUS}, {characters / 1e6:.1f} million characters, read "
-        f"in {time.perf_counter() - started:.0f} s; {len(book):,} queries; Python {platform.python_version()}"
+    say(
+        f"{len(chunks):,} distinct chunks, {own:,} of them of {CORPUS}, {characters / 1e6:.1f} million characters, "
+        f"read in {time.perf_counter() - started:.0f} s; {len(book):,} queries"
     )
     dense = build_index(chunks, embedder_by_name("minilm-static"), progress=False)
-    print(f"{dense.vectors.shape[1]} dimensions; facts by rank {DEPTH}, match by coverage\n\n{HEADER}", flush=True)
+    say(f"{dense.vectors.shape[1]} dimensions; facts by rank {DEPTH}, match by coverage\n\n{HEADER}")
     for index in INDEXES:
-        print(row(measured(dense, book, index)), flush=True)
+        say(row(measured(dense, book, index)))
     asked = filtered(book, dense.chunks)
     store = store_of(dense)
     for title, fetched in (("20, the default", {}), ("all", {"fetch_k": len(chunks)})):
@@ -217,8 +223,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         evaluation = rl.evaluate(retriever, asked, exact=True, match="coverage", ks=(10,), progress=False)
         losses = evaluation.failure_analysis(10)
         lost = losses.of("lost_by_filter").facts
-        print(f"\nLangChain's FAISS with a filter, of the nearest chunks {title}: {lost} facts lost by the filter")
-        print("\n".join(note for note in evaluation.notes if "filter" in note) or "no warning about filters")
+        say(f"\nLangChain's FAISS, filtering the nearest chunks ({title}): {lost} facts lost by the filter")
+        say("\n".join(note for note in evaluation.notes if "filter" in note) or "no warning about filters")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
 from .comparison import compare_systems as compare_systems
+from .exact_comparison import ExactRanks as ExactRanks
+from .exact_comparison import IndexLossesRecord as IndexLossesRecord
+from .exact_comparison import IndexStep as IndexStep
+from .exact_comparison import index_losses as index_losses
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain
@@ -9,10 +13,6 @@ from .factor_records import InteractionEffect as InteractionEffect
 from .factor_records import LevelAgainstBest as LevelAgainstBest
 from .factor_records import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
-from .index_losses import ExactRanks as ExactRanks
-from .index_losses import IndexLossesRecord as IndexLossesRecord
-from .index_losses import IndexStep as IndexStep
-from .index_losses import index_losses as index_losses
 from .label_holes import HolesRecord as HolesRecord
 from .label_holes import RankShare as RankShare
 from .label_holes import holes as holes

@@ -108,8 +108,8 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
         example = violating[0]
         notes.append(
             f"{mark['stage']} returned {counted(hits, 'hit')} that {'does' if hits == 1 else 'do'} not match the "
-            f"filter, for {counted(len(violating), 'query')} of {filtered:,}, as {example.query_id} ({example.filter}): "
-            f"the filter is ignored, or another one is applied ({_named(violating)})"
+            f"filter, for {counted(len(violating), 'query')} of {filtered:,}, as {example.query_id} "
+            f"({example.filter}): the filter is ignored, or another one is applied ({_named(violating)})"
         )
     if any(
         query.filter is not None and trace.matching is None for query, trace in zip(queries, run.traces, strict=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.index_losses import lost_facts
+from raglift.analysis.exact_comparison import lost_facts
 from raglift.analysis.upper_bound import attainable_facts, depth_of, match_tables_of, rule_of
 from raglift.metrics.measure import first_satisfactions
 from raglift.metrics.session_prefixes import rank_in_call
@@ -118,7 +118,7 @@ def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOut
     `below_k`: by a later rank. `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`:
     the chunks of the index allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
     Where exact search was asked too, `lost_by_filter`, `lost_by_index` and `lost_by_compression` (see
-    `raglift.analysis.index_losses.lost_facts`) come after `found` or, where rerankers follow, after `dropped`.
+    `raglift.analysis.exact_comparison.lost_facts`) come after `found` or, where rerankers follow, after `dropped`.
 
     Args:
         evaluation: the evaluation.

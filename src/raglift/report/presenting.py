@@ -10,9 +10,9 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.conventions.records import MetricsExplanationRecord
+from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
-from raglift.analysis.index_losses import IndexLossesRecord
 from raglift.analysis.label_holes import HolesRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord

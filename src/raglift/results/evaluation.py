@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.conventions.explaining import explain_metrics
+from raglift.analysis.exact_comparison import index_losses
 from raglift.analysis.explanation import explain, over_k
-from raglift.analysis.index_losses import index_losses
 from raglift.analysis.label_holes import holes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of

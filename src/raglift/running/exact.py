@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from raglift.adapters.stages import RetrieveStage, asked_of
-from raglift.adapters.vector_stores import store_search
+from raglift.adapters.store_search import store_search
 from raglift.errors import ConfigurationError
 from raglift.records.rankings import CANDIDATES, ExactHits
 from raglift.running.execution import takes_filters

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
-    from raglift.records.rankings import Call, Inventory, Ranking, StageInfo, StageTrace, Trace
+    from raglift.records.rankings import Call, Cost, Inventory, Ranking, StageInfo, StageTrace, Trace
 
 
 _FIRST = 1
@@ -134,7 +134,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
-        "cost": None if run.cost is None else asdict(run.cost),
+        "cost": None if run.cost is None else _cost_line(run.cost),
     }
     if evaluation.beyond_candidates:
         head["beyond_candidates"] = evaluation.beyond_candidates
@@ -188,6 +188,15 @@ def _stage_line(stage: StageInfo) -> dict[str, Any]:
     for name in ("read_in_part", "changed_hits", "vocabularies"):
         if not line[name]:
             del line[name]
+    return line
+
+
+def _cost_line(cost: Cost) -> dict[str, Any]:
+    """Leave out what is known of a vector index alone, so that a raglift that does not know of it reads the run."""
+    line = asdict(cost)
+    if cost.index is not None and not cost.index.index:
+        for name in ("index", "build_seconds", "queries_per_second", "exact_queries_per_second", "exact_bytes"):
+            del line["index"][name]
     return line
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.index_losses import COMPRESSION, INDEX, TOGETHER, IndexLossesRecord, exact_ranks, index_losses
+from raglift.analysis.exact_comparison import COMPRESSION, INDEX, TOGETHER, IndexLossesRecord, exact_ranks, index_losses
 from raglift.analysis.paired_statistics import verdict
 from raglift.analysis.tradeoffs import beats
 from raglift.rendering.document import Cell, Column, Section, table_from

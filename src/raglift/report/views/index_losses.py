@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.analysis.index_losses import COMPRESSION, INDEX, TOGETHER, exact_ranks, index_losses
+from raglift.analysis.exact_comparison import COMPRESSION, INDEX, TOGETHER, exact_ranks, index_losses
 from raglift.base.display import counted
 from raglift.rendering.document import Cell, Column, Document, Section, table_from
 from raglift.report.format import (
@@ -21,7 +21,7 @@ from raglift.report.format import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.analysis.index_losses import IndexLossesRecord, IndexStep
+    from raglift.analysis.exact_comparison import IndexLossesRecord, IndexStep
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.rankings import IndexCost
     from raglift.rendering.document import Table
