@@ -227,6 +227,8 @@ def parse_dimensions(given: Any) -> Dimensions:
                 "model), pca(128), or all"
             )
         return Dimensions(int(form["number"]), pca=form["pca"] is not None)
+    if given is None:
+        raise ConfigurationError("dimensions: found None; expected a number, as 128, pca(128), or all")
     return Dimensions(given)
 
 

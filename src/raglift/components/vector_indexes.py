@@ -35,7 +35,8 @@ FEWEST_TO_TRAIN = 39
 _AT_ONCE = 100_000
 _SPARE = 16
 """So many more are looked for: of equal ones at the end FAISS returns any."""
-_FAILURE = re.compile(r"Error: (.*)", re.DOTALL)
+_PLACE = re.compile(r".*\.(?:cpp|h):\d+: ?", re.DOTALL)
+"""What FAISS says of the place in its source, before what is wrong."""
 
 
 def faiss_module() -> Any:
@@ -368,9 +369,7 @@ def _bytes(faiss: Any, index: Any, *, is_binary: bool) -> int:
 
 def _reason(error: RuntimeError) -> str:
     """Return what FAISS says, without the place in its source."""
-    found = _FAILURE.search(str(error))
-    said = one_line(found[1] if found else str(error).rpartition("] ")[2] or str(error))
-    return said.removeprefix("Error: ").strip().rstrip(".")
+    return one_line(_PLACE.sub("", str(error))).removeprefix("Error: ").strip().rstrip(".")
 
 
 def exact_search(vectors: Vectors, queries: Vectors, k: int, *, numbers: NDArray[np.int64] | None = None) -> Found:
