@@ -25,6 +25,11 @@ from raglift.running.evaluation import evaluate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
+]
+
 SUBJECTS = ("lamp", "horn", "boat", "wick", "coal", "tower", "keeper", "storm", "letter", "rock")
 VERBS = ("lit", "sounded", "mended", "painted", "counted", "carried", "hidden", "sold", "found", "named")
 TEXTS = [f"The {subject} is {verb}." for subject in SUBJECTS for verb in VERBS]
@@ -143,7 +148,7 @@ def data() -> Dataset:
         tuple(
             Query(
                 f"q{number}",
-                f"What is {text.split()[3].strip('.')} of the {text.split()[1]}?",
+                f"What about the {text.split()[1]} is {text.split()[3]}",
                 (Fact((Passage(text),)),),
             )
             for number, text in enumerate(TEXTS[::7])
@@ -155,7 +160,7 @@ def data() -> Dataset:
 @pytest.fixture(scope="module")
 def filtered(data: Dataset) -> Dataset:
     queries = (
-        Query(query.id, query.text, query.facts, filter={"year": YEARS[7 * number]})  # type: ignore[arg-type]
+        Query(query.id, " ".join(query.text.split()[:4]), query.facts, filter={"year": YEARS[7 * number]})  # type: ignore[arg-type]
         for number, query in enumerate(data)
     )
     return Dataset(tuple(queries), name="log by year")
@@ -215,7 +220,7 @@ def test_chunks_of_a_closed_store_are_embedded_again(closed: Any, data: Dataset)
     evaluation = evaluate(closed, data, exact=True, chunks=iter(documents()), ks=(1, K - 1))
     assert evaluation.run.spec["exact"]["source"] == "embedded again"
     assert evaluation.index_losses(1).step("index").lost > 0
-    assert "embedded again by its own embedding model" in str(evaluation.index_losses())
+    assert "embedded again by its own embedding model" in " ".join(str(evaluation.index_losses()).split())
 
 
 def test_a_closed_store_without_chunks_is_refused(closed: Any, data: Dataset) -> None:
@@ -304,11 +309,13 @@ def test_a_retrievers_own_filter_holds_beside_that_of_a_query(name: str) -> None
 
 
 def test_a_store_that_filters_after_its_search_is_found(filtered: Dataset) -> None:
-    evaluation = evaluate(faiss(), filtered, exact=True, ks=(1, K))  # fetches 20 of 100 by default
+    retriever = faiss()
+    retriever.search_kwargs["fetch_k"] = K + 2
+    evaluation = evaluate(retriever, filtered, exact=True, ks=(1, K))
     (note,) = [note for note in evaluation.notes if "under-returns" in note]
     short = [trace for trace in evaluation.run.traces if len(trace.stages[0].ranking) < K]
     assert f"for {len(short)} queries of {len(filtered)} with a filter" in note
-    assert note in str(evaluation)
+    assert note in " ".join(str(evaluation).split())
     assert evaluation.failure_analysis(K).of("lost_by_filter").facts > 0
 
 

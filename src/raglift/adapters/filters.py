@@ -142,9 +142,13 @@ def takes_llama_index_filters(system: Any) -> bool:
 
 def with_llama_index_filters(retriever: Any, given: Filter) -> Any:
     """Return a copy of a retriever over a vector index that looks among the matching nodes only."""
-    from llama_index.core.vector_stores.types import MetadataFilters
+    from llama_index.core.vector_stores.types import FilterCondition, MetadataFilters
 
     own, added = vars(retriever).get("_filters"), llama_index_filters(given)
+    if own is not None and own.condition in (None, FilterCondition.AND):
+        added = MetadataFilters(filters=[*own.filters, *added.filters])  # most stores take none inside others
+    elif own is not None:
+        added = MetadataFilters(filters=[own, added])
     twin = copy.copy(retriever)
-    twin._filters = added if own is None else MetadataFilters(filters=[own, added])  # noqa: SLF001 — it has no other way
+    twin._filters = added  # noqa: SLF001 — it has no other way
     return twin
