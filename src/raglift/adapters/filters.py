@@ -49,10 +49,15 @@ def _qdrant_filter(given: Filter, prefix: str) -> Any:
         if one.operator == EQUALS:
             return models.FieldCondition(key=key, match=_qdrant_match(models, one))
         if one.operator == ANY_OF:
-            return models.FieldCondition(key=key, match=models.MatchAny(any=list(one.values)))
+            return models.FieldCondition(key=key, match=models.MatchAny(any=_values(one)))
         return models.FieldCondition(key=key, range=_qdrant_range(models, one))
 
     return models.Filter(must=[condition(one) for one in given.conditions])
+
+
+def _values(one: Condition) -> Any:
+    """Return the values of a condition as a list: of one type, as the frameworks' types want them, if the user's are."""
+    return list(one.values)
 
 
 def _qdrant_match(models: Any, one: Condition) -> Any:
@@ -127,7 +132,7 @@ def llama_index_filters(given: Filter) -> Any:
 
     def one(condition: Condition) -> Any:
         values = [int(value) if isinstance(value, bool) else value for value in condition.values]
-        value = values if condition.operator == ANY_OF else values[0]
+        value: Any = values if condition.operator == ANY_OF else values[0]
         return MetadataFilter(key=condition.key, value=value, operator=FilterOperator(_OPERATORS[condition.operator]))
 
     return MetadataFilters(filters=[one(condition) for condition in given.conditions])

@@ -91,8 +91,7 @@ def _query(vectors: NDArray[np.float32], distance: Distance) -> Vectors:
 
 def _unit(vectors: NDArray[np.float32]) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = vectors / np.where(lengths == 0, 1, lengths)
-    return unit
+    return np.divide(vectors, np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
 def store_search(

@@ -106,7 +106,7 @@ def lost_facts(evaluation: EvaluationRecord, k: int) -> dict[tuple[str, str | No
     is_last = ranks.stage == evaluation.scores.stages[-1]
     depth = min(k, ranks.depth) if is_last else ranks.depth
     full, held, found = (by_rank(one, depth) & ranks.known for one in (ranks.full, ranks.held, ranks.index))
-    outcomes = {}
+    outcomes: dict[tuple[str, str | None], NDArray[np.bool_]] = {}
     faulty = filter_faults(evaluation.run, evaluation.dataset.queries)
     if faulty:
         misfiltered = np.array([query.id in faulty for query in evaluation.dataset.queries], dtype=np.bool_)[

@@ -232,7 +232,8 @@ def _restricted(index: Any, allowed: NDArray[np.int64]) -> Any:
 
 
 def _faiss_codes(index: Any) -> NDArray[np.uint8]:
-    return faiss_module().vector_to_array(index.xb).reshape(index.ntotal, index.code_size)
+    codes: NDArray[np.uint8] = faiss_module().vector_to_array(index.xb).reshape(index.ntotal, index.code_size)
+    return codes
 
 
 def build_vector_index(spec: IndexSpec, vectors: Vectors) -> VectorIndex:

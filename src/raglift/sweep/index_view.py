@@ -95,9 +95,9 @@ def _sources(result: SweepResultRecord) -> Iterator[CellResult]:
 
 def _winners(found: Sequence[IndexLossesRecord]) -> list[tuple[int, ...] | None]:
     """Return for each index which others beat it in facts found, bytes and queries a second; None where unknown."""
-    figures = [_figures(losses) for losses in found]
-    known = [place for place, figure in enumerate(figures) if figure is not None]
-    won = beats([figures[place] for place in known]) if known else np.zeros((0, 0), dtype=np.bool_)
+    figures = {place: figure for place, losses in enumerate(found) if (figure := _figures(losses)) is not None}
+    known = list(figures)
+    won = beats(list(figures.values())) if known else np.zeros((0, 0), dtype=np.bool_)
     winners: list[tuple[int, ...] | None] = [None] * len(found)
     for column, place in enumerate(known):
         winners[place] = tuple(known[row] for row in np.flatnonzero(won[:, column]).tolist())

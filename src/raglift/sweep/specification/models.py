@@ -285,8 +285,8 @@ class _Cell(Model):
         retriever = cast("RetrieverSpec", self.retriever)  # what the mapping was read as
         embedding = EMBEDDED_MODEL if self.embedding is None and retriever.needs_embedding else self.embedding
         try:
-            searched = {"index": self.index, "dimensions": self.dimensions}
-            return Cell(cast("str", self.chunker), embedding, retriever, self.reranker, **searched)
+            chunker = cast("str", self.chunker)
+            return Cell(chunker, embedding, retriever, self.reranker, index=self.index, dimensions=self.dimensions)
         except ConfigurationError as error:
             raise told(error, self) from None
 
