@@ -56,7 +56,7 @@ def _qdrant_filter(given: Filter, prefix: str) -> Any:
 
 
 def _values(one: Condition) -> Any:
-    """Return the values of a condition as a list: of one type, as the frameworks' types want them, if the user's are."""
+    """Return the values of a condition as a list, which the frameworks' types want to be of one type."""
     return list(one.values)
 
 

@@ -1,3 +1,9 @@
+from .answering import AbstentionRecord as AbstentionRecord
+from .answering import AnsweredShare as AnsweredShare
+from .answering import AtThreshold as AtThreshold
+from .answering import ScoreGroup as ScoreGroup
+from .answering import StageSeparation as StageSeparation
+from .answering import abstention as abstention
 from .comparison import compare_systems as compare_systems
 from .exact_comparison import ExactRanks as ExactRanks
 from .exact_comparison import IndexLossesRecord as IndexLossesRecord

@@ -348,7 +348,7 @@ def one_thread() -> Iterator[None]:
         MissingDependency: threadpoolctl is not installed.
     """
     try:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         raise MissingDependency("threadpoolctl", "local", "vector indexes") from None
     with threadpool_limits(limits=1):

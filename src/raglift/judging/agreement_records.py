@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.rendering.document import Document, Section, table_of
+from raglift.report.format import interval_text
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.rendering.document import Table
+    from raglift.stats.intervals import Interval
 
 
 # Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
@@ -205,6 +207,12 @@ class SystemAgreement(Presentable):
     """How many pairs of systems stand in the opposite order under the model's labels."""
     compared: int
     """How many pairs of systems there are."""
+    kendall_interval: Interval | None = None
+    """For Kendall's tau-b, over resamples of queries; None if there is none."""
+    tau_ap: float | None = None
+    """The AP correlation, in which the order of the best systems counts most; None if it has no meaning."""
+    tau_ap_interval: Interval | None = None
+    """For the AP correlation, likewise."""
 
 
 def agreement_view(found: Agreement | SystemAgreement) -> Document:
@@ -315,7 +323,11 @@ def _correlation(found: SystemAgreement) -> str:
     swaps = f"{found.swapped:,} of {counted(found.compared, 'pair')} of systems swap{'s' * (found.swapped == 1)} places"
     if found.kendall is None or found.spearman is None:
         return f"no rank correlation: {found.why}; {swaps}"
-    return f"Kendall's tau-b {found.kendall:.2f}, Spearman's rho {found.spearman:.2f}; {swaps}"
+    kendall = interval_text(found.kendall, found.kendall_interval, 2)
+    spearman = interval_text(found.spearman, None, 2)
+    best = "" if found.tau_ap is None else f"tau_ap {interval_text(found.tau_ap, found.tau_ap_interval, 2)}, "
+    few = f"; of fewer than {FEW_QUERIES} queries intervals are too narrow" if found.queries < FEW_QUERIES else ""
+    return f"Kendall's tau-b {kendall}, {best}Spearman's rho {spearman}; {swaps}{few}"
 
 
 for _kind in (Agreement, SystemAgreement):

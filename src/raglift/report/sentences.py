@@ -16,6 +16,7 @@ from raglift.report.format import (
     confidence_text,
     decimals_of,
     difference_text,
+    interval_in_words,
     level,
     outcome_text,
     p_equation,
@@ -150,11 +151,9 @@ def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence:
             f"{within:,}."
         )
     interval = interval_of(metric, scores.of(stage, metric), confidence)
-    between = ""
-    if interval is not None:
-        low, high = f"{interval.low:.{decimals}f}", f"{interval.high:.{decimals}f}"
-        between = f" ({confidence_text(confidence)} interval {low} to {high})"
-    return f"{name} is {scores.mean(stage, metric):.{decimals}f}{between} on {counted(n, 'query')}."
+    between = interval_in_words(interval, confidence_text(confidence), decimals)
+    mean = f"{scores.mean(stage, metric):.{decimals}f}" + (f" ({between})" if between else "")
+    return f"{name} is {mean} on {counted(n, 'query')}."
 
 
 def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -> str:
@@ -378,10 +377,8 @@ def _undecided(found: PairedDifference) -> str:
 
 def _difference(found: PairedDifference, method: Method, p: float, decimals: int = 3) -> str:
     """Return a difference with its interval and p-value, in brackets."""
-    parts = [signed(found.mean, decimals)]
-    if not math.isnan(found.low):
-        parts.append(f"{level(method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}")
-    return f"{', '.join(parts)}; {p_equation(p)}"
+    between = interval_in_words(found, level(method), decimals, signs=True)
+    return f"{', '.join(filter(None, [signed(found.mean, decimals), between]))}; {p_equation(p)}"
 
 
 def _nothing_counts(name: str) -> str:
@@ -406,8 +403,9 @@ def _others(lost: list[OutcomeFacts], losses: FailureAnalysisRecord, found: int)
         return f"{the} {'is' if rest == 1 and found else 'are'} {_outcome_of_fact(first, losses.k)}"
     if 2 * first.facts > rest:
         return f"most of {'the rest' if found else 'them'} ({first.facts:,}) are {_outcome_of_fact(first, losses.k)}"
-    parts = [f"{loss.facts:,} {_outcome_of_fact(loss, losses.k)}" for loss in lost]
-    parts[0] = parts[0].replace(" ", " is " if first.facts == 1 else " are ", 1)
+    are = "is" if first.facts == 1 else "are"
+    parts = [f"{first.facts:,} {are} {_outcome_of_fact(first, losses.k)}"]
+    parts += [f"{loss.facts:,} {_outcome_of_fact(loss, losses.k)}" for loss in lost[1:]]
     return f"of {'the rest' if found else 'them'}, {'; '.join(parts)}"
 
 

@@ -1,3 +1,4 @@
+from .analyses import Abstention as Abstention
 from .analyses import Explanation as Explanation
 from .analyses import FactorEffects as FactorEffects
 from .analyses import FailureAnalysis as FailureAnalysis

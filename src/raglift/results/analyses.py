@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
@@ -134,6 +135,11 @@ class IndexLosses(Presentable, FromRecord, IndexLossesRecord):
 @dataclass(frozen=True, eq=False)
 class Holes(Presentable, FromRecord, HolesRecord):
     """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Abstention(Presentable, FromRecord, AbstentionRecord):
+    """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

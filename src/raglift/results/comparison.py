@@ -180,7 +180,8 @@ def compare(
         match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
             by default coverage where their chunks differ and they were scored by containment, else as they were.
         label_error: which share of the labels may be wrong, as `raglift.auditing.suspects(dataset).most_wrong`: a
-            warning names each difference that is smaller.
+            warning names each difference that is smaller. By default what the datasets know of it
+            (`dataset.label_error`); 0 for no warning.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other

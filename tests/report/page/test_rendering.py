@@ -88,7 +88,10 @@ def test_words_are_escaped_and_what_could_reorder_them_is_shown(make_document: A
 def test_an_interval_in_brackets_stands_apart_and_bars_share_the_scale_of_their_column(make_document: Any) -> None:
     table = Table(
         "c", ("name", "value"),
-        ((Cell("a"), Cell("0.50 [0.25, 0.75]", "", 0.25, 0.5, 0.75)), (Cell("b [c]"), Cell("1.00", "", 0.5, 1.0, 1.0))),
+        (
+                (Cell("a"), Cell("0.50", "", 0.25, 0.5, 0.75, interval="[0.25, 0.75]")),
+                (Cell("b [c]"), Cell("1.00", "", 0.5, 1.0, 1.0)),
+            ),
     )  # fmt: skip
     html = render(make_document(headline=table))
     assert '<span class="interval">[0.25, 0.75]</span>' in html

@@ -11,6 +11,7 @@ from raglift.components.passage_search import ASKED_FOR, PassageSearch
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Document, Section, Table, row_of
+from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _losses(found: SessionAnalysisRecord) -> Table:
     for loss in found.losses:
         if loss.facts or loss.outcome == "found":
             share = loss.facts / len(found.facts) if found.facts else 0.0
-            bar = Cell(percent_text(share), low=0.0, middle=share, high=share)
+            bar = share_cell(share)
             examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
             words = _IN_WORDS[loss.outcome]
             if loss.outcome == "found" and found.context_known:

@@ -15,11 +15,11 @@ from raglift.rendering.document import Share, Tile
 from raglift.report.format import (
     confidence_text,
     decimals_of,
+    interval_in_words,
     level,
     number_text,
     p_equation,
     percent_text,
-    signed,
     verdict_emphasis,
 )
 from raglift.report.sentences import failure_analysis_depth
@@ -106,11 +106,7 @@ def _primary_tile(
         found = row.difference
         sign = "▲ " if found.mean > TIED else "▼ " if found.mean < -TIED else ""
         change = f"{sign}{number_text(abs(found.mean), decimals)}, from {number_text(row.before, decimals)}"
-        between = (
-            ""
-            if math.isnan(found.low)
-            else f"{level(lift.method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}"
-        )
+        between = interval_in_words(found, level(lift.method), decimals, signs=True)
         note = "; ".join(filter(None, [between, p_equation(found.p), ceiling]))
         value = number_text(row.after, decimals)
         return Tile(name, value, change, verdict_emphasis(row.verdict), note, definition_of(primary))
@@ -118,9 +114,7 @@ def _primary_tile(
     if math.isnan(mean):
         return None
     interval = interval_of(primary, evaluation.scores.of(evaluation.after, primary), confidence)
-    between = (
-        "" if interval is None else f"{confidence_text(confidence)} interval {interval.low:.3f} to {interval.high:.3f}"
-    )
+    between = interval_in_words(interval, confidence_text(confidence), decimals)
     note = "; ".join(filter(None, [between, ceiling]))
     return Tile(name, number_text(mean, decimals), "", "", note, definition_of(primary))
 
