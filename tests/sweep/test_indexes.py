@@ -110,7 +110,7 @@ def test_the_name_of_the_field_is_suggested(island: Dataset, tmp_path: Path) -> 
 
     path = tmp_path / "sweep.yaml"
     path.write_text("dataset: lighthouse\nindex: [flat]\n")
-    with pytest.raises(SweepError, match='expected one of .*"indexes"'):
+    with pytest.raises(SweepError, match=r'expected one of .*"indexes"'):
         load_sweep(path)
 
 
