@@ -61,8 +61,8 @@ def check_agent(config: Config, reranker: Sequence[Any], system: str) -> None:
         )
     if config.exact:
         raise ConfigurationError(
-            f"exact: found True with {system}, an agent, which makes its own searches; expected it with the retriever of "
-            "its tool alone"
+            f"exact: found True with {system}, an agent, which makes its own searches; expected it with the "
+            "retriever of its tool alone"
         )
 
 
