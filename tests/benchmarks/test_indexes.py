@@ -50,7 +50,8 @@ def test_the_table_and_the_filter_on_few_chunks(indexes) -> None:
     ]
     flat, binary, ivf, pca = rows
     assert flat[1] == flat[3]
-    assert flat[4:6] == binary[4:5] + ["0"] == ["0", "0"]  # an exhaustive search loses nothing by the index
+    assert flat[4:6] == ["0", "0"]
+    assert binary[4] == "0"  # an exhaustive search loses nothing by the index
     assert int(ivf[4]) > 0
     assert pca[5] == "0"
     asked = indexes.filtered(book, dense.chunks)
