@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.exact_comparison import IndexLossesRecord
@@ -130,6 +131,11 @@ class IndexLosses(Presentable, FromRecord, IndexLossesRecord):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.index!r}, {self.step('together').lost} of {self.facts} facts lost)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agents(Presentable, FromRecord, AgentsRecord):
+    """How the agents of a comparison searched: what each found, kept and lost, and how much runs of a query differ."""
 
 
 @dataclass(frozen=True, eq=False)
