@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain, compress, count
+from itertools import chain, compress, count, repeat
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@runtime_checkable
+class NumberedRankings(Protocol):
+    """Rankings as numbers: for many hits, where an object for each would be most of the work.
+
+    In each ranking an id stands once.
+    """
+
+    names: NDArray[np.object_]
+    """The ids that came back, each once."""
+    ids: NDArray[np.signedinteger[Any]]
+    """All rankings one after the other, best first: for each hit, which of `names` it is."""
+
+    def span(self, query_id: str) -> tuple[int, int]:
+        """Return where the ranking of a query begins and ends in `ids`; equal where there is none."""
+        ...
+
+
 # 2 to the power of the highest is still a float, which exponential gain needs
 _HIGHEST_GRADE = 1000
 _IDS = "a list of ids"
@@ -46,6 +63,7 @@ def match_ids(
 
     Args:
         rankings: for each query, the ids that came back, best first. A query that is not among them came back empty.
+            Those of `NumberedRankings` are matched by their numbers.
         relevant: for each query, the ids that are relevant, or the grade of each; 0 is judged irrelevant, and less was
             in the pool but not judged, which only the measures of judged ids distinguish.
 
@@ -61,8 +79,11 @@ def match_ids(
     grades = _read_labels(relevant, Location("relevant", faults))
     location = Location("rankings", faults)
     found = _read_queries(rankings, location, _RANKING)
-    checked = (_read_ids(query, found.get(query, ()), location, _RANKING, in_order=True) for query in grades)
-    hits, label, rank, repeating, repeated = _matching(checked, grades.values())
+    if isinstance(found, NumberedRankings):
+        hits, label, rank, repeating, repeated = _matching_numbers(found, grades)
+    else:
+        checked = (_read_ids(query, found.get(query, ()), location, _RANKING, in_order=True) for query in grades)
+        hits, label, rank, repeating, repeated = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
     facts, query_of, is_fact = _fact_table(grades.values())
@@ -114,6 +135,38 @@ def _matching(rankings: Iterable[Sequence[str]], labels: Iterable[Mapping[str, i
             ranks += labelled
         first_label += len(of_query)
     return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks, repeating, repeated))
+
+
+def _matching_numbers(
+    rankings: NumberedRankings, labels: Mapping[str, Mapping[str, int]]
+) -> tuple[NDArray[np.int64], ...]:
+    """Return what `_matching` returns, from rankings whose ids are numbers; no hit is an object of its own."""
+    nothing = np.zeros(0, dtype=np.int64)
+    spans = np.array([rankings.span(query) for query in labels], dtype=np.int64).reshape(-1, 2)
+    lengths = spans[:, 1] - spans[:, 0]
+    labelled = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(labels.values())))}
+    numbers = map(labelled.get, rankings.names.tolist(), repeat(-1))
+    number_of_name = np.fromiter(numbers, dtype=np.int64, count=len(rankings.names))
+    # Hits whose id has a label, for whatever query
+    begins = np.cumsum(lengths) - lengths
+    places = np.arange(int(lengths.sum())) + np.repeat(spans[:, 0] - begins, lengths)
+    number = number_of_name[rankings.ids[places]]
+    rows = np.flatnonzero(number >= 0)
+    if not len(rows):
+        return lengths, nothing, nothing, nothing, nothing
+    query = np.repeat(np.arange(len(labels)), lengths)[rows]
+    # Those for the query that the label is for: both are numbered by query and id
+    counts = np.fromiter(map(len, labels.values()), dtype=np.int64, count=len(labels))
+    of_label = np.fromiter(
+        map(labelled.__getitem__, chain.from_iterable(labels.values())), dtype=np.int64, count=int(counts.sum())
+    )
+    keys = np.repeat(np.arange(len(labels)), counts) * len(labelled) + of_label
+    order = np.argsort(keys)
+    wanted = query * len(labelled) + number[rows]
+    place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    label = order[place]
+    same = keys[label] == wanted
+    return lengths, label[same], rows[same] - begins[query[same]] + 1, nothing, nothing
 
 
 def _repeats(ids: Sequence[str]) -> list[int]:
