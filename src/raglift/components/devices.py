@@ -99,7 +99,11 @@ def require_device(device: str, dtype: str | None = None) -> None:
     kind, _, number = device.partition(":")
     if not mps if kind == "mps" else int(number or 0) >= cuda:
         there = ["auto", CPU, *(f"cuda:{each}" for each in range(cuda)), *(["mps"] if mps else [])]
-        built = f"; PyTorch {torch.__version__} is built without CUDA" if kind == "cuda" and not _with_cuda() else ""
+        built = (
+            f"; PyTorch {torch.__version__} is built without CUDA"
+            if kind == "cuda" and not cuda and not _with_cuda()
+            else ""
+        )
         raise ConfigurationError(f"device: found {device!r}, which is not there{built}; expected {_either(there)}")
     if dtype == "bfloat16" and not computes_in_bfloat16(device):
         raise ConfigurationError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain, compress, count, repeat
+from itertools import chain, compress, count
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -144,29 +144,44 @@ def _matching_numbers(
     nothing = np.zeros(0, dtype=np.int64)
     spans = np.array([rankings.span(query) for query in labels], dtype=np.int64).reshape(-1, 2)
     lengths = spans[:, 1] - spans[:, 0]
-    labelled = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(labels.values())))}
-    numbers = map(labelled.get, rankings.names.tolist(), repeat(-1))
-    number_of_name = np.fromiter(numbers, dtype=np.int64, count=len(rankings.names))
-    # Hits whose id has a label, for whatever query
     begins = np.cumsum(lengths) - lengths
-    places = np.arange(int(lengths.sum())) + np.repeat(spans[:, 0] - begins, lengths)
-    number = number_of_name[rankings.ids[places]]
-    rows = np.flatnonzero(number >= 0)
+    counts = np.fromiter(map(len, labels.values()), dtype=np.int64, count=len(labels))
+    # Hits and labels as one number each, of the query and the id; that of a label that never came back is negative
+    number = _places_of(list(chain.from_iterable(labels.values())), rankings.names)
+    keys = np.repeat(np.arange(len(labels)), counts) * len(rankings.names) + number
+    keys[number < 0] = -1
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    query = np.repeat(np.arange(len(labels)), lengths)
+    found = query * len(rankings.names) + rankings.ids[np.arange(len(query)) + (spans[:, 0] - begins)[query]]
+    rows = _perhaps_among(found, ordered[np.searchsorted(ordered, 0) :])
     if not len(rows):
         return lengths, nothing, nothing, nothing, nothing
-    query = np.repeat(np.arange(len(labels)), lengths)[rows]
-    # Those for the query that the label is for: both are numbered by query and id
-    counts = np.fromiter(map(len, labels.values()), dtype=np.int64, count=len(labels))
-    of_label = np.fromiter(
-        map(labelled.__getitem__, chain.from_iterable(labels.values())), dtype=np.int64, count=int(counts.sum())
-    )
-    keys = np.repeat(np.arange(len(labels)), counts) * len(labelled) + of_label
-    order = np.argsort(keys)
-    wanted = query * len(labelled) + number[rows]
-    place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    label = order[place]
-    same = keys[label] == wanted
-    return lengths, label[same], rows[same] - begins[query[same]] + 1, nothing, nothing
+    label = order[np.minimum(np.searchsorted(ordered, found[rows]), len(order) - 1)]
+    same = keys[label] == found[rows]
+    return lengths, label[same], rows[same] - begins[query[rows[same]]] + 1, nothing, nothing
+
+
+def _places_of(ids: Sequence[str], names: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Return where each id stands in `names`; -1 if nowhere."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        places = pc.index_in(pa.array(ids, pa.string()), value_set=pa.array(names, pa.string()))
+    except UnicodeEncodeError:  # half a character, which Arrow cannot hold
+        place_of = {name: place for place, name in enumerate(names.tolist())}
+        return np.array([place_of.get(id_, -1) for id_ in ids], dtype=np.int64)
+    return np.asarray(places.fill_null(-1)).astype(np.int64)
+
+
+def _perhaps_among(found: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of all numbers that are among the wanted ones, and of a few more: by one bit of a hash each."""
+    bits = max(len(wanted).bit_length() + 5, 10)
+    shift, factor = np.uint64(64 - bits), np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, vol. 3, 6.4)
+    is_wanted = np.zeros(1 << bits, dtype=np.bool_)
+    is_wanted[(wanted.astype(np.uint64) * factor) >> shift] = True
+    return np.flatnonzero(is_wanted[(found.astype(np.uint64) * factor) >> shift])
 
 
 def _repeats(ids: Sequence[str]) -> list[int]:
