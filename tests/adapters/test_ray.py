@@ -188,7 +188,8 @@ observe()
 def run(tmp_path: Path, script: str, *arguments: str) -> str:
     file = tmp_path / "script.py"
     file.write_text(script, encoding="utf-8")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tmp_path)}
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     environment.pop("RAY_ADDRESS", None)
     done = subprocess.run(
         [sys.executable, str(file), *arguments], env=environment, capture_output=True, text=True, timeout=400
