@@ -112,9 +112,8 @@ def main(folder):
     seen = Path(folder) / "seen"
     seen.mkdir()
     sweep = Sweep(
-        dataset="lighthouse", chunkers=["recursive:300/0", "recursive:600/0"], retrievers=["dense", "hybrid"],
-        candidates=5, ks=(1, 5), primary="ndcg@5", rerankers=["none", "late-interaction"], device="cpu",
-        batch_tokens=1024,
+        dataset="lighthouse", chunkers=["recursive:1000/0"], retrievers=["dense"], candidates=3, ks=(1, 3),
+        primary="ndcg@3", rerankers=["none", "late-interaction"], device="cpu", batch_tokens=512,
     )
     os.environ["RAGLIFT_CACHE"] = folder + "/cache/local"
     local = run_sweep(sweep, folder + "/local", progress=False)
@@ -137,7 +136,7 @@ def main(folder):
     )
     killing.join(60)
     assert (Path(folder) / "killed").exists()
-    assert len(local.finished) == len(spread.finished) == 8, (local, spread)
+    assert len(local.finished) == len(spread.finished) == 2, (local, spread)
     for one, two in zip(local.results, spread.results):
         assert rankings(one.evaluation) == rankings(two.evaluation), one.cell.name
         np.testing.assert_array_equal(one.evaluation.scores.values, two.evaluation.scores.values)
@@ -192,7 +191,7 @@ def run(tmp_path: Path, script: str, *arguments: str) -> str:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     environment.pop("RAY_ADDRESS", None)
     done = subprocess.run(
-        [sys.executable, str(file), *arguments], env=environment, capture_output=True, text=True, timeout=400
+        [sys.executable, str(file), *arguments], env=environment, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -225,7 +224,7 @@ def test_a_node_that_dies_during_a_sweep_changes_no_figure(tmp_path: Path, monke
     """Two nodes on this machine, each with a processor and a GPU in name; models compute on the processor."""
     monkeypatch.setenv("OBSERVED", str(tmp_path / "seen"))
     (tmp_path / "sitecustomize.py").write_text(OBSERVED, encoding="utf-8")
-    assert run(tmp_path, TWO_NODES, str(tmp_path)).splitlines()[-1] == "same 8 2 nodes"
+    assert run(tmp_path, TWO_NODES, str(tmp_path)).splitlines()[-1] == "same 2 2 nodes"
 
 
 def test_a_share_that_no_task_can_take_is_an_error() -> None:
