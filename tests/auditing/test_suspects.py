@@ -80,3 +80,54 @@ def test_as_text_and_as_a_frame() -> None:
 def test_labels_without_places_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="no label of"):
         suspects(rl.Dataset.from_dict({"How?": ["The lamp is lit."]}))
+
+
+def run(data: rl.Dataset, first: dict[str, str], fails: str = "") -> rl.Evaluation:
+    """A system that returns a document for each question, then the others."""
+    asked = {one.text: one.id for one in data}
+
+    def find(question: str, k: int) -> list[rl.Chunk]:
+        if asked[question] == fails:
+            raise RuntimeError("no answer")
+        best = first[asked[question]]
+        order = [best, *(one.id for one in data.documents if one.id != best)]
+        texts = data.document_by_id
+        return [rl.Chunk(texts[name].text, doc_id=name, start=0, end=len(texts[name].text)) for name in order[:k]]
+
+    return rl.evaluate(find, data, metrics=["hit_rate@2"], ks=(2,), progress=False)
+
+
+RIGHT = {name: doc_id for name, (_, doc_id) in QUESTIONS.items()}
+
+
+def test_the_runs_of_the_user_are_the_systems_that_agree() -> None:
+    data = dataset(wrong={"horn": "stairs.md"})
+    runs = {"a": run(data, RIGHT), "b": run(data, RIGHT | {"lamp": "gulls.md"})}
+    found = suspects(data, runs=runs)
+    first = found.suspects[0]
+    assert (first.query_id, first.other_doc) == ("horn", "horn.md")
+    assert first.ranks.keys() == {"a", "b"}
+    assert first.evidence > max([one.evidence for one in found.suspects[1:]], default=0)
+    assert suspects(data, runs=list(runs.values())).suspects[0].query_id == "horn"
+
+
+def test_a_run_that_failed_says_nothing_of_that_question() -> None:
+    data = dataset(wrong={"horn": "stairs.md"})
+    found = suspects(data, runs={"a": run(data, RIGHT), "b": run(data, RIGHT, fails="horn")})
+    assert [one.ranks.keys() for one in found.suspects if one.query_id == "horn"] == [{"a"}]
+    none = suspects(data, runs={name: run(data, RIGHT, fails="horn") for name in ("a", "b")})
+    assert [one for one in none.suspects if one.query_id == "horn"] == []
+
+
+def test_runs_that_cannot_be_used_are_refused() -> None:
+    data = dataset()
+    with pytest.raises(ConfigurationError, match="found 1; expected two or more"):
+        suspects(data, runs=[run(data, RIGHT)])
+    other = rl.evaluate(lambda _: ["x"], rl.Dataset.from_dict({"Why?": ["x"]}), ks=(1,), progress=False)
+    with pytest.raises(ConfigurationError, match="none of the dataset's labelled queries in 'b'"):
+        suspects(data, runs={"a": run(data, RIGHT), "b": other})
+    nowhere = rl.evaluate(lambda _: ["words of no document"], data, ks=(1,), progress=False)
+    with pytest.raises(ConfigurationError, match="no hit of 'b' that is a place"):
+        suspects(data, runs={"a": run(data, RIGHT), "b": nowhere})
+    with pytest.raises(ConfigurationError, match="found a str; expected evaluations"):
+        suspects(data, runs=["runs/a", "runs/b"])  # type: ignore[list-item]

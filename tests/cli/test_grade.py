@@ -290,3 +290,125 @@ def test_a_folder_that_holds_no_run(run: Run, server: OpenAIServer, runs: Path) 
     assert code == 2
     assert "without run.json" in err
     assert server.requests == []
+
+
+# Figures corrected by people's grades of a sample.
+
+
+@pytest.fixture
+def sampled(run: Run, server: OpenAIServer, runs: Path) -> Path:
+    """A sample of 20 pairs, with grades by people who count words otherwise than the model does."""
+    code, out, err = run(
+        "labels", "sample", runs / "bm25", runs / "dense", "-k", "3", "-n", "20", "-o", "to_grade.jsonl"
+    )
+    assert (code, out) == (0, ""), err
+    assert "20 pairs to grade (of " in err
+    assert "-k 3 -o graded.jsonl --human to_grade.jsonl" in err
+    path = Path("to_grade.jsonl")
+    entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for number, entry in enumerate(entries):
+        entry["grade"] = min(len(set(re.findall(r"\w{5,}", entry["question"])) & set(entry["text"].split())), 3)
+        entry["grade"] = entry["grade"] if number else 3
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_figures_are_corrected_by_a_sample_that_people_graded(run: Run, command: list[str], sampled: Path) -> None:
+    code, out, err = run(*command, "--human", sampled, "-m", "precision@3,dcg@3")
+    assert code == 0, err
+    assert "lighthouse: corrected by 20 human grades" in out
+    assert "How good is this judge, for this?" in out
+    assert "error of grading only" in " ".join(out.split())
+    code, out, err = run(*command, "--human", sampled, "--estimand", "population", "--overwrite", "--json")
+    assert code == 0, err
+    found = json.loads(out)["correction"]
+    assert found["statement"] == "corrected by 20 human grades"
+    assert found["estimand"] == "population"
+    names = {(figure["metric"], figure["name"]) for figure in found["figures"]}
+    assert ("dcg@3", "dense/retrieve − bm25/retrieve") in names
+    for figure in found["figures"]:
+        assert (figure["low"] is None) == bool(figure["reason"])
+
+
+@pytest.mark.slow
+def test_labels_of_the_review_page_give_the_grades_of_a_sample(run: Run, command: list[str], sampled: Path) -> None:
+    entries = [json.loads(line) for line in sampled.read_text(encoding="utf-8").splitlines()]
+    labels: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        query = labels.setdefault(
+            entry["query"], {"id": entry["query"], "query": entry["question"], "relevant": [], "judged_irrelevant": []}
+        )
+        passage = {name: entry[name] for name in ("text", "doc", "start", "end")}
+        if entry["grade"]:
+            query["relevant"].append(passage | {"grade": entry["grade"]})
+        else:
+            query["judged_irrelevant"].append(passage)
+        entry["grade"] = None
+    Path("labels_by_people.jsonl").write_text(
+        "".join(json.dumps(query) + "\n" for query in labels.values()), encoding="utf-8"
+    )
+    sampled.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    code, out, err = run(*command, "--human", "labels_by_people.jsonl", "--sample", sampled)
+    assert code == 0, err
+    assert "corrected by 20 human grades" in out
+
+
+@pytest.mark.slow
+def test_a_sample_that_does_not_fit_is_refused_before_anything_is_asked(
+    run: Run, server: OpenAIServer, command: list[str], sampled: Path, runs: Path
+) -> None:
+    code, _, err = run("labels", "grade", runs / "bm25", "-k", "3", "-o", "labels.jsonl", "--human", sampled)
+    assert code == 2
+    assert "expected the same evaluations, all of them" in " ".join(err.split())
+    code, _, err = run(*command, "--metrics", "dcg@3")
+    assert code == 2
+    assert "--metrics: found it without --human" in err
+    sampled.write_text(sampled.read_text(encoding="utf-8").replace('"probability"', '"chance"'), encoding="utf-8")
+    code, _, err = run(*command, "--human", sampled)
+    assert code == 2
+    assert "unknown field" in err
+    assert server.requests == []
+
+
+@pytest.mark.slow
+def test_a_sample_is_written_once_and_never_over_something(run: Run, runs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "to_grade.jsonl"
+    about = ["labels", "sample", runs / "bm25", "-k", "3", "-o", output]
+    assert run(*about, "-n", "3", "--queries")[0] == 0
+    before = output.read_text(encoding="utf-8")
+    assert len({json.loads(line)["query"] for line in before.splitlines()}) == 3
+    code, _, err = run(*about, "-n", "3")
+    assert code == 2
+    assert "expected a free name, or --overwrite" in err
+    assert output.read_text(encoding="utf-8") == before
+    for options, message in (
+        (["-n", "1000", "--overwrite"], "expected at most"),
+        (["--overwrite", "--metric", "ndcg@3", "-n", "5"], "a sum over the first k hits"),
+    ):
+        code, _, err = run(*about, *options)
+        assert code == 2
+        assert message in " ".join(err.split())
+    code, _, err = run("labels", "sample", runs / "bm25", "-o", "to_grade.csv")
+    assert code == 2
+    assert "expected the .jsonl file" in err
+
+
+@pytest.mark.slow
+def test_what_cannot_be_corrected_is_refused_before_anything_is_asked(
+    run: Run, server: OpenAIServer, command: list[str], sampled: Path
+) -> None:
+    for options, message in (
+        (["-m", "ndcg@3"], "NDCG@3: cannot be corrected by grades of single pairs"),
+        (["--estimand", "everything"], "estimand: found 'everything'; expected one of 'these-queries', 'population'"),
+    ):
+        code, _, err = run(*command, "--human", sampled, *options)
+        assert code == 2
+        assert message in " ".join(err.split())
+    lines = sampled.read_text(encoding="utf-8").splitlines(keepends=True)
+    without = [json.dumps(json.loads(line) | {"grade": None}) + "\n" for line in lines]
+    sampled.write_text("".join(without), encoding="utf-8")
+    code, _, err = run(*command, "--human", sampled)
+    assert code == 2
+    assert "human: found 0 graded pairs; expected at least 20: grade 20 more" in " ".join(err.split())
+    assert server.requests == []

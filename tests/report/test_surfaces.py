@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -10,8 +11,11 @@ from rich.console import Console
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_across
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
+from raglift.report.cells import share_cell
+from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
 from raglift.report.terminal.document import document_text, print_document
+from raglift.report.terminal.rendering import as_text
 
 LIST = Section("Found", entries=(Entry("rank 1: <b>", (Entry("fact 1", (Entry("or 2"),)),)), Entry("rank 2")))
 ROWS = (row_of((Cell("pass", "passed"), "rr")), row_of((Cell("FAIL", "failed"), "ap")))
@@ -64,3 +68,70 @@ def test_figures_of_many_things_go_on_below_where_they_are_too_wide(width: int) 
     heads = [line.split() for line in lines if "recursive:" in line]
     assert [name for head in heads for name in head] == [f"recursive:{number}00/0" for number in range(8)]
     assert sum(line.startswith("square ") for line in lines) == len(heads)
+
+
+def in_terminal(table: Table, width: int) -> list[str]:
+    return as_text([table], width=width).splitlines()
+
+
+INTERVALS = Table(
+    "Means",
+    ("system", "mean", "difference", "seen [3]"),
+    (
+        row_of(
+            (
+                "a system",
+                Cell("0.500", interval="[0.400, 0.600]"),
+                Cell("+0.100", interval="[+0.050, +0.150]"),
+                "0.1 [3]",
+            )
+        ),
+        row_of(("another one", Cell("0.600†", interval="[0.500, 0.700]"), "–", "0.2 [4]")),
+    ),
+    confidence="95%",
+)
+
+
+def test_titles_say_the_confidence_where_a_column_has_intervals() -> None:
+    assert INTERVALS.titles == ("system", "mean [95%]", "difference [95%]", "seen [3]")
+    alone = replace(INTERVALS, rows=INTERVALS.rows[1:])
+    assert alone.titles == ("system", "mean [95%]", "difference", "seen [3]")
+    assert replace(INTERVALS, confidence="").titles == INTERVALS.columns
+
+
+def test_intervals_are_on_every_surface() -> None:
+    shown = Document("title", "", INTERVALS, ())
+    assert "0.500 [0.400, 0.600]  +0.100 [+0.050, +0.150]" in document_text(shown)
+    assert "| mean [95%] | difference [95%] |" in markdown_of(shown)
+    assert "| 0.600† [0.500, 0.700] | – |" in markdown_of(shown)
+    assert ">0.600† [0.500, 0.700]</td>" in html_of(shown)
+    page = on_a_page(shown)
+    assert "mean [95%]" in page
+    assert '>0.600†</span> <span class="interval">[0.500, 0.700]</span>' in page
+
+
+def test_a_narrow_terminal_leaves_out_intervals_but_the_last_and_no_other_brackets() -> None:
+    narrow, wide = in_terminal(INTERVALS, 60), in_terminal(INTERVALS, 80)
+    assert max(map(len, narrow)) <= 60 < max(map(len, wide))
+    first, second = narrow[-2:]
+    assert "[95%]" in "".join(narrow[:-2])
+    assert first.split() == ["a", "system", "0.500", "+0.100", "[+0.050,", "+0.150]", "0.1", "[3]"]
+    assert second.split() == ["another", "one", "0.600†", "–", "0.2", "[4]"]
+    assert "0.500 [0.400, 0.600]" in wide[-2]
+
+
+def test_the_scale_of_shares_is_in_percent() -> None:
+    shares = Table("Shares", ("outcome", "share"), (row_of(("found", share_cell(0.25))),))
+    figures = Table("Figures", ("outcome", "mean"), (row_of(("found", Cell("25%", "", 0.0, 0.25, 0.25))),))
+    ends = [laid_table(table).columns[1].axis for table in (shares, figures)]
+    assert [(axis.low, axis.high) for axis in ends if axis is not None] == [("0%", "25%"), ("0", "0.25")]
+
+
+def test_where_nothing_more_can_be_left_out_names_stand_above_their_figures() -> None:
+    columns = ("system", *(f"figure {number}" for number in range(8)))
+    rows = tuple(row_of((name, *("0.123456" for _ in range(8)))) for name in ("bm25", "static", ""))
+    lines = in_terminal(Table("Figures", columns, rows), 82)
+    assert max(map(len, lines)) <= 82
+    assert [line.strip() for line in lines[-5:]] == ["bm25", figures := "  ".join(["0.123456"] * 8), "static"] + 2 * [
+        figures
+    ]

@@ -125,7 +125,7 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
     table = view.headline
     assert measured.fairness is not None
     beside = f"NDCG@{measured.fairness.budgeted.budget}"  # type: ignore[union-attr]
-    assert table.columns == (
+    assert table.titles == (
         *("cell", "NDCG@3 [95%]", "to the best [95%]", "p (corrected)", "verdict"),
         *("tokens", beside, "by containment"),
     )
@@ -134,7 +134,7 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
     for entry, cells in zip(measured.ranked, table.rows, strict=True):
         assert entry.evaluation is not None
         tokens = entry.evaluation.scores.mean("retrieve", parse("context_tokens@3"))
-        assert cells[1].text.startswith(f"{entry.value(measured.primary):.3f} [")
+        assert cells[1].full_text.startswith(f"{entry.value(measured.primary):.3f} [")
         assert (cells[1].value, cells[5].text) == (entry.value(measured.primary), f"{tokens:,.0f}")
     assert column(table, "to the best")[0] == "best"
     assert table.sortable

@@ -26,7 +26,6 @@ from raglift.analysis.shared_queries import baseline_of, check_same_rule, named,
 from raglift.analysis.unjudged import holes_between, unjudged_of
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.analysis.warnings import (
-    check_label_error,
     too_skewed_note,
     warnings_of,
     wins_against_means,
@@ -34,6 +33,7 @@ from raglift.analysis.warnings import (
 )
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
+from raglift.records.dataset import checked_share
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
 
 if TYPE_CHECKING:
@@ -271,14 +271,15 @@ def compare_systems(
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other.
         match: by which rule all are matched; by default as in `raglift.compare`.
-        label_error: which share of the labels may be wrong.
+        label_error: which share of the labels may be wrong; by default what the datasets know of it.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
             labels, another match rule or profile.
     """
     method = method_of(seed, confidence)
-    check_label_error(label_error)
+    if label_error is not None:
+        checked_share("label_error", label_error)
     first = baseline_of(list(systems), baseline)
     shared = shared_queries(systems, first)
     systems = with_named_budget(systems, primary)
@@ -316,7 +317,7 @@ def compare_systems(
             *warnings_of(
                 systems, shared, paired, rows, fairness, unjudged, held_out=hold_out, is_chosen=reference.is_chosen
             ),
-            *within_label_error(deciding, chosen, label_error),
+            *within_label_error(deciding, chosen, systems, label_error),
         ),
         notes=(
             *shared.notes,

@@ -116,7 +116,8 @@ def _model_calls(evaluation: EvaluationRecord) -> float | None:
     return calls / queries if queries else None
 
 
-def _latency(evaluation: EvaluationRecord) -> float | None:
+def median_latency(evaluation: EvaluationRecord) -> float | None:
+    """Return the median seconds of one query through all stages; None if they were not measured."""
     cost = evaluation.run.cost
     return None if cost is None or cost.whole is None else cost.whole.p50
 
@@ -140,7 +141,7 @@ def _characters(evaluation: EvaluationRecord, k: int) -> float | None:
 
 _MEASURED: dict[str, Callable[[EvaluationRecord], float | None]] = {
     MODEL_CALLS: _model_calls,
-    LATENCY: _latency,
+    LATENCY: median_latency,
     RERANKERS: lambda evaluation: float(len(evaluation.scores.stages) - 1),
     EMBEDDING: _embedding,
     INDEX: _index_bytes,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.analysis.unjudged_hits import RankShares, Side, judged_counts, of_hits, supposed
+from raglift.analysis.unjudged_hits import RankShares, Side, of_hits, usual_grade, values_with
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.errors import ConfigurationError
 from raglift.matching.condensing import condensed
@@ -20,7 +20,7 @@ from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -118,10 +118,8 @@ def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> H
         )
     side = Side.of(evaluation, chosen, None)
     shares = RankShares.of([side])
-    ranks = side.first_ranks()
-    _, _, grade = judged_counts({"": side}, of_hits(chosen).k)
-    every = list(ranks)
-    all_relevant = np.ones((1, len(every)), dtype=np.bool_)
+    query, rank = side.first_unjudged()
+    grade = usual_grade({"": side}, of_hits(chosen).k)
     table = match_tables_of(evaluation)[-1]
     says_irrelevant = bool(table.judged_irrelevant.any())
     return HolesRecord(
@@ -131,10 +129,10 @@ def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> H
         hits=side.hits,
         unjudged=len(side.unjudged[0]),
         irrelevant=mean_of(chosen, scores),
-        as_judged=_mean(side, chosen, every, shares.draws(list(ranks.values())), grade)
+        as_judged=_mean(side, chosen, [(query[of], rank[of]) for of in shares.draws(rank)], grade)
         if shares.says_something
         else None,
-        relevant=_mean(side, chosen, every, all_relevant, grade),
+        relevant=_mean(side, chosen, [(query, rank)], grade),
         condensed=_mean_of(evaluation, condensed_to_judged(table), chosen, scores) if says_irrelevant else None,
         bpref=_mean_of(evaluation, table, Bpref, scores) if says_irrelevant else None,
         inf_ap=_mean_of(evaluation, table, InfAP, scores) if says_irrelevant else None,
@@ -164,9 +162,12 @@ def _at(measure: Metric, metric: Metric) -> Metric:
     return measure if depth is None else measure @ depth
 
 
-def _mean(side: Side, metric: Metric, every: list[tuple[str, str]], drawn: NDArray[np.bool_], grade: int) -> float:
-    (values,) = supposed({"": side}, metric, every, drawn, grade, same_chunks=True)
-    return mean_of(metric, values)
+def _mean(
+    side: Side, metric: Metric, draws: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], grade: int
+) -> float:
+    """Return the mean of a metric over draws of hits, by query and rank, that are relevant."""
+    values = np.mean([values_with(side, metric, query, rank, grade) for query, rank in draws], axis=0)
+    return mean_of(metric, values[side.places])
 
 
 def _mean_of(evaluation: EvaluationRecord, table: MatchTable, metric: Metric, scores: NDArray[np.float64]) -> float:

@@ -21,7 +21,14 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, TagSlicesRecord
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.analysis.warnings import few_queries, new_evidence, not_read, too_skewed_note, wins_against_means
+from raglift.analysis.warnings import (
+    few_queries,
+    lift_within_label_error,
+    new_evidence,
+    not_read,
+    too_skewed_note,
+    wins_against_means,
+)
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of, mean_title
 from raglift.metrics.measure import first_satisfactions
@@ -53,6 +60,7 @@ def reranker_lift(
     seed: int = 0,
     confidence: float = 0.95,
     moved: int = _SHOWN,
+    label_error: float | None = None,
 ) -> LiftRecord:
     """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
 
@@ -63,6 +71,7 @@ def reranker_lift(
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
         moved: how many queries to name in each direction, at most.
+        label_error: which share of the labels may be wrong; by default what the dataset knows of it.
 
     Raises:
         ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
@@ -89,7 +98,7 @@ def reranker_lift(
         up,
         down,
         replace(method, text=text),
-        tuple(_warnings(evaluation, decided)),
+        (*_warnings(evaluation, decided), *lift_within_label_error(decided, evaluation.dataset, label_error)),
         over_candidates,
     )
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 DRAWS = 20
 """How often it is drawn at random which of the unjudged hits are relevant; a figure is the mean over the draws."""
+_FEWEST_DRAWS = 4
+_DRAWN = 400_000
+"""Of more hits than make up so many in all draws there are fewer draws: their mean varies no more for it."""
 SEED = 0
 SMOOTHING = 5
 """So many hits of the overall share of relevant ones are added to the judged hits at each rank."""
@@ -80,28 +83,33 @@ class Side:
         pairs = zip(*(column.tolist() for column in self.unjudged), strict=True)
         return [(queries[query].id, rankings[query].hits[rank - 1].chunk.id) for query, rank in pairs]
 
+    def first_unjudged(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return query and rank of the unjudged hits, each distinct one where it comes first, as in `first_ranks`."""
+        keys = self.unjudged_keys()
+        first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+        places = np.fromiter(first.values(), dtype=np.int64, count=len(first))
+        query, rank = self.unjudged
+        return query[places], rank[places]
+
     def first_ranks(self) -> dict[Key, int]:
         """Return the rank at which each distinct unjudged hit comes first."""
         return dict(zip(reversed(self.unjudged_keys()), reversed(self.unjudged[1].tolist()), strict=True))
 
-    def relevant(self, k: int | None) -> tuple[list[Key], list[int]]:
-        """Return the query and the chunk of each relevant hit by their ids, and their grades."""
+    def relevant(self, k: int | None) -> list[Key]:
+        """Return the query and the chunk of each relevant hit by their ids."""
         queries, rankings = self.evaluation.dataset.queries, self.table.rankings
-        query, rank, grade = relevant_hits(self.table, k)
+        query, rank, _ = relevant_hits(self.table, k)
         kept = np.isin(query, self.places)
         pairs = zip(query[kept].tolist(), rank[kept].tolist(), strict=True)
-        return [(queries[q].id, rankings[q].hits[r - 1].chunk.id) for q, r in pairs], grade[kept].tolist()
+        return [(queries[q].id, rankings[q].hits[r - 1].chunk.id) for q, r in pairs]
 
 
 def judged_counts(sides: Mapping[str, Side], k: int | None) -> tuple[int, int, int]:
     """Return how many distinct hits are relevant and how many judged, and the grade of relevant hits, rounded."""
     relevant: set[tuple[str, str]] = set()
     judged: set[tuple[str, str]] = set()
-    grades: list[int] = []
     for side in sides.values():
-        keys, of_side = side.relevant(k)
-        relevant |= set(keys)
-        grades += of_side
+        relevant |= set(side.relevant(k))
         unjudged = set(side.unjudged_keys())
         queries = side.evaluation.dataset.queries
         judged |= {
@@ -112,7 +120,15 @@ def judged_counts(sides: Mapping[str, Side], k: int | None) -> tuple[int, int, i
             if (key := (queries[place].id, hit.chunk.id)) not in unjudged
         }
     judged |= relevant  # an id may stand for two texts, of which one was judged
-    return len(relevant), len(judged), max(round(float(np.mean(grades))), 1) if grades else 1
+    return len(relevant), len(judged), usual_grade(sides, k)
+
+
+def usual_grade(sides: Mapping[str, Side], k: int | None) -> int:
+    """Return the grade that the relevant hits of some systems have on average, rounded; 1 where there is none."""
+    found = [(query, grade) for side in sides.values() for query, _, grade in [relevant_hits(side.table, k)]]
+    kept = [grade[np.isin(query, side.places)] for (query, grade), side in zip(found, sides.values(), strict=True)]
+    grades = np.concatenate(kept)
+    return max(round(float(np.mean(grades))), 1) if len(grades) else 1
 
 
 def distinct_keys(sides: Iterable[Side]) -> list[Key]:
@@ -205,10 +221,14 @@ class RankShares:
         """Whether any judged hit is irrelevant: else nothing is known of how many unjudged ones may be relevant."""
         return int(self.judged.sum()) > int(self.relevant.sum())
 
-    def draws(self, ranks: Sequence[int]) -> NDArray[np.bool_]:
-        """Return for each draw which hits are relevant, each with the share at its rank; always the same draws."""
+    def draws(self, ranks: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return for each draw which hits are relevant, each with the share at its rank; always the same draws.
+
+        There are 20 draws; of more than 20,000 hits fewer, and of 100,000 or more there are 4.
+        """
         chances = self.smoothed[np.asarray(ranks, dtype=np.int64) - 1]
-        return np.random.default_rng(SEED).random((DRAWS, len(chances))) < chances
+        draws = min(max(_DRAWN // max(len(chances), 1), _FEWEST_DRAWS), DRAWS)
+        return np.random.default_rng(SEED).random((draws, len(chances))) < chances
 
 
 def values_with(

@@ -268,7 +268,7 @@ def audit(
         chunkings=tuple(chunkings),
         notes=tuple(dict.fromkeys(notes)),
         label_sources=dataset.label_sources,
-        match_beside=str(other_rule(rule)),
+        match_beside=other_rule(rule),
     )
 
 

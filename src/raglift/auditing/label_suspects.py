@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from raglift.adapters.embeddings import embedder_by_name
+from raglift.auditing.run_ranks import Ranks, ranks_of_runs
 from raglift.components.bm25 import BM25Retriever
 from raglift.components.chunkers import RecursiveChunker
 from raglift.components.embedding import build_index
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.analysis.records import EvaluationRecord
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk, Document
     from raglift.records.labels import Passage, Query
@@ -91,16 +93,24 @@ class SuspectsRecord:
     """How many facts have a copy that nobody labelled."""
 
 
-def find_suspects(dataset: Dataset, *, embedding: str = EMBEDDED_MODEL, progress: bool | None = None) -> SuspectsRecord:
+def find_suspects(
+    dataset: Dataset,
+    *,
+    runs: Mapping[str, EvaluationRecord] | None = None,
+    embedding: str = EMBEDDED_MODEL,
+    progress: bool | None = None,
+) -> SuspectsRecord:
     """Return the labels that are probably wrong or incomplete: see `raglift.auditing.suspects`.
 
     Args:
         dataset: labels that are places in its documents; others are passed over.
+        runs: the systems whose last rankings are looked at, by name, instead of raglift's own three.
         embedding: the model of the dense ranking.
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
-        ConfigurationError: no label is a place in a document.
+        ConfigurationError: no label is a place in a document; or runs of other queries, or whose hits are nowhere in
+            the documents, or fewer than two.
     """
     facts = _facts(dataset)
     if not facts:
@@ -109,8 +119,13 @@ def find_suspects(dataset: Dataset, *, embedding: str = EMBEDDED_MODEL, progress
             "spans, quote anchors or pages"
         )
     chunks = RecursiveChunker(_CHUNK, 0).split(dataset.documents)
-    queries = [query for query in dataset if query.id in {fact.query.id for fact in facts}]
-    ranks = _ranks(queries, chunks, dataset.documents, embedding, progress)
+    with_facts = {fact.query.id for fact in facts}
+    queries = [query for query in dataset if query.id in with_facts]
+    ranks = (
+        _ranks(queries, chunks, dataset.documents, embedding, progress)
+        if runs is None
+        else ranks_of_runs(runs, queries, chunks, dataset.document_by_id)
+    )
     found = _Scored.of(facts, queries, chunks, ranks)
     copies = list(_copies(facts, dataset.documents))
     suspects = sorted([*found.suspects(), *copies], key=lambda one: (-one.evidence, one.query_id, one.fact, one.kind))
@@ -136,7 +151,7 @@ def _facts(dataset: Dataset) -> list[_Fact]:
     ]
 
 
-# Where systems rank each chunk for each question.
+# Where systems rank each chunk for each question: raglift's own three, or the runs of the user.
 
 
 def _ranks(
@@ -145,11 +160,8 @@ def _ranks(
     documents: Sequence[Document],
     embedding: str,
     progress: bool | None,
-) -> NDArray[np.float64]:
-    """Return the logarithm of the rank of each chunk for each question, weighted over the systems, and each alone.
-
-    Shape (1 + systems, queries, chunks). What a system does not return ranks right behind all that it does.
-    """
+) -> Ranks:
+    """Return the ranks of raglift's own three systems."""
     texts = [query.text for query in queries]
     number = {(chunk.doc_id, chunk.start): place for place, chunk in enumerate(chunks)}
     dense = DenseRetriever(build_index(chunks, embedder_by_name(embedding), documents=documents, progress=progress))
@@ -160,8 +172,8 @@ def _ranks(
     candidates = [Ranking.of((chunks[place], None) for place in row) for row in best.tolist()]
     reranked = LateInteractionReranker(progress=progress).rerank(texts, candidates)
     logs = np.stack([*first, _log_ranks(reranked, number, min(_RERANKED, len(chunks)) + 1)])
-    weighted = np.tensordot(_WEIGHTS, logs, axes=1)[np.newaxis]
-    return np.asarray(np.concatenate((weighted, logs)), dtype=np.float64)
+    weighted = np.asarray(np.tensordot(_WEIGHTS, logs, axes=1), dtype=np.float64)
+    return Ranks(_SYSTEMS, weighted, logs, float(np.log(len(chunks))))
 
 
 def _log_ranks(
@@ -180,17 +192,15 @@ class _Scored:
 
     facts: Sequence[_Fact]
     chunks: Sequence[Chunk]
-    ranks: NDArray[np.float64]
-    """Of `_ranks`, for each fact's query."""
+    ranks: Ranks
+    """For each fact's query."""
     own: Sequence[NDArray[np.intp]]
     """For each fact, the chunks of its passages."""
     free: Sequence[NDArray[np.bool_]]
     """For each fact, which chunks hold no labelled passage of its query."""
 
     @classmethod
-    def of(
-        cls, facts: Sequence[_Fact], queries: Sequence[Query], chunks: Sequence[Chunk], ranks: NDArray[np.float64]
-    ) -> _Scored:
+    def of(cls, facts: Sequence[_Fact], queries: Sequence[Query], chunks: Sequence[Chunk], ranks: Ranks) -> _Scored:
         by_document: dict[str | None, list[int]] = defaultdict(list)
         for place, chunk in enumerate(chunks):
             by_document[chunk.doc_id].append(place)
@@ -200,22 +210,23 @@ class _Scored:
             labelled[fact.query.id] |= set(of_fact)
             judged = [one for one in fact.query.judged_irrelevant if one.start is not None]
             labelled[fact.query.id] |= set(_chunks_of(judged, chunks, by_document))
-        kept = [place for place, of_fact in enumerate(own) if of_fact]
-        free = [~np.isin(np.arange(len(chunks)), list(labelled[facts[place].query.id])) for place in kept]
         row = {query.id: number for number, query in enumerate(queries)}
+        answered = ~np.isnan(ranks.weighted[:, :1]).any(axis=1)
+        kept = [place for place, of_fact in enumerate(own) if of_fact and answered[row[facts[place].query.id]]]
+        free = [~np.isin(np.arange(len(chunks)), list(labelled[facts[place].query.id])) for place in kept]
         rows = [row[facts[place].query.id] for place in kept]
         chosen = [np.array(own[place], dtype=np.intp) for place in kept]
-        return cls([facts[place] for place in kept], chunks, ranks[:, rows], chosen, free)
+        return cls([facts[place] for place in kept], chunks, ranks.of(rows), chosen, free)
 
     def _evidence(self, place: int, own: NDArray[np.intp]) -> tuple[float, int]:
         """Return what speaks against passages in some chunks as a fact's labels, and the chunk that is preferred."""
-        logs = self.ranks[0, place]
+        logs = self.ranks.weighted[place]
         others = np.where(self.free[place], logs, np.inf)
         best = int(others.argmin())
         if not np.isfinite(others[best]):
             return 0.0, best
         against = logs[own].min() - _OTHER * others[best]
-        return float(np.clip(against / max(np.log(len(self.chunks)), 1.0), 0.0, 1.0)), best
+        return float(np.clip(against / max(self.ranks.worst, 1.0), 0.0, 1.0)), best
 
     def suspects(self) -> Iterator[Suspect]:
         """Yield each fact as a suspect; that systems rank first has no evidence against it, and is left out."""
@@ -225,7 +236,6 @@ class _Scored:
                 continue
             chunk = self.chunks[best]
             is_same = chunk.doc_id in {passage.doc_id for passage in fact.passages}
-            ranks = np.rint(np.exp(self.ranks[1:, place][:, own].min(axis=1))).astype(int).tolist()
             yield Suspect(
                 fact.query.id,
                 fact.number,
@@ -236,7 +246,7 @@ class _Scored:
                 chunk.start or 0,
                 chunk.end or 0,
                 chunk.text,
-                dict(zip(_SYSTEMS, ranks, strict=True)),
+                self.ranks.best(place, own),
             )
 
     def most_wrong(self) -> float:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from raglift.records.labels import PEOPLE, LabelSources
+
+if TYPE_CHECKING:
+    from raglift.matching.rule import MatchRule
 
 Kind = Literal[
     "unresolved",
@@ -149,8 +152,8 @@ class AuditRecord:
     """What could not be looked into."""
     label_sources: LabelSources = PEOPLE
     """Who gave the labels."""
-    match_beside: str = ""
-    """The other match rule, of `attainable_beside`, in words."""
+    match_beside: MatchRule | None = None
+    """The other match rule, of `attainable_beside`."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:

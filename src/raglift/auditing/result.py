@@ -73,7 +73,8 @@ def _chunkings_frame(audit: AuditRecord) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["chunker", "chunks", "mean_length", "read_in_part", *PLACEMENTS]
-    rows = [_chunking_row(chunking, audit.match_beside.partition(" ")[0]) for chunking in audit.chunkings]
+    beside = "" if audit.match_beside is None else audit.match_beside.mode
+    rows = [_chunking_row(chunking, beside) for chunking in audit.chunkings]
     frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
     return frame.astype({"read_in_part": "Int64"})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -120,15 +119,15 @@ def _measures(audit: AuditRecord) -> Iterator[Column[ChunkingAudit] | None]:
     first = audit.chunkings[0]
     for number, each in enumerate(first.attainable):
         yield Column(f"recall ceiling@{each.k}", partial(_ceiling, number))
-    if first.attainable_beside:
-        yield None
-    mode = audit.match_beside.partition(" ")[0]
+    if audit.match_beside is None or not first.attainable_beside:
+        return
+    yield None
     for number, each in enumerate(first.attainable_beside):
-        yield Column(f"by {mode} @{each.k}", partial(_ceiling_beside, number))
+        yield Column(f"by {audit.match_beside.mode} @{each.k}", partial(_ceiling_beside, number))
 
 
 def _length(chunking: ChunkingAudit) -> str:
-    return "–" if math.isnan(chunking.mean_length) else number_text(chunking.mean_length, 0)
+    return number_text(chunking.mean_length, 0)
 
 
 def _read_in_part(chunking: ChunkingAudit) -> str:
@@ -144,7 +143,7 @@ def _ceiling_beside(number: int, chunking: ChunkingAudit) -> str:
 
 
 def _recall_text(attainable: Attainable) -> str:
-    recall = "–" if math.isnan(attainable.recall) else number_text(attainable.recall)
+    recall = number_text(attainable.recall)
     return recall if attainable.exact else f"≤ {recall}"
 
 

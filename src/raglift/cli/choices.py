@@ -43,6 +43,8 @@ DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "nu
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 TRACKERS = ("mlflow", "wandb")
+ESTIMANDS = ("these-queries", "population")
+ERROR_KINDS = ("false-answers", "wrong-answers")
 QUESTION_STYLES = ("natural", "keyword", "typo", "multi", "unanswerable")
 
 _BETWEEN = re.compile(r",(?![^()\[\]{}]*[)\]}])")

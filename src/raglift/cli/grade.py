@@ -15,24 +15,33 @@ from raglift.cli.json_output import print_json
 from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.datasets.jsonl import write_queries
-from raglift.datasets.loading import load_documents
+from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.judging.batch import NoAnswer
+from raglift.judging.correction import correct
+from raglift.judging.correction_records import correction_view
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_text import grading_view
+from raglift.judging.human_grades import read_human_sample
 from raglift.judging.labels import placed
 from raglift.judging.pooling import pool
 from raglift.judging.rubrics import check_relevant_from
+from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
 from raglift.report.terminal.document import print_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from raglift.cli.judging import Grade
+    from raglift.judging.correction_records import Correction
     from raglift.judging.grading import Graded
     from raglift.judging.grading_text import GradingSummary
+    from raglift.judging.human_grades import HumanSample
+    from raglift.judging.pooling import Pool
+    from raglift.judging.sampled_units import Estimand
     from raglift.records.documents import Document
+    from raglift.results.evaluation import Evaluation
 
 
 _USUAL_SCALE = 3
@@ -54,10 +63,12 @@ def run(request: Grade) -> None:
         to_estimate=request.estimate,
     )
     _check_output(request)
+    sample = _sample(request)
     evaluations = load_runs(request.runs)
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
     pairs = placed(pool(evaluations, depth=max(numbers_of_hits(request.k))), documents)
     rubric, scale = request.rubric, request.scale
+    human = None if sample is None else _human(request, sample, evaluations, pairs)
     expected = estimate_grading(pairs, model, rubric=rubric, scale=scale, limits=limits)
     check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, model)
@@ -67,20 +78,65 @@ def run(request: Grade) -> None:
     with stoppable():
         graded = grade(pairs, model, rubric=rubric, scale=scale, limits=limits)
     _check_any(graded)
+    correction = None if human is None else _corrected(request, human, evaluations, graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
-    _finish(request, summary, documents)
+    _finish(request, summary, documents, correction)
 
 
-def _finish(request: Grade, summary: GradingSummary, documents: Sequence[Document]) -> None:
+def _sample(request: Grade) -> HumanSample | None:
+    """Return the sample that people graded; None if there is none.
+
+    Raises:
+        ConfigurationError: an option that needs --human, and is without it; or another estimand.
+        DatasetError: a file that is malformed; nothing was asked.
+    """
+    check_estimand(request.estimand)
+    if request.human is None:
+        alone = [name for name in ("sample", "metrics") if getattr(request, name)]
+        if alone:
+            raise ConfigurationError(f"--{alone[0]}: found it without --human; expected both: it is about corrections")
+        return None
+    return read_human_sample(request.human if request.sample is None else request.sample)
+
+
+def _human(request: Grade, sample: HumanSample, evaluations: Mapping[str, Evaluation], pairs: Pool) -> HumanSample:
+    """Return the sample with people's grades.
+
+    Raises:
+        ConfigurationError: it cannot correct what is wanted; nothing was asked.
+    """
+    if request.sample is not None and request.human is not None:
+        sample = sample.with_labels(evaluations, load_dataset(request.human))
+    metrics_to_correct(request.metrics or None, sampled_units(pairs, sample, request.scale))
+    return sample
+
+
+def _corrected(request: Grade, human: HumanSample, evaluations: Mapping[str, Evaluation], graded: Graded) -> Correction:
+    return correct(
+        evaluations,
+        graded,
+        human,
+        metrics=request.metrics or None,
+        estimand=cast("Estimand", request.estimand),
+        relevant_from=request.relevant_from,
+    )
+
+
+def _finish(
+    request: Grade, summary: GradingSummary, documents: Sequence[Document], correction: Correction | None
+) -> None:
     """Write the labels and print what they come to, and what to do with them."""
     from rich.console import Console
 
     if request.output is not None:
         _write(request, summary, documents)
     if request.as_json:
-        print_json(_as_json(summary))
+        corrected = {} if correction is None else {"correction": correction.about() | {"figures": correction.rows()}}
+        print_json(_as_json(summary) | corrected)
     else:
         print_document(grading_view(summary), Console())
+        if correction is not None:
+            print_document(correction_view(correction), Console())
     if request.output is not None:
         runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
         output = shlex.quote(str(request.output))

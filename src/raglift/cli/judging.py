@@ -34,7 +34,7 @@ from raglift.cli.arguments import (
     SavedRuns,
     Temperature,
 )
-from raglift.cli.choices import QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
+from raglift.cli.choices import ESTIMANDS, QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
 from raglift.cli.command import MORE, command, new_group
 
 group = new_group()
@@ -50,7 +50,11 @@ _LIMIT = "The limit of cost was reached; the answers are cached."
     None,
     "Label hits by hand in the browser",
     run="raglift.cli.review:run",
-    examples=["raglift labels review my.jsonl runs/bm25 runs/hybrid"],
+    examples=[
+        "raglift labels review my.jsonl runs/bm25 runs/hybrid",
+        "raglift labels review my.jsonl runs/bm25 runs/hybrid --next",
+        "raglift labels review my.jsonl --suspects --documents docs/",
+    ],
 )
 @dataclass(frozen=True)
 class Review:
@@ -59,8 +63,51 @@ class Review:
     labels: Annotated[Path, typer.Argument(help="File of queries to label; created from the runs if it is missing.")]
     runs: Annotated[
         tuple[Path, ...],
-        typer.Argument(help="Folders of saved evaluations of the same queries, or the folder of one sweep."),
-    ]
+        typer.Argument(
+            help="Folders of saved evaluations of the same queries, or the folder of one sweep. With --suspects, two "
+            "or more whose systems are looked at; none for raglift's own."
+        ),
+    ] = ()
+    suspects: Annotated[
+        bool,
+        typer.Option(
+            "--suspects",
+            help="Instead of grading hits, decide about labels that are probably wrong or incomplete.",
+        ),
+    ] = False
+    next_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--next",
+            help="Show the hits in the order in which their grades shrink the interval of a metric, or of the "
+            "difference of two systems, with the interval after each grade; says when you can stop.",
+        ),
+    ] = False
+    metric: Annotated[
+        str | None, typer.Option(help="With --next: precision, dcg or rbp at a depth. Default: precision@10.")
+    ] = None
+    system: Annotated[
+        str | None, typer.Option(help="With --next: the system in question, RUN/STAGE. Default: that of the last run.")
+    ] = None
+    versus: Annotated[
+        str | None,
+        typer.Option(help="With --next: the system that it is compared with. Default: that of the first run."),
+    ] = None
+    width: Annotated[
+        float | None,
+        typer.Option(
+            help="With --next: stop once the interval is this narrow. Default: once it says which system is better; of "
+            "one system, at 0.1."
+        ),
+    ] = None
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --next: file that keeps what was drawn, and with which probability. Default: beside LABELS, "
+            "LABELS.next.jsonl."
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(help="With --next: random seed of the draws.")] = 0
     judged: Annotated[
         Path | None,
         typer.Option(help="File of queries with a model's labels to compare with. Default: those in LABELS."),
@@ -102,6 +149,22 @@ class Grade:
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
+    human: Annotated[
+        Path | None,
+        typer.Option(help="File of `labels sample` with people's grades, by which figures are corrected."),
+    ] = None
+    sample: Annotated[
+        Path | None,
+        typer.Option(help="File of `labels sample`, if --human is a file of labels, as `labels review` writes them."),
+    ] = None
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option("--metrics", "-m", help="With --human: metrics to correct, such as 'precision@10,dcg@10'."),
+        separate,
+    ] = ()
+    estimand: Annotated[
+        str, choice(ESTIMANDS, help="With --human: what intervals are about, these queries or all queries like these.")
+    ] = "these-queries"
     estimate: Estimate = False
     max_cost: MaxCost = None
     price: Price = None
@@ -109,6 +172,42 @@ class Grade:
     temperature: Temperature = "0"
     overwrite: Annotated[bool, typer.Option(help="Replace an existing file of labels.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every grade and its reason.")] = False
+
+
+@command(
+    labels,
+    "sample",
+    None,
+    "Draw pairs for people to grade",
+    run="raglift.cli.sample:run",
+    examples=[
+        "raglift labels sample runs/* -n 100 -o grades.jsonl",
+        "raglift labels sample runs/* -n 30 --queries -o q.jsonl",
+    ],
+)
+@dataclass(frozen=True)
+class Sample:
+    """Draw pairs of query and hit at random for people to grade, and write them with their probabilities.
+
+    With their grades, `raglift labels grade --human` corrects the figures of a language model.
+    """
+
+    runs: SavedRuns
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the pairs, .jsonl.")] = None
+    n: Annotated[int, typer.Option("-n", help="Number of pairs, or of queries with --queries.")] = 100
+    k: PoolDepth = ("10",)
+    queries: Annotated[
+        bool,
+        typer.Option(
+            "--queries", help="Draw queries with all their pairs, as metrics other than Precision, DCG and RBP need."
+        ),
+    ] = False
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Draw pairs with a higher probability that weigh more in this metric, such as rbp@10."),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Random seed of the draw.")] = 0
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
 
 
 @command(

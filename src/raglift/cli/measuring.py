@@ -44,6 +44,7 @@ from raglift.cli.arguments import (
 )
 from raglift.cli.choices import (
     DEVICES,
+    ERROR_KINDS,
     MATCH_RULES,
     PROFILES,
     REPORT_FORMATS,
@@ -54,7 +55,7 @@ from raglift.cli.choices import (
     metric_names,
     separate,
 )
-from raglift.cli.command import MEASURE, START, command, new_group
+from raglift.cli.command import MEASURE, MORE, START, command, new_group
 
 group = new_group()
 files = new_group()
@@ -162,7 +163,8 @@ class Walkthrough:
         "Data": ["documents", "encoding", "include"],
         "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
         "Limits": [
-            *("concurrency", "timeout", "retries", "on_error", "latency", "max_model_calls", "max_cost", "price"),
+            *("concurrency", "timeout", "retries", "on_error", "repeats", "latency", "max_model_calls", "max_cost"),
+            "price",
         ],
         "Output": ["output", "overwrite", "resume", "details", "as_json", "track", "track_project", "track_files"],
     },
@@ -246,6 +248,12 @@ class Evaluate:
     on_error: Annotated[
         str, choice(("keep", "raise"), help="keep scores a failed query as 0; raise stops the evaluation.")
     ] = "keep"
+    repeats: Annotated[
+        int,
+        typer.Option(
+            help="With --system: how often an agent is asked each query, as it may search otherwise each time."
+        ),
+    ] = 1
     latency: Annotated[
         int,
         typer.Option(help="Also measure latency over this many queries, one at a time and without cache; 50 is usual."),
@@ -490,6 +498,45 @@ class Explain:
         bool, typer.Option("--all", help="Show all metrics at all depths, not only at that of the primary metric.")
     ] = False
     query_option: Annotated[str | None, typer.Option("--query", hidden=True, help="Id of a query.")] = None
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "threshold",
+    MORE,
+    "Find the score below which not to answer",
+    run="raglift.cli.threshold:run",
+    examples=["raglift threshold runs/bm25 --risk 0.2", "raglift threshold runs/bm25 --errors wrong-answers --made"],
+)
+@dataclass(frozen=True)
+class Threshold:
+    """Find the score of the first hit below which a question is better not answered.
+
+    The threshold is chosen on one half of the questions, with a guarantee, and checked on the other. It takes questions
+    that are marked as unanswerable, or --made.
+    """
+
+    run: SavedRun
+    errors: Annotated[
+        str,
+        choice(
+            ERROR_KINDS,
+            "--errors",
+            help="What is kept rare: unanswerable questions that are answered, or wrong answers among all.",
+        ),
+    ] = "false-answers"
+    risk: Annotated[float, typer.Option(help="The share of errors that is allowed.")] = 0.1
+    delta: Annotated[float, typer.Option(help="How often the guarantee may fail.")] = 0.1
+    stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
+    k: Annotated[
+        int | None, typer.Option("-k", help="Depth at which an answer needs a relevant hit. Default: the deepest.")
+    ] = None
+    made: Annotated[
+        bool,
+        typer.Option("--made", help="Make half of the labelled questions unanswerable: take their documents out."),
+    ] = False
+    seed: Annotated[int, typer.Option(help="Random seed of the halves.")] = 0
     as_json: AsJson = False
 
 

@@ -145,7 +145,8 @@ def load_cross_encoder(name: str, dtype: str, device: str = CPU) -> CrossEncoder
         ConfigurationError: the device is not there, or does not compute in the number type.
     """
     with loading():
-        return _load_cross_encoder(local_or_hub(name), dtype, device, model_identity(name))
+        found: CrossEncoder = _load_cross_encoder(local_or_hub(name), dtype, device, model_identity(name))
+        return found
 
 
 @contextmanager
@@ -211,9 +212,10 @@ def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> C
     require_reachable(path)
     with quiet_loading():
         try:
-            return CrossEncoder(path, device=device, model_kwargs={"dtype": getattr(torch, dtype)})
+            model: CrossEncoder = CrossEncoder(path, device=device, model_kwargs={"dtype": getattr(torch, dtype)})
         except Exception as error:
             raise model_not_loaded(path, error) from error
+    return model
 
 
 def local_or_hub(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raglift.analysis.notes import failed_note
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
 from raglift.analysis.unjudged import is_unjudged_note
@@ -206,8 +207,7 @@ def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
 def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str, ...]]:
     """Return the queries that failed, and the notes on all else: the one on failures names but the first."""
     failed = tuple(FailedQuery(one.query_id, one.error) for one in evaluation.run.traces if one.error is not None)
-    beginning = f"{counted(len(failed), 'query')} failed and count"
-    return failed, tuple(note for note in evaluation.notes if not (failed and note.startswith(beginning)))
+    return failed, tuple(note for note in evaluation.notes if note != failed_note(evaluation.run))
 
 
 _RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift files rescore --labels"

@@ -51,7 +51,9 @@ class Check:
     queries: tuple[str, ...] = ()
     """Of a count: the queries that it counts."""
     metric: Metric | None = None
-    """What was measured; None for a latency or a count."""
+    """What was measured; None for a latency, a count, or what a threshold of scores does."""
+    is_share: bool = False
+    """Whether it is a share or a mean, of what a threshold of scores does; else it is what `metric` and `unit` say."""
     stage: str | None = None
     """Where; None for a latency of the whole run, and for failures."""
     note: str = ""
@@ -61,6 +63,11 @@ class Check:
         """Whether a figure would keep the bound, but for rounding; NaN does not."""
         slack = ROUNDING * max(1.0, abs(self.bound))
         return figure >= self.bound - slack if self.is_minimum else figure <= self.bound + slack
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number of queries."""
+        return self.metric is None and not self.unit and not self.is_share
 
     @property
     def passed(self) -> bool:

@@ -45,11 +45,13 @@ def found_text(check: Check) -> str:
     """Return the figure, with as many digits as it takes to be on its side of the bound."""
     if math.isnan(check.found):
         return "–"
-    if check.metric is None and not check.unit:
+    if check.is_count:
         return f"{check.found:,.0f}"
     factor, unit = _scale(check, check.found)
     value = check.found * factor
-    decimals = decimals_of(check.metric) if check.metric is not None else 3 - len(f"{min(value, 999.0):.0f}")
+    decimals = 3 if check.is_share else 3 - len(f"{min(value, 999.0):.0f}")
+    if check.metric is not None:
+        decimals = decimals_of(check.metric)
     while decimals < _MOST_DECIMALS and check.allows(round(value, decimals) / factor) != check.passed:
         decimals += 1
     return f"{value:,.{decimals}f}{unit}"
@@ -79,7 +81,7 @@ def band_word(check: Check) -> str:
 
 def check_sentence(check: Check) -> str:
     """Return a check in one sentence: `ndcg@10 is 0.712 (solid) over 30 queries; expected ≥ 0.75`."""
-    over = "" if check.n is None else f" {'over' if check.metric or check.unit else 'of'} {counted(check.n, 'query')}"
+    over = "" if check.n is None else f" {'of' if check.is_count else 'over'} {counted(check.n, 'query')}"
     band = f" ({word})" if (word := band_word(check)) else ""
     note = f" ({check.note})" if check.note else ""
     return f"{check.name} is {found_text(check)}{band}{over}; expected {bound_text(check)}{note}"

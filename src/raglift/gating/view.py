@@ -26,7 +26,8 @@ from raglift.gating.text import (
 )
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, table_from
-from raglift.report.format import decimals_of, difference_text, number_text, p_text, stage_title
+from raglift.report.cells import change_cell
+from raglift.report.format import decimals_of, level, number_text, p_text, stage_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,8 +103,10 @@ def _sections(result: GateResultRecord) -> Iterator[Section]:
         yield Section("Worst queries", entries=tuple(map(Entry, worst)))
     if result.regressions:
         said = [sentence for one in result.regressions for sentence in _sentences(one)]
-        table = table_from(_REGRESSIONS, result.regressions, "Each metric in the baseline and in the run")
-        how = [] if result.method is None else [f"{method_sentence(result.method)}."]
+        caption, method = "Each metric in the baseline and in the run", result.method
+        percent = "" if method is None else level(method)
+        table = table_from(_REGRESSIONS, result.regressions, caption, confidence=percent)
+        how = [] if method is None else [f"{method_sentence(method)}."]
         yield Section("Against the baseline", (*said, *how), (table,))
     shown: dict[str, int] = {}
     for one in result.regressions:
@@ -139,7 +142,7 @@ _REGRESSIONS: tuple[Column[Regression], ...] = (
     Column("metric", lambda one: mean_title(one.metric), words=True),
     Column("baseline", lambda one: _mean(one, one.before)),
     Column("run", lambda one: _mean(one, one.after)),
-    Column("difference", lambda one: difference_text(one.difference, decimals_of(one.metric))),
+    Column("difference", lambda one: change_cell(one.difference, decimals_of(one.metric))),
     Column("p", lambda one: p_text(None if one.difference is None else one.p_holm)),
     Column("queries", lambda one: "–" if one.difference is None else f"{one.difference.n:,}", optional=True),
     Column("margin", lambda one: f"{one.margin:g}", optional=True),

@@ -10,8 +10,11 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.rendering.document import Document, Section, table_of
+from raglift.report.cells import figure_cell
+from raglift.report.format import interval_text
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
+from raglift.stats.intervals import Interval
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -205,6 +208,12 @@ class SystemAgreement(Presentable):
     """How many pairs of systems stand in the opposite order under the model's labels."""
     compared: int
     """How many pairs of systems there are."""
+    kendall_interval: Interval | None = None
+    """For Kendall's tau-b, over resamples of queries; None if there is none."""
+    tau_ap: float | None = None
+    """The AP correlation, in which the order of the best systems counts most; None if it has no meaning."""
+    tau_ap_interval: Interval | None = None
+    """For the AP correlation, likewise."""
 
 
 def agreement_view(found: Agreement | SystemAgreement) -> Document:
@@ -217,11 +226,11 @@ def agreement_view(found: Agreement | SystemAgreement) -> Document:
 
 def coefficient_text(found: Coefficient) -> str:
     """Return a measure of agreement with its interval: `0.61 [0.52, 0.70]`; or a dash."""
-    if found.value is None:
-        return "–"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return "–" if found.value is None else interval_text(found.value, _interval(found), 2)
+
+
+def _interval(found: Coefficient) -> Interval | None:
+    return None if found.low is None or found.high is None else Interval(found.low, found.high)
 
 
 def _head(found: Agreement) -> str:
@@ -247,7 +256,11 @@ def _matrix(found: Agreement) -> Table:
 
 
 def _figures(found: Agreement) -> Table:
-    rows = [(name, coefficient_text(each)) for name, each in _coefficients(found) if each.value is not None]
+    rows = [
+        (name, figure_cell(each.value, _interval(each), 2))
+        for name, each in _coefficients(found)
+        if each.value is not None
+    ]
     return table_of(("agreement", "value"), rows, caption="Agreement")
 
 
@@ -315,7 +328,11 @@ def _correlation(found: SystemAgreement) -> str:
     swaps = f"{found.swapped:,} of {counted(found.compared, 'pair')} of systems swap{'s' * (found.swapped == 1)} places"
     if found.kendall is None or found.spearman is None:
         return f"no rank correlation: {found.why}; {swaps}"
-    return f"Kendall's tau-b {found.kendall:.2f}, Spearman's rho {found.spearman:.2f}; {swaps}"
+    kendall = interval_text(found.kendall, found.kendall_interval, 2)
+    spearman = interval_text(found.spearman, None, 2)
+    best = "" if found.tau_ap is None else f"tau_ap {interval_text(found.tau_ap, found.tau_ap_interval, 2)}, "
+    few = f"; of fewer than {FEW_QUERIES} queries intervals are too narrow" if found.queries < FEW_QUERIES else ""
+    return f"Kendall's tau-b {kendall}, {best}Spearman's rho {spearman}; {swaps}{few}"
 
 
 for _kind in (Agreement, SystemAgreement):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -22,11 +23,12 @@ from raglift.judging.agreement_records import (
     relevant_or_not,
 )
 from raglift.judging.pooling import label_grades, systems_of
-from raglift.metrics.computing import mean_of, title
+from raglift.metrics.computing import has_differences, mean_of, title
 from raglift.metrics.parsing import as_metric
 from raglift.report.format import confidence_text
 from raglift.running.scoring import rescore
 from raglift.stats.intervals import checked_fraction, checked_integer
+from raglift.stats.rank_correlation import correlation_interval, kendall_tau, tau_ap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -241,6 +243,7 @@ def system_agreement(
     *,
     metric: Metric | str = "ndcg@10",
     judge: str = "the model",
+    seed: int = 0,
 ) -> SystemAgreement:
     """Return whether labels by a model put systems in the order in which people's put them.
 
@@ -253,18 +256,26 @@ def system_agreement(
         model: the model's labels, as queries.
         metric: what systems are ranked by; at most as deep as the runs.
         judge: the model's name.
+        seed: of the resamples.
 
     Raises:
         ConfigurationError: an argument that cannot be used.
     """
-    metric = as_metric(metric)
+    metric, seed = as_metric(metric), checked_integer("seed", seed, least=0)
     systems = systems_of(evaluations)
     own, theirs = labels_by_people(tuple(people)), list(model)
     labelled = {query.id for query in own if query.is_labelled} & {query.id for query in theirs if query.is_labelled}
-    by_people, by_model = (_means(systems, labels, labelled, metric) for labels in (own, theirs))
+    values = [_values(systems, labels, labelled, metric) for labels in (own, theirs)]
+    by_people, by_model = (_means(metric, each) for each in values)
     pairs = list(combinations(range(len(systems)), 2))
     order_by_people, order_by_model = _order(by_people, pairs), _order(by_model, pairs)
     why = _why_not(by_people, by_model, len(labelled))
+    known = np.nan_to_num(values[0]), np.nan_to_num(values[1])
+    intervals = [
+        None if why or not has_differences(metric) else correlation_interval(*known, each, seed=seed)
+        for each in (kendall_tau, tau_ap)
+    ]
+    top = math.nan if why else float(tau_ap(by_people[np.newaxis], by_model[np.newaxis])[0])
     return SystemAgreement(
         judge=judge,
         metric=title(metric),
@@ -277,23 +288,31 @@ def system_agreement(
         why=why,
         swapped=int(np.count_nonzero(order_by_people * order_by_model < 0)),
         compared=len(pairs),
+        kendall_interval=intervals[0],
+        tau_ap=None if math.isnan(top) else top,
+        tau_ap_interval=None if math.isnan(top) else intervals[1],
     )
 
 
-def _means(
+def _values(
     systems: Mapping[str, tuple[Evaluation, int]], labels: Sequence[Query], labelled: AbstractSet[str], metric: Metric
 ) -> NDArray[np.float64]:
-    """Return each system's mean under some labels, over some queries; NaN if there is none."""
+    """Return each system's values under some labels, a row each, for some queries."""
     scored: dict[int, Evaluation] = {}
-    means = []
+    found = []
     for evaluation, stage in systems.values():
         if id(evaluation) not in scored:
             without_documents = replace(evaluation, dataset=replace(evaluation.dataset, documents=()))
             scored[id(evaluation)] = rescore(without_documents, metrics=(metric,), labels=labels)
         scores = scored[id(evaluation)].scores
         values = scores.of(scores.stages[stage], metric)
-        counted = values[[query_id in labelled for query_id in scores.query_ids]]
-        means.append(np.round(mean_of(metric, counted), _DECIMALS) if len(counted) else np.nan)
+        found.append(values[[query_id in labelled for query_id in scores.query_ids]])
+    return np.array(found, dtype=np.float64)
+
+
+def _means(metric: Metric, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each row; NaN if there is no query."""
+    means = [np.round(mean_of(metric, row), _DECIMALS) if len(row) else np.nan for row in values]
     return np.array(means, dtype=np.float64)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.judging.agreement_records import coefficient_text
 from raglift.llm.providers import dollars_in_short
 from raglift.records.metric import Metric
-from raglift.rendering.document import Detail, Document, Section, Table, row_of
-from raglift.report.format import differing, interval_text
+from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
+from raglift.report.cells import difference_cell, mean_cell
+from raglift.report.format import confidence_text
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
-from raglift.stats.intervals import mean_interval
+from raglift.stats.intervals import CONFIDENCE, mean_interval
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -190,7 +192,7 @@ def precision_view(found: ContextPrecision) -> Document:
         headline=_means(found),
         measured=(),
         warnings=tuple(_warnings(found)),
-        notes=(*found.notes, f"AP@k: how early the useful of the first k come; intervals at 95%; {_cost(found)}"),
+        notes=(*found.notes, f"AP@k: how early the useful of the first k come; {_cost(found)}"),
         sections=tuple(_sections(found)),
         printed=Detail.DETAILS,
     )
@@ -213,29 +215,32 @@ def _means(found: ContextPrecision) -> Table:
     ]
     lines = tuple(range(len(found.ks), len(rows), len(found.ks)))
     columns = ("system", "k", *MEASURES.values(), "queries", "left out")
-    return Table(f"Means as {found.judge.model} judges", columns, tuple(rows), sections=lines)
+    caption = f"Means as {found.judge.model} judges"
+    return Table(caption, columns, tuple(rows), sections=lines, confidence=confidence_text(CONFIDENCE))
 
 
-def _mean(found: ContextPrecision, system: str, measure: str, k: int) -> str:
+def _mean(found: ContextPrecision, system: str, measure: str, k: int) -> Cell:
     mean = found.mean(system, measure, k)
-    return "–" if mean is None else interval_text(mean, found.interval(system, measure, k))
+    return mean_cell(Metric(measure, k), math.nan if mean is None else mean, found.interval(system, measure, k))
 
 
 def _sections(found: ContextPrecision) -> Iterator[Section]:
     if found.lifts:
+        alpha = 1 - CONFIDENCE
         rows = [
             row_of(
                 (
                     lift.system or "the system",
                     str(lift.k),
-                    *(differing(each, Metric("precision", lift.k), 0.05) for each in (lift.precision, lift.ap)),
+                    *(difference_cell(Metric(name, lift.k), getattr(lift, name), alpha=alpha) for name in MEASURES),
                     f"{lift.ap.n:,}",
                 )
             )
             for lift in found.lifts
         ]
         columns = ("run", "k", *MEASURES.values(), "queries")
-        table = Table("After the last stage minus after the first", columns, tuple(rows))
+        percent = confidence_text(CONFIDENCE)
+        table = Table("After the last stage minus after the first", columns, tuple(rows), confidence=percent)
         yield Section("What reranking changed", (), (table,))
     if found.unanswered:
         shown = found.unanswered[:_SHOWN]

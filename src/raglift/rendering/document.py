@@ -20,6 +20,7 @@ class Cell:
     """One cell of a table: text, and what it means."""
 
     text: str
+    """What it says, without an interval."""
     emphasis: str = ""
     """`better`, `worse`, `passed`, `failed`, `muted`, or nothing. Never the only sign: the text says it too."""
     low: float | None = None
@@ -32,6 +33,15 @@ class Cell:
     """What a column of numbers is sorted by; None for a text, or where there is no number."""
     link: str = ""
     """Where the text leads to on a page, as a relative address."""
+    interval: str = ""
+    """Between what the figure may lie, as `[0.51, 0.59]`; outputs leave it out where there is no room."""
+    is_share: bool = False
+    """Whether the scale of its bar is in percent."""
+
+    @property
+    def full_text(self) -> str:
+        """The text with its interval."""
+        return f"{self.text} {self.interval}" if self.interval else self.text
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class Table:
     caption: str
     """What the table shows; read out by screen readers."""
     columns: tuple[str, ...]
+    """What stands above them; `titles` adds the confidence of intervals."""
     rows: tuple[tuple[Cell, ...], ...]
     text_columns: tuple[int, ...] = (0,)
     """The columns of text, aligned to the left; the others hold numbers."""
@@ -56,6 +67,20 @@ class Table:
     """What each column means, where its title does not say it; empty, or as many as there are columns."""
     continued: bool = False
     """Whether a terminal too narrow for all columns shows the rest in another table below, with the first again."""
+    confidence: str = ""
+    """How often the intervals of its cells hold the true value, as `95%`."""
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the columns; those with intervals say how often these hold: `mean [95%]`."""
+        return tuple(
+            f"{title} [{self.confidence}]" if self.confidence and self.has_intervals(column) else title
+            for column, title in enumerate(self.columns)
+        )
+
+    def has_intervals(self, column: int) -> bool:
+        """Return whether a cell of a column has an interval."""
+        return any(row[column].interval for row in self.rows)
 
 
 def row_of(cells: Iterable[Cell | str]) -> tuple[Cell, ...]:
@@ -90,7 +115,14 @@ class Column(Generic[RowT]):
         return cell if self.value is None else replace(cell, value=self.value(row))
 
 
-def table_from(columns: Sequence[Column[RowT]], rows: Iterable[RowT], caption: str, *, sortable: bool = False) -> Table:
+def table_from(
+    columns: Sequence[Column[RowT]],
+    rows: Iterable[RowT],
+    caption: str,
+    *,
+    sortable: bool = False,
+    confidence: str = "",
+) -> Table:
     """Return a table of declared columns.
 
     Args:
@@ -98,6 +130,7 @@ def table_from(columns: Sequence[Column[RowT]], rows: Iterable[RowT], caption: s
         rows: the rows.
         caption: what the table shows.
         sortable: whether a page lets readers sort the rows.
+        confidence: how often the intervals of cells hold the true value, as `95%`.
     """
     return Table(
         caption,
@@ -107,6 +140,7 @@ def table_from(columns: Sequence[Column[RowT]], rows: Iterable[RowT], caption: s
         sortable=sortable,
         optional=tuple(number for number, column in enumerate(columns) if column.optional),
         definitions=tuple(column.definition for column in columns) if any(one.definition for one in columns) else (),
+        confidence=confidence,
     )
 
 
@@ -131,7 +165,16 @@ def table_across(
     return Table(caption, ("", *map(name, things)), tuple(rows), sections=tuple(lines), continued=True)
 
 
-Part = str | Table
+@dataclass(frozen=True)
+class Line:
+    """A line of which what does not fit goes on below its text, not below what stands before it."""
+
+    before: str
+    """A mark, as `! `, or an indent."""
+    text: str
+
+
+Part = str | Line | Table
 """What a report on a terminal consists of: lines, and tables."""
 
 
@@ -226,6 +269,8 @@ class Tile:
     """What else to know: an interval, a ceiling."""
     definition: str = ""
     """What it measures."""
+    is_name: bool = False
+    """Whether the value is a name, which needs more room than a figure."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +281,33 @@ class Share:
     count: int
     outcome: str
     """The outcome of `failure_analysis`, by which the queries of a page are filtered."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A share that grows in steps."""
+
+    name: str
+    """Whose it is; empty if there is only one."""
+    points: tuple[tuple[float, float], ...]
+    """Where it rises and to what, ascending; it is 0 before the first."""
+    is_baseline: bool = False
+    """Whether the others are compared with it."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A small chart of the first screen: shares that grow in steps, from 0 to 1, on one axis."""
+
+    title: str
+    """What grows over what, as `Recall after each call`."""
+    description: str
+    """What can be seen in it, for who cannot."""
+    lines: tuple[Steps, ...]
+    last: float
+    """Where the axis ends; it begins at 0."""
+    ticks: tuple[float, ...]
+    """Where it has a figure."""
 
 
 @dataclass(frozen=True)
@@ -263,6 +335,8 @@ class Document:
     """The figures of the first screen of a page, instead of the headline; other outputs show the headline."""
     shares: tuple[Share, ...] = ()
     """What became of the facts, for a bar on the first screen of a page."""
+    curves: tuple[Curve, ...] = ()
+    """Small charts for the first screen of a page."""
     next_step: str = ""
     """What to try next; a section says it too."""
     printed: Detail = Detail.SUMMARY

@@ -111,7 +111,7 @@ def _table(table: Table, labels: str) -> list[str]:
         return []
     ends = [":--" if number in table.text_columns else "--:" for number in range(len(table.columns))]
     rows = [
-        [escaped_cell(shorten(title, _LONGEST)) for title in table.columns],
+        [escaped_cell(shorten(title, _LONGEST)) for title in table.titles],
         ends,
         *(list(_cells(row)) for row in table.rows[:_MOST_ROWS]),
     ]
@@ -131,7 +131,7 @@ def _list(entries: Sequence[Entry], indent: str = "") -> Iterator[str]:
 def _cells(row: tuple[Cell, ...]) -> Iterator[str]:
     """Yield the texts of a row; what is better, worse or failed is bold."""
     for cell in row:
-        text = escaped_cell(shorten(cell.text, _LONGEST))
+        text = escaped_cell(shorten(cell.full_text, _LONGEST))
         text = _MARKED.get(cell.emphasis, "") + text
         yield f"**{text}**" if cell.emphasis in _BOLD and text else text
 

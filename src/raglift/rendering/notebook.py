@@ -87,7 +87,7 @@ def _table(table: Table, labels: str) -> str:
         return ""
     head = "".join(
         f'<th scope="col" style="{_align(table, place)};border-bottom:{_LINE}">{_text(title)}</th>'
-        for place, title in enumerate(table.columns)
+        for place, title in enumerate(table.titles)
     )
     left = len(table.rows) - _MOST_ROWS
     more = f'<p style="margin:.2em 0">and {left:,} more</p>' if left > 0 else ""
@@ -107,7 +107,7 @@ def _rows(table: Table) -> Iterator[str]:
 
 def _cell(cell: Cell, align: str) -> str:
     emphasis = f";{_STYLES[cell.emphasis]}" if cell.emphasis in _STYLES else ""
-    return f'<td style="{align}{emphasis}">{_text(cell.text)}</td>'
+    return f'<td style="{align}{emphasis}">{_text(cell.full_text)}</td>'
 
 
 def _align(table: Table, place: int) -> str:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import TOO_SKEWED
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Cell, Column, Document, Section, Table, Tile, table_from
-from raglift.report.format import MINUS, decimals_of, level, p_equation, p_text, signed, verdict_emphasis
+from raglift.rendering.document import Column, Document, Section, Table, Tile, table_from
+from raglift.report.cells import change_cell, verdict_cell
+from raglift.report.format import (
+    MINUS,
+    decimals_of,
+    difference_text,
+    interval_in_words,
+    level,
+    p_equation,
+    p_text,
+    signed,
+    verdict_emphasis,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,10 +90,8 @@ def _tile(effects: FactorEffectsRecord, found: FactorEffect, recommended: Mappin
     if one is None or one.verdict not in ("better", "worse"):
         which = found.candidates if one is None else (one.level, one.other)
         note = "; ".join(filter(None, [f"{_named(which)}: no significant difference", advice]))
-        return Tile(label, "no clear winner", note=note, definition=definition)
-    between = ""
-    if not math.isnan(one.low):
-        between = f"{level(effects.method)} interval {signed(one.low, decimals)} to {signed(one.high, decimals)}"
+        return Tile(label, "no clear winner", note=note, definition=definition, is_name=True)
+    between = interval_in_words(one, level(effects.method), decimals, signs=True)
     best = one if one.verdict == "better" else one.turned
     change = f"{signed(best.mean, decimals)} over {best.other}"
     note = "; ".join(
@@ -96,7 +104,7 @@ def _tile(effects: FactorEffectsRecord, found: FactorEffect, recommended: Mappin
             ],
         )
     )
-    return Tile(label, best.level, change, "better", note, definition)
+    return Tile(label, best.level, change, "better", note, definition, is_name=True)
 
 
 def _behind(found: FactorEffect) -> Iterator[LevelDifference]:
@@ -166,7 +174,7 @@ def _table(effects: FactorEffectsRecord) -> Table:
         if len(factor.shown) > len(kept):
             left.append(f"{factor.factor}: the {_MOST_LEVELS} best of {len(factor.shown)} levels")
     caption = f"{mean_title(effects.primary)} by part: each level minus the best, or minus none"
-    table = table_from(_columns(effects), rows, "; ".join([caption, *left]))
+    table = table_from(_columns(effects), rows, "; ".join([caption, *left]), confidence=level(effects.method))
     lines = tuple(sections[1:]) if len(rows) > len(sections) else ()
     return replace(table, sections=lines)
 
@@ -176,9 +184,9 @@ def _columns(effects: FactorEffectsRecord) -> list[Column[LevelDifference]]:
     return [
         Column("part", lambda one: one.factor, words=True),
         Column("levels", lambda one: f"{one.level} {MINUS} {one.other}{_averaged(one)}", words=True),
-        Column(f"difference [{level(effects.method)}]", lambda one: _difference(one, decimals)),
+        Column("difference", lambda one: change_cell(one, decimals, verdict_emphasis(one.verdict))),
         Column("p", lambda one: p_text(one.p), value=lambda one: one.p),
-        Column("verdict", lambda one: Cell(one.verdict, verdict_emphasis(one.verdict)), words=True),
+        Column("verdict", lambda one: verdict_cell(one.verdict), words=True),
         Column(
             "combinations",
             lambda one: f"{one.contexts:,}",
@@ -193,11 +201,6 @@ def _averaged(one: LevelDifference) -> str:
     """Return over what a difference is averaged that only one side has: ` (mean of 2 embedding models)`."""
     named = ", ".join(f"{count} {_PLURALS.get(part, f'{part}s')}" for part, count in one.averaged)
     return f" (mean of {named})" if named else ""
-
-
-def _difference(one: LevelDifference, decimals: int) -> Cell:
-    cell = Cell(_with_interval(one, decimals), verdict_emphasis(one.verdict), value=one.mean)
-    return cell if math.isnan(one.low) else replace(cell, low=one.low, middle=one.mean, high=one.high)
 
 
 def _open(effects: FactorEffectsRecord) -> Iterator[str]:
@@ -222,7 +225,7 @@ def _added(found: FactorEffect, decimals: int) -> str:
 
 
 def _effect_of(one: LevelDifference, decimals: int) -> str:
-    text = _with_interval(one, decimals)
+    text = difference_text(one, decimals)
     if one.verdict == "better":
         return f"adds {text}"
     if one.verdict == "worse":
@@ -239,7 +242,7 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
         return f"none of the {len(found.levels):,} {found.factor}s can be told from the best"
     behind = [one for one in found.shown if one.level in others]
     next_one = max(behind, key=lambda one: one.mean).turned if behind else None
-    ahead = "" if next_one is None else f", {_with_interval(next_one, decimals)} over {next_one.other}"
+    ahead = "" if next_one is None else f", {difference_text(next_one, decimals)} over {next_one.other}"
     if len(found.candidates) == 1:
         the_next = ", the next" if len(others) > 1 and ahead else ""
         return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
@@ -261,12 +264,6 @@ def _more_with(one: InteractionEffect, found: FactorEffect, decimals: int) -> st
         f"{which}more with {one.at} ({signed(one.effect, decimals)}) than with {one.at_other} "
         f"({signed(one.effect_other, decimals)})"
     )
-
-
-def _with_interval(one: LevelDifference, decimals: int) -> str:
-    if math.isnan(one.low):
-        return signed(one.mean, decimals)
-    return f"{signed(one.mean, decimals)} [{signed(one.low, decimals)}, {signed(one.high, decimals)}]"
 
 
 def _capital(sentence: str) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from raglift.base.display import BEYOND, TRUNCATED
 from raglift.metrics.computing import title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
-    from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -66,19 +64,51 @@ def decimals_of(metric: Metric) -> int:
     return 1 if MEASURES[metric.name].is_cost else 3
 
 
-def interval_text(mean: float, interval: Interval | None, decimals: int = 3) -> str:
-    """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
-    if math.isnan(mean):
-        return "–"
-    text = number_text(mean, decimals)
-    if interval is None:
-        return text
-    return f"{text} [{number_text(interval.low, decimals)}, {number_text(interval.high, decimals)}]"
+class Bounds(Protocol):
+    """The bounds of an interval; NaN where they are not known."""
+
+    @property
+    def low(self) -> float:
+        """The lower bound."""
+
+    @property
+    def high(self) -> float:
+        """The upper bound."""
+
+
+class Change(Bounds, Protocol):
+    """A mean difference with its interval."""
+
+    @property
+    def mean(self) -> float:
+        """The difference; NaN for none."""
+
+
+def interval_text(mean: float, interval: Bounds | None, decimals: int = 3, *, signs: bool = False) -> str:
+    """Return a mean with its interval: `0.682 [0.641, 0.721]`, with signs `+0.192 [+0.147, +0.234]`."""
+    within = "" if math.isnan(mean) else brackets(interval, decimals, signs=signs)
+    return f"{(signed if signs else number_text)(mean, decimals)} {within}".rstrip()
+
+
+def brackets(found: Bounds | None, decimals: int = 3, *, signs: bool = False) -> str:
+    """Return an interval: `[0.641, 0.721]`, with signs `[+0.147, +0.234]`; empty where it is not known."""
+    return f"[{', '.join(ends)}]" if (ends := _ends(found, decimals, signs=signs)) else ""
+
+
+def interval_in_words(found: Bounds | None, percent: str, decimals: int = 3, *, signs: bool = False) -> str:
+    """Return an interval for a sentence: `95% interval 0.641 to 0.721`; empty where it is not known."""
+    return f"{percent} interval {' to '.join(ends)}" if (ends := _ends(found, decimals, signs=signs)) else ""
+
+
+def _ends(found: Bounds | None, decimals: int, *, signs: bool) -> list[str]:
+    if found is None or math.isnan(found.low):
+        return []
+    return [(signed if signs else number_text)(end, decimals) for end in (found.low, found.high)]
 
 
 def number_text(value: float, decimals: int = 3) -> str:
-    """Return a number with a fixed count of decimals, and a true minus: `0.682`, `−0.031`, `1,204.5`."""
-    return f"{value:,.{decimals}f}".replace("-", MINUS)
+    """Return a number with a fixed count of decimals, and a true minus: `0.682`, `−0.031`, `1,204.5`; `–` for NaN."""
+    return "–" if math.isnan(value) else f"{value:,.{decimals}f}".replace("-", MINUS)
 
 
 def percent_text(share: float, decimals: int = 1) -> str:
@@ -88,16 +118,15 @@ def percent_text(share: float, decimals: int = 1) -> str:
     return f"{number_text(100 * share, decimals)}%"
 
 
-def difference_text(difference: PairedDifference | None, decimals: int = 3) -> str:
+def difference_text(difference: Change | None, decimals: int = 3) -> str:
     """Return a difference with its interval: `+0.192 [+0.147, +0.234]`."""
-    if difference is None or math.isnan(difference.mean):
-        return "–"
-    mean, low, high = (signed(value, decimals) for value in (difference.mean, difference.low, difference.high))
-    return mean if math.isnan(difference.low) else f"{mean} [{low}, {high}]"
+    return "–" if difference is None else interval_text(difference.mean, difference, decimals, signs=True)
 
 
 def signed(value: float, decimals: int = 3) -> str:
-    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `−0.031`, `0.000`."""
+    """Return a difference with its sign; what rounds to 0 has none: `+0.192`, `−0.031`, `0.000`; `–` for NaN."""
+    if math.isnan(value):
+        return "–"
     text = f"{value:+,.{decimals}f}"
     return text.replace("-", MINUS) if text.strip("+-0.,") else text[1:]
 
@@ -111,13 +140,7 @@ def p_text(p: float | None) -> str:
 
 def p_equation(p: float | None) -> str:
     """Return a p-value for a sentence: `p = 0.021`, `p < 0.001`."""
-    text = p_text(p)
-    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
-
-
-def effect_text(effect_size: float) -> str:
-    """Return an effect size: `+0.49`."""
-    return "–" if math.isnan(effect_size) else signed(effect_size, 2)
+    return f"p < {_SMALLEST_P}" if p is not None and p < _SMALLEST_P else f"p = {p_text(p)}"
 
 
 def counts_text(metric: Metric, difference: PairedDifference) -> str:
@@ -140,21 +163,6 @@ def confidence_text(confidence: float) -> str:
 def verdict_emphasis(verdict: str | None) -> str:
     """Return the emphasis of a verdict: `better`, `worse`, `muted` for any other, empty without a verdict."""
     return verdict if verdict in ("better", "worse") else "muted" if verdict else ""
-
-
-def lifted(text: str, value: float, *, counts: bool = True) -> Cell:
-    """Return a signed difference as a cell: toned where it counts, and quiet where it is 0."""
-    if not counts or math.isnan(value):
-        return Cell(text)
-    return Cell(text, "better" if value > 0 else "worse" if value < 0 else "muted")
-
-
-def differing(difference: PairedDifference | None, metric: Metric, alpha: float) -> Cell:
-    """Return a difference with its interval as a cell: toned where its own p-value is at most alpha."""
-    text = difference_text(difference, decimals_of(metric))
-    if difference is None or not difference.n:
-        return Cell(text)
-    return lifted(text, difference.mean, counts=difference.p <= alpha and not MEASURES[metric.name].is_neutral)
 
 
 def seconds_text(seconds: float) -> str:
@@ -227,10 +235,9 @@ def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:
     """Return a line for each measure, with its figures at all depths: `Recall@1 0.500, @3 1.000`."""
     lines: dict[str, list[str]] = {}
     for metric, figure in figures:
-        measure = title(replace(metric, depth=None))
-        depth = title(metric).removeprefix(measure)
-        of_measure = lines.setdefault(measure, [])
-        of_measure.append(f"{depth if of_measure else measure + depth} {figure}")
+        of_measure = lines.setdefault(title(replace(metric, depth=None)), [])
+        depth = "" if metric.depth is None else f"@{metric.depth}"
+        of_measure.append(f"{depth if of_measure else title(metric)} {figure}")
     return [", ".join(line) for line in lines.values()]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -53,7 +54,7 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     for metric in scores.metrics:
         lift = evaluation.mean_lift(metric)
         row = {
-            "metric": mean_title(metric).partition("@")[0],
+            "metric": mean_title(replace(metric, depth=None)),
             "k": metric.k,
             "tokens": None if metric.budget is None else metric.budget.most,
             "before": scores.mean(evaluation.before, metric),

@@ -10,6 +10,7 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Document, Section, table_from
 from raglift.report.format import (
+    brackets,
     bytes_text,
     confidence_text,
     decimals_of,
@@ -100,8 +101,8 @@ def _why(found: RecommendationRecord) -> str:
         return ""
     one, best = found.of(found.recommended), found.of(found.best)
     decimals, percent = decimals_of(found.primary), level(found.method)
-    difference = difference_text(one.difference, decimals)
-    behind = f"Its difference to the best is {difference}{'' if ']' not in difference else f' ({percent} interval)'}."
+    which = f" ({percent} interval)" if brackets(one.difference) else ""
+    behind = f"Its difference to the best is {difference_text(one.difference, decimals)}{which}."
     if found.decided_by is None:
         return f"The highest mean is that of {found.best}; no known cost tells the two apart. {behind}"
     cost = found.decided_by

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from raglift.analysis.agents import AgentsRecord
+from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
@@ -122,9 +124,19 @@ class SessionAnalysis(Presentable, FromRecord, SessionAnalysisRecord):
     """How an agent searched, what it found by which call, and where each fact was lost."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Agents(Presentable, FromRecord, AgentsRecord):
+    """How the agents of a comparison searched: what each found, kept and lost, and how much runs of a query differ."""
+
+
 @dataclass(frozen=True, eq=False)
 class Holes(Presentable, FromRecord, HolesRecord):
     """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Abstention(Presentable, FromRecord, AbstentionRecord):
+    """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.conventions.explaining import explain_metrics
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.label_holes import holes
@@ -21,6 +22,7 @@ from raglift.report.terminal.document import document_parts
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.evaluation import evaluation_view
 from raglift.results.analyses import (
+    Abstention,
     Explanation,
     FailureAnalysis,
     FromRecord,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.analysis.answering import Errors
     from raglift.analysis.outcomes import Failure
     from raglift.records.metric import Metric
     from raglift.report.charts.plots import EvaluationPlots
@@ -99,6 +102,40 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         """
         return Holes.from_record(holes(self, metric))
 
+    def abstention(
+        self,
+        *,
+        errors: Errors = "false answers",
+        risk: float = RISK,
+        delta: float = DELTA,
+        stage: str | None = None,
+        k: int | None = None,
+        made: bool = False,
+        seed: int = 0,
+    ) -> Abstention:
+        """Return from which score of the first hit on a query should be answered, so that errors are rare.
+
+        The lowest such threshold is chosen on one half of the queries and checked on the other: see
+        `raglift.analysis.abstention`, which has the method and its sources.
+
+        Args:
+            errors: `"false answers"`: of the unanswerable queries, the share that is answered; `"wrong answers"`: of
+                all answers, the share that is to unanswerable queries or without a relevant hit in the first k.
+            risk: the share of errors that is allowed, above 0 and below 1.
+            delta: how often the promise may fail, above 0 and below 1.
+            stage: whose scores; by default the last stage.
+            k: the depth; by default the deepest that was scored.
+            made: make unanswerable queries, where the dataset has few: of a random half of the answerable ones, the
+                hits of all documents with a label are taken out of the rankings, as if these were not there.
+            seed: of the halves.
+
+        Raises:
+            ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
+                repeated queries, no queries of either kind, or a risk that so few queries cannot certify.
+        """
+        found = abstention(self, errors=errors, risk=risk, delta=delta, stage=stage, k=k, made=made, seed=seed)
+        return Abstention.from_record(found)
+
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.
 
@@ -150,7 +187,13 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         return over_k(self, metric, ks)
 
     def reranker_lift(
-        self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95, moved: int = 5
+        self,
+        primary: Metric | str | None = None,
+        *,
+        seed: int = 0,
+        confidence: float = 0.95,
+        moved: int = 5,
+        label_error: float | None = None,
     ) -> Lift:
         """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
 
@@ -160,11 +203,16 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             moved: how many queries to name in each direction, at most.
+            label_error: which share of the labels may be wrong: a warning names a lift that is smaller. By default
+                what the dataset knows of it.
 
         Raises:
-            ConfigurationError: a system of one stage, or a metric that was not scored.
+            ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
         """
-        return Lift.from_record(reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved))
+        found = reranker_lift(
+            self, primary=primary, seed=seed, confidence=confidence, moved=moved, label_error=label_error
+        )
+        return Lift.from_record(found)
 
     def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
         """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.

@@ -14,16 +14,17 @@ from raglift.base.display import counted
 from raglift.base.progress import steps
 from raglift.base.tokens import TokenCounts
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, MetricFailed
-from raglift.matching.match import inventory_of
+from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
+from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
-from raglift.running.execution import every_query_failed, run_stages
+from raglift.running.execution import run_stages
+from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
 from raglift.running.notes import run_notes, usual_depths
@@ -33,7 +34,7 @@ from raglift.running.scoring import checked_rule, evaluation_of, require_chunks,
 from raglift.running.systems import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
@@ -71,12 +72,18 @@ def rerank(
         batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
 
     Raises:
-        ConfigurationError: there is no reranker, or no such device.
+        ConfigurationError: there is no reranker or no such device, or the evaluation is of an agent, which has read its
+            hits already.
         UnsupportedSystem: an object that no adapter knows.
         ModelError: a model cannot be loaded.
         QueryFailed: a query failed and the policy says `raise`; or every query failed, as in `evaluate`.
     """
     run, dataset = evaluation.run, evaluation.dataset
+    if run.has_sessions:
+        raise ConfigurationError(
+            "rerank: found an evaluation of sessions, whose agent has read its hits already; expected one of a system "
+            "that is asked once: put the reranker into the agent's tool, and evaluate again"
+        )
     policy = Policy() if policy is None else policy
     keeps = run.spec.get("depth", "deep") == "deployed"
     given = adapt_reranker(
@@ -100,21 +107,16 @@ def rerank(
         traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
-    cost = _with_models(_index_alone(run.cost), calls)
+    cost = with_models(_index_alone(run.cost), calls)
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, cost)
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
-    return _answered(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
+    return require_answers(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
 
 
 def _index_alone(cost: Cost | None) -> Cost | None:
     """Return what the index cost: seconds of stages are those of another system."""
     return None if cost is None or cost.index is None else Cost(index=cost.index)
-
-
-def _with_models(cost: Cost | None, calls: CallMeter) -> Cost | None:
-    """Return what a run cost, with the models that the system called."""
-    return replace(cost or Cost(), models=calls.uses) if calls.uses else cost
 
 
 # `evaluate()`: one system over one dataset, every metric at every stage.
@@ -144,7 +146,8 @@ def evaluate(
             results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; an MCP server, as
             `mcp:python server.py#search`, or a `raglift.components.mcp.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
-            a pipeline with a ranker) is opened into its stages. It is never changed: depths are set on copies.
+            a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
+            so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
             or path of a dataset.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
@@ -209,16 +212,20 @@ def _evaluated(
         return _kept([replace(stage, shared=clearing) for stage in stages], kept, part, then)
 
     own = prepared(named_stages(deployed), "as deployed")
+    if (agent := agent_of(own)) is not None:
+        check_agent(config, added, agent.system)
+        return evaluate_agent(agent, data, ks, rule, profile, config, kept)
+    check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
     inventory = _inventory(system, clearing, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
         notes = (*run.notes, *(kept.notes if kept is not None else ()))
-        known = replace(run, inventory=inventory, notes=notes, cost=_with_models(run.cost, calls))
+        known = replace(run, inventory=inventory, notes=notes, cost=with_models(run.cost, calls))
         chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
         counter = TokenCounts(progress=config.progress)
-        return _scored(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
+        return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
         measurement = _Measurement(data, config, depths, calls)
@@ -236,20 +243,12 @@ def _evaluated(
             if part is not None:
                 stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
             raise stop from None
-    return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
+    return require_answers(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
 
 def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
     """Return stages whose answers are kept, where that is asked for: see `KeptAnswers.of`."""
     return list(stages) if kept is None else kept.of(stages, part, then)
-
-
-def _answered(evaluation: Evaluation) -> Evaluation:
-    """Return an evaluation in which at least one query was answered; a table of zeros says nothing of a system."""
-    if failure := every_query_failed(evaluation.run.traces):
-        failure.evaluation = evaluation
-        raise failure
-    return evaluation
 
 
 @dataclass(frozen=True)
@@ -440,19 +439,6 @@ def _has_own_depth(stage: Stage) -> bool:
     return isinstance(stage, RetrieveStage) and stage.has_own_depth
 
 
-def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
-    """Score a run; where a metric of the user's fails, its error brings what was retrieved, scored by the others."""
-    try:
-        return score(metrics)
-    except MetricFailed as error:
-        others = tuple(metric for metric in metrics if metric.name != error.metric.name)
-        try:
-            error.evaluation = _scored(others, score)
-        except MetricFailed as another:
-            error.evaluation = another.evaluation
-        raise
-
-
 def checked_dataset(dataset: Any) -> Dataset:
     """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
     if isinstance(dataset, (str, os.PathLike)):
@@ -479,8 +465,4 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
 def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
     """Return what is known of all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
-    if chunks is None:
-        return None
-    provenance = Provenance(dataset, config.doc_key)
-    checked = [provenance.check_chunk(clearing.chunk(chunk)) for chunk in chunks]
-    return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
+    return inventory_of_chunks(chunks, clearing, dataset, config, rule)

@@ -135,6 +135,8 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
     }
+    if evaluation.dataset.label_error is not None:
+        head["label_error"] = asdict(evaluation.dataset.label_error)
     if evaluation.beyond_candidates:
         head["beyond_candidates"] = evaluation.beyond_candidates
     if own := describe_own(evaluation.scores.metrics):

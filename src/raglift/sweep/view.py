@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,22 +11,15 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
 from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import rule_of
-from raglift.analysis.warnings import few_queries, new_evidence
+from raglift.analysis.warnings import few_queries, new_evidence, within_label_error
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
+from raglift.report.cells import change_cell, mean_cell
 from raglift.report.factors import effect_tiles
-from raglift.report.format import (
-    confidence_text,
-    difference_text,
-    number_text,
-    p_text,
-    seconds_text,
-    signed,
-)
+from raglift.report.format import confidence_text, p_text, signed
 from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import (
     equals_table,
@@ -37,7 +29,7 @@ from raglift.report.recommendation import (
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence, held_out_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
-from raglift.report.views.parts import definition_of, mean_cell, measured_together
+from raglift.report.views.parts import beside_columns, cost_columns, definition_of, mean_after, measured_together
 from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
@@ -49,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.analysis.recommendation import Contender
+    from raglift.records.metric import Metric
     from raglift.results.analyses import FactorEffects, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -62,7 +55,6 @@ _MOST_SHOWN = 6
 _FEW = 2
 """The better of two is what a comparison says; the best of more is partly the luckiest."""
 _NAMED = 5
-_CONTEXT = "context_tokens"
 
 
 def sweep_view(
@@ -193,8 +185,10 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         for entry in result.ranked
         if entry.evaluation is not None
     ]
-    columns = [*_means(result, rows, advised), *_costs(result, rows), *_beside(result)]
-    return table_from(columns, rows, "Every measured cell, the best first", sortable=True)
+    columns = [*_means(result, rows, advised), *_cost_columns(result, rows)]
+    columns += beside_columns(means_beside(result), lambda row: row.entry.cell.name)
+    percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
+    return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)
 
 
 def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommendation | None) -> _Row:
@@ -211,12 +205,11 @@ def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommen
 def _means(result: SweepResultRecord, rows: Sequence[_Row], advised: Recommendation | None) -> Iterator[Column[_Row]]:
     """Yield the name, the mean, the difference to the best and what it is worth, and what the reranker adds."""
     metric = result.primary
-    percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
     yield Column("cell", _name, words=True)
-    yield Column(f"{mean_title(metric)} [{percent}]", partial(_mean, metric), definition=definition_of(metric))
+    yield Column(mean_title(metric), partial(_mean, metric), definition=definition_of(metric))
     if advised is not None:
         yield Column(
-            f"to the best [{percent}]",
+            "to the best",
             partial(_to_the_best, best=advised.best),
             definition="Query by query, this cell minus the one with the highest mean; intervals are not adjusted",
         )
@@ -247,8 +240,8 @@ def _name(row: _Row) -> str:
 def _mean(metric: Metric, row: _Row) -> Cell:
     evaluation = row.evaluation
     interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
-    cell = mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval)
-    return replace(cell, text=cell.text + marks_of(evaluation, evaluation.after, metric))
+    marks = marks_of(evaluation, evaluation.after, metric)
+    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
 
 
 def _to_the_best(row: _Row, best: str | None) -> Cell:
@@ -257,9 +250,7 @@ def _to_the_best(row: _Row, best: str | None) -> Cell:
         return Cell("–", "muted")
     if one.system == best or one.difference is None:
         return Cell("best", "muted", value=0.0)
-    found = one.difference
-    cell = Cell(difference_text(found), "" if one.may_be_best else "worse", value=found.mean)
-    return cell if math.isnan(found.low) else replace(cell, low=found.low, middle=found.mean, high=found.high)
+    return change_cell(one.difference, emphasis="" if one.may_be_best else "worse")
 
 
 def _verdict(row: _Row) -> Cell:
@@ -275,44 +266,13 @@ def _lift(metric: Metric, row: _Row) -> Cell:
     return Cell("–") if lift is None else Cell(signed(lift), value=lift)
 
 
-def _beside(result: SweepResultRecord) -> Iterator[Column[_Row]]:
-    """Yield the columns of the means that do not decide, where chunks differ."""
-    for heading, (metric, means) in means_beside(result).items():
-        yield Column(
-            heading,
-            lambda row, metric=metric, means=means: replace(  # type: ignore[misc]
-                mean_cell(metric, means.get(row.entry.cell.name, math.nan), None), emphasis="muted"
-            ),
-            definition=definition_of(metric),
-            optional=True,
-        )
-
-
-def _costs(result: SweepResultRecord, rows: Sequence[_Row]) -> Iterator[Column[_Row]]:
-    """Yield the columns of costs that are known of some cell."""
-    metric, fair = result.primary, result.fairness
-    context = Metric(_CONTEXT, metric.depth if fair is None or fair.unbudgeted is None else fair.unbudgeted.depth)
-    if any(context in row.evaluation.scores.metrics for row in rows):
-        yield Column("tokens", partial(_tokens, context), definition=definition_of(context), optional=True)
-    if any(_p50(row.evaluation) is not None for row in rows):
-        yield Column("latency", _latency, definition="The median time of one query through all stages", optional=True)
-
-
-def _tokens(context: Metric, row: _Row) -> Cell:
-    scores = row.evaluation.scores
-    mean = scores.mean(row.evaluation.after, context) if context in scores.metrics else math.nan
-    return Cell("–") if math.isnan(mean) else Cell(number_text(mean, 0), value=mean)
-
-
-def _latency(row: _Row) -> Cell:
-    p50 = _p50(row.evaluation)
-    return Cell("–") if p50 is None else Cell(seconds_text(p50), value=p50)
-
-
-def _p50(evaluation: Evaluation) -> float | None:
-    """Return the median seconds of one query through all stages; None if it was not measured."""
-    cost = evaluation.run.cost
-    return None if cost is None or cost.whole is None else cost.whole.p50
+def _cost_columns(result: SweepResultRecord, rows: Sequence[_Row]) -> list[Column[_Row]]:
+    """Return the columns of costs that are known of some cell."""
+    fair = result.fairness
+    decides = result.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
+    return cost_columns(
+        rows, decides, lambda row, metric: mean_after(row.evaluation, metric), lambda row: row.evaluation
+    )
 
 
 # Warnings and notes.
@@ -346,6 +306,10 @@ def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterato
         yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))
     if compared is not None and compared.unjudged is not None:
         yield unjudged_in_short(compared.unjudged)
+    if compared is not None:
+        deciding = [row for row in compared.rows if not row.exploratory]
+        systems = dict(zip(compared.names, compared.evaluations, strict=True))
+        yield from within_label_error(deciding, compared.baseline, systems, None)
     for note, names in _new_hits(result).items():
         yield f"{_several(names)}: {note}"
 

@@ -39,10 +39,10 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
     row = lift.row()
     assert document.title == "stones: fake + fake"
     assert document.lead == "The reranker helped: MRR@3 rose from 0.472 to 0.667."
-    assert document.headline.columns[1] == "before [90%]"
+    assert document.headline.titles[1] == "before [90%]"
     first = document.headline.rows[0]
     assert first[0].text == "MRR@3"
-    assert first[1].text == f"0.472 [{row.before_interval.low:.3f}, {row.before_interval.high:.3f}]"
+    assert first[1].full_text == f"0.472 [{row.before_interval.low:.3f}, {row.before_interval.high:.3f}]"
     assert (first[3].low, first[3].middle, first[3].high) == (
         row.difference.low, row.difference.mean, row.difference.high,
     )  # fmt: skip
@@ -109,7 +109,7 @@ def test_the_queries_are_those_before_and_after(reranked):
 
 def test_a_system_of_one_stage_has_means_and_no_lift(ranked):
     document = evaluation_page(ranked([1, 2, None] * 12), primary="rr@3")
-    assert document.headline.columns == ("metric", "mean [95%]", "queries")
+    assert document.headline.titles == ("metric", "mean [95%]", "queries")
     assert document.lead.startswith("MRR@3 is 0.500 (95% interval ")
     assert "Winners and losers" not in [one.heading for one in document.sections]
     assert document.queries is not None

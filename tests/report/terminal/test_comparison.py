@@ -101,7 +101,7 @@ def test_what_was_held_out_is_said(ranked):
 def test_truncated_figures_are_marked(ranked):
     text = str(compare({"a": ranked([1, 2, 3] * 10), "b": ranked([1, 2, 3] * 10, top_n=2)}, primary="rr@3"))
     row = next(line for line in text.splitlines() if line.startswith("b "))
-    assert "]†" in row
+    assert "0.000† [" in row
     assert row.rstrip().endswith("–")
     assert "- † deeper than what the system returned, so it cannot be compared" in text
 

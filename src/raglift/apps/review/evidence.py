@@ -227,7 +227,7 @@ def grade_chunk(
             for place, passage in _places(query)
         ),
     )
-    chosen_by_models = {place for place, passage in by_models.items() if _same_place(whole, passage)}
+    chosen_by_models = {place for place, passage in by_models.items() if same_place(whole, passage)}
     if fact is None or not chosen_by_models or len(by_models) < len(decided):
         return graded
     return _moved(graded, chosen_by_models, fact)
@@ -283,11 +283,11 @@ def add_words(
     whole = evidence_of(chunk, documents, grade=0)
     passage = evidence_of(chunk, documents, grade=1 if grade is None else grade, part=part)
     for (number, _), known in _places(query):
-        if _same_place(passage, known) and fact in (None, number):
+        if same_place(passage, known) and fact in (None, number):
             raise ConfigurationError(f"the words: found in fact {number + 1} already; expected others")
     query = _without_irrelevant(query, whole)
     for (number, alternative), known in _places(query):
-        if _same_place(whole, known) and fact in (None, number):
+        if same_place(whole, known) and fact in (None, number):
             taken = replace(passage, grade=known.grade) if grade is None else passage
             return _with_passage(query, number, alternative, taken)
     if fact is None:
@@ -422,7 +422,7 @@ def _around(matches: Iterable[Match], *, above: int) -> list[Match]:
 
 def _without_irrelevant(query: Query, passage: Passage) -> Query:
     """Return the query without the same passage among the irrelevant ones, whoever judged it."""
-    left = (known for known in query.judged_irrelevant if not _same_place(passage, known))
+    left = (known for known in query.judged_irrelevant if not same_place(passage, known))
     return replace(query, judged_irrelevant=tuple(left))
 
 
@@ -433,7 +433,7 @@ def _overlap(passage: Passage, other: Passage) -> bool:
     return passage.start < (other.end or 0) and other.start < (passage.end or 0)
 
 
-def _same_place(one: Passage, other: Passage) -> bool:
+def same_place(one: Passage, other: Passage) -> bool:
     """Whether two passages are the same text at the same location, as far as locations are known."""
     if one.text != other.text or one.chunk_id != other.chunk_id:
         return False
@@ -453,7 +453,7 @@ def _decided(whole: Passage, matches: Sequence[Match], grade: int) -> set[tuple[
         place
         for place, passage in grades.items()
         if (passage.annotator is None and passage.grade >= least)
-        or (passage.annotator is not None and (passage.grade > grade or _same_place(whole, passage)))
+        or (passage.annotator is not None and (passage.grade > grade or same_place(whole, passage)))
     }
 
 
@@ -482,7 +482,7 @@ def _moved(query: Query, places: set[tuple[int, int]], to: Destination) -> Query
             passage
             for alternative, passage in enumerate(fact.passages)
             if ((number, alternative) not in places or number == target)
-            and not (number == target and any(_same_place(passage, other) for other in moving))
+            and not (number == target and any(same_place(passage, other) for other in moving))
         )
         for number, fact in enumerate(query.facts)
     ]

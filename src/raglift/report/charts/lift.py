@@ -256,18 +256,23 @@ def _labels(gates: Sequence[Gate], scale: float, facts: int) -> Iterator[dict[st
     """Yield the counts and the words, above for what continues and below for what is lost."""
     for number, gate in enumerate(gates):
         top = _TOP - 12 - 15 * (1 + len(gate.left_words))
-        yield from _words(number, top, (*gate.left_words, f"{gate.left:,}", _share(gate.left, facts)))
+        count, share = _counted(gate.left, facts)
+        yield from _words(number, top, (*map(_word, gate.left_words), count, share))
         if gate.lost_words:
             bottom = _TOP + (gate.left + gate.lost) * scale + _DROP + 12
-            yield from _words(number, bottom, (f"{gate.lost:,}", _share(gate.lost, facts), *gate.lost_words))
+            yield from _words(number, bottom, (*_counted(gate.lost, facts), *map(_word, gate.lost_words)))
 
 
-def _share(count: int, facts: int) -> str:
-    return f"{100 * count / max(facts, 1):.0f}%"
+def _counted(count: int, facts: int) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return a count and its share of all facts, each with its style."""
+    return (f"{count:,}", "ink"), (f"{100 * count / max(facts, 1):.0f}%", "muted")
 
 
-def _words(number: int, top: float, lines: Sequence[str]) -> Iterator[dict[str, object]]:
-    """Yield lines below each other, the count in bold: next to each other they do not fit on a phone."""
-    for line, told in enumerate(lines):
-        style = "ink" if told[0].isdigit() and not told.endswith("%") else "muted"
+def _word(word: str) -> tuple[str, str]:
+    return word, "muted"
+
+
+def _words(number: int, top: float, lines: Sequence[tuple[str, str]]) -> Iterator[dict[str, object]]:
+    """Yield lines with their styles below each other: next to each other they do not fit on a phone."""
+    for line, (told, style) in enumerate(lines):
         yield {"x": number, "y": round(top + 15 * line, 2), "s": style, "w": told}

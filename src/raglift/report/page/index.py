@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, primary_of
-from raglift.base.display import counted
+from raglift.base.display import TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Figure, Section, table_from
-from raglift.report.format import number_text, seconds_text
+from raglift.report.cells import decided_cell, mean_cell
+from raglift.report.format import confidence_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
-from raglift.report.views.parts import decided_cell, definition_of, mean_cell
+from raglift.report.views.parts import cost_columns, definition_of, mean_after
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.records import EvaluationRecord
+    from raglift.records.metric import Metric
 
 
-_CONTEXT = "context_tokens"
 _POINTS = 3
 """Of fewer runs of one dataset no course over time is drawn."""
 
@@ -104,7 +104,11 @@ def index_page(
         title=f"Folder {folder}",
         lead=f"{counted(len(runs), 'run')} on {on}",
         headline=table_from(
-            _columns(newest, decides), newest, f"{mean_title(decides)} of each run, newest first", sortable=True
+            _columns(newest, decides),
+            newest,
+            f"{mean_title(decides)} of each run, newest first",
+            sortable=True,
+            confidence=confidence_text(CONFIDENCE),
         ),
         measured=(),
         warnings=tuple(warnings),
@@ -161,7 +165,7 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
         Column[IndexedRun]("run", lambda run: Cell(run.name, link=run.link), words=True),
         Column[IndexedRun]("date", lambda run: Cell(_date(run), value=run.moment)),
         Column[IndexedRun](
-            f"{mean_title(primary)} [{CONFIDENCE * 100:g}%]",
+            mean_title(primary),
             lambda run: _mean(run.evaluation, primary),
             definition=definition_of(primary),
         ),
@@ -180,20 +184,9 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
         Column("facts found", lambda run: _facts(run.evaluation, primary), definition="By the depth of the metric")
     )
     columns.append(Column("failed", lambda run: _failed(run.evaluation), definition="Queries that failed"))
-    context = Metric(_CONTEXT, primary.depth)
-    if any(context in run.evaluation.scores.metrics for run in runs):
-        columns.append(
-            Column("tokens", lambda run: _tokens(run.evaluation, context), definition=definition_of(context))
-        )
-    if any(_p50(run.evaluation) is not None for run in runs):
-        columns.append(
-            Column(
-                "latency",
-                lambda run: _latency(run.evaluation),
-                definition="The median time of one query through all stages",
-            )
-        )
-    return columns
+    return columns + cost_columns(
+        runs, primary, lambda run, metric: mean_after(run.evaluation, metric), lambda run: run.evaluation
+    )
 
 
 def _date(run: IndexedRun) -> str:
@@ -204,9 +197,9 @@ def _mean(evaluation: EvaluationRecord, metric: Metric) -> Cell:
     if metric not in evaluation.scores.metrics:
         return Cell("–", "muted")
     values = evaluation.scores.of(evaluation.after, metric)
-    truncated = evaluation.is_truncated(evaluation.after, metric)
+    cut = TRUNCATED * evaluation.is_truncated(evaluation.after, metric)
     mean = evaluation.scores.mean(evaluation.after, metric)
-    return mean_cell(metric, mean, interval_of(metric, values, CONFIDENCE), truncated=truncated)
+    return mean_cell(metric, mean, interval_of(metric, values, CONFIDENCE), cut)
 
 
 def _lift(evaluation: EvaluationRecord, metric: Metric) -> Cell:
@@ -226,23 +219,6 @@ def _facts(evaluation: EvaluationRecord, metric: Metric) -> Cell:
 def _failed(evaluation: EvaluationRecord) -> Cell:
     failed = sum(trace.error is not None for trace in evaluation.run.traces)
     return Cell(f"{failed:,}", "worse" if failed else "", value=float(failed))
-
-
-def _tokens(evaluation: EvaluationRecord, metric: Metric) -> Cell:
-    if metric not in evaluation.scores.metrics:
-        return Cell("–", "muted")
-    mean = evaluation.scores.mean(evaluation.after, metric)
-    return Cell("–", "muted") if math.isnan(mean) else Cell(number_text(mean, 0), value=mean)
-
-
-def _p50(evaluation: EvaluationRecord) -> float | None:
-    cost = evaluation.run.cost
-    return None if cost is None or cost.whole is None else cost.whole.p50
-
-
-def _latency(evaluation: EvaluationRecord) -> Cell:
-    seconds = _p50(evaluation)
-    return Cell("–", "muted") if seconds is None else Cell(seconds_text(seconds), value=seconds)
 
 
 def _over_time(runs: Sequence[IndexedRun], primary: Metric) -> tuple[Section, ...]:

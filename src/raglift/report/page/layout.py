@@ -71,7 +71,7 @@ class LaidCell:
 
     text: str
     interval: str
-    """What is in brackets after a figure, as `[0.51, 0.59]`; it is shown smaller."""
+    """Between what a figure may lie, as `[0.51, 0.59]`; it is shown smaller."""
     emphasis: str
     kind: str
     """`word`, `words` in a column of long texts, `number`, or `barred` in a column with bars."""
@@ -151,7 +151,7 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
     columns = (
         LaidColumn(title, kind, definition, _axis(table, number, scale) if kind == "barred" else None)
         for number, (title, kind, scale, definition) in enumerate(
-            zip(table.columns, kinds, scales, table.definitions or [""] * len(kinds), strict=True)
+            zip(table.titles, kinds, scales, table.definitions or [""] * len(kinds), strict=True)
         )
     )
     return LaidTable(caption, tuple(columns), tuple(rows), named, table.sortable and len(table.rows) > 1)
@@ -159,7 +159,7 @@ def laid_table(table: Table, labels: str = "") -> LaidTable:
 
 def _axis(table: Table, column: int, scale: tuple[float, float]) -> Axis:
     """Return the scale of a column's bars, in percent where its cells are."""
-    percent = all(row[column].text.endswith("%") for row in table.rows if row[column].low is not None)
+    percent = all(row[column].is_share for row in table.rows if row[column].low is not None)
     signs = scale[0] < 0
 
     def end(value: float) -> str:
@@ -191,11 +191,8 @@ def _kind(table: Table, column: int, *, barred: bool) -> str:
 
 
 def _laid_cell(cell: Cell, kind: str, bar: Bar | None) -> LaidCell:
-    figure, opening, interval = cell.text.partition(" [")
     value = cell.middle if cell.value is None else cell.value
-    if kind in _TEXTS or not interval.endswith("]"):
-        return LaidCell(cell.text, "", cell.emphasis, kind, bar, value, cell.link)
-    return LaidCell(figure, opening.strip() + interval, cell.emphasis, kind, bar, value)
+    return LaidCell(cell.text, cell.interval, cell.emphasis, kind, bar, value, cell.link)
 
 
 def _scale(cells: Iterable[Cell]) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.rendering.document import Detail
+from raglift.rendering.document import Detail, Line
 from raglift.report.terminal.rendering import WIDTH, as_text, write
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def document_parts(document: Document, detail: Detail | None = None) -> Iterator
             yield from section_parts(section)
     if document.warnings or document.notes:
         yield ""
-        yield from (f"! {warning}" for warning in document.warnings)
-        yield from (f"- {note}" for note in document.notes)
+        yield from (Line("! ", warning) for warning in document.warnings)
+        yield from (Line("- ", note) for note in document.notes)
     if detail >= Detail.DETAILS and document.measured:
         yield from ["", "What was measured"]
-        yield from (f"  {name}: {value}" for name, value in document.measured)
+        yield from (Line("  ", f"{name}: {value}") for name, value in document.measured)
 
 
 def section_parts(section: Section) -> Iterator[Part]:
@@ -71,16 +71,18 @@ def section_parts(section: Section) -> Iterator[Part]:
     yield from ["", section.heading]
     yield from section.paragraphs
     yield from _list(section.entries)
-    for figure in section.figures:
-        if figure.table is not None:
-            yield figure.table
-    for number, table in enumerate(section.tables):
+    of_figures = [figure.table for figure in section.figures if figure.table is not None]
+    for number, table in enumerate(of_figures):
+        yield from [""] if number else []
+        yield from [table.caption] if len(of_figures) > 1 else []
+        yield table
+    for number, table in enumerate(section.tables, len(of_figures) if len(of_figures) > 1 else 0):
         yield from [""] if number else []
         yield from [table.caption] if table.caption not in ("", section.heading) else []
         yield table
 
 
-def _list(entries: Iterable[Entry], indent: str = "  ") -> Iterator[str]:
+def _list(entries: Iterable[Entry], indent: str = "  ") -> Iterator[Line]:
     for entry in entries:
-        yield f"{indent}{entry.text}"
+        yield Line(indent, entry.text)
         yield from _list(entry.entries, f"{indent}  ")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-import re
 import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import one_line
+from raglift.rendering.document import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -25,10 +25,10 @@ WIDTH = 100
 _WORD = 16
 """Columns of words are taken to need so many characters; a name that has more may stand above its figures."""
 _GAP = 2
+_FEW = 2
+"""Rows of as few columns have their names beside their figures, however long."""
 _INDENT = 2
 """How far the figures below a name stand to the right."""
-_INTERVAL = re.compile(r" \[[^\[\]]*\]")
-_BEGINNING = re.compile(r" *(?:[!·•✂†§‡-] )?")
 _GOOD, _BAD = "bold color(32)", "bold color(166)"
 _STYLES = {"better": _GOOD, "passed": _GOOD, "worse": _BAD, "failed": _BAD, "muted": "dim"}
 """Blue and orange, which can be distinguished with red-green colour blindness, on a dark ground and on a light one."""
@@ -44,11 +44,13 @@ def write(console: Console, parts: Iterable[Part], *, wrap: bool = True) -> None
     """
     for part in parts:
         if isinstance(part, str):
-            _write_line(console, one_line(part), wrap=wrap)
+            _write_line(console, Line("", part), wrap=wrap)
+        elif isinstance(part, Line):
+            _write_line(console, part, wrap=wrap)
         elif part.continued:
             for number, table in enumerate(_divided(part, console.width)):
                 if number:
-                    _write_line(console, "", wrap=wrap)
+                    console.print()
                 _write_table(console, table)
         else:
             _write_table(console, part)
@@ -58,36 +60,36 @@ _COMMANDS = ("::", "##")
 """How a line begins that GitHub reads as a workflow command."""
 
 
-def _write_line(console: Console, line: str, *, wrap: bool) -> None:
+def _write_line(console: Console, line: Line, *, wrap: bool) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    found = _BEGINNING.match(line)
-    start = found.end() if found else 0
+    before, said = one_line(line.before), one_line(line.text)
     if not wrap:
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(before + said), soft_wrap=True)
         return
+    start = len(before)
     if start >= console.width // 2:
-        start = 0
-    for number, text in enumerate(Text(line[start:]).wrap(console, console.width - start)):
+        before, said, start = "", before + said, 0
+    for number, text in enumerate(Text(said).wrap(console, console.width - start)):
         text.rstrip()
         if number and text.plain.startswith(_COMMANDS):
             text = Text("�") + text  # noqa: PLW2901 — a word within a line, which begins one by the wrapping alone
         if number:
             console.print(Padding(text, (0, 0, 0, start)))
         else:
-            console.print(Text(line[:start]) + text)
+            console.print(Text(before) + text)
 
 
 def _write_table(console: Console, table: Table) -> None:
-    shown = _fitting(table, console.width)
-    if shown.is_stacked:
-        for line in _stacked(shown.table, console.width):
+    fitted = _fitting(table, console.width)
+    if fitted.is_stacked:
+        for line in _stacked(fitted, console.width):
             console.print(line)
     else:
-        console.print(_rich(shown.table))
-    if shown.left_out:
-        _write_line(console, f"(a wider terminal also shows: {', '.join(shown.left_out)})", wrap=True)
+        console.print(_rich(fitted))
+    if fitted.left_out:
+        _write_line(console, Line("", f"(a wider terminal also shows: {', '.join(fitted.left_out)})"), wrap=True)
 
 
 # What a table looks like where it is too wide.
@@ -98,105 +100,106 @@ class _Fitting:
     """A table as it fits into a width."""
 
     table: Table
+    is_broken: bool = False
+    """Whether the titles of numbers are in several lines."""
     is_stacked: bool = False
     """Whether the first cell of each row stands on a line of its own, above the others."""
     left_out: tuple[str, ...] = ()
     """The titles of columns for which there is no room."""
 
+    @property
+    def titles(self) -> list[list[str]]:
+        """The lines of each title."""
+        return [
+            _lines(self.table, column)
+            if self.is_broken and column not in self.table.text_columns
+            else [one_line(title)]
+            for column, title in enumerate(self.table.titles)
+        ]
+
+    @property
+    def widths(self) -> list[int]:
+        """How wide each column is."""
+        from rich.cells import cell_len
+
+        return [max(_widest(self.table, column), *map(cell_len, lines)) for column, lines in enumerate(self.titles)]
+
+    @property
+    def needed(self) -> int:
+        """How wide the table is at least: columns of words are taken to need so many characters as a word has."""
+        words = self.table.text_columns
+        widths = [min(width, _WORD) if column in words else width for column, width in enumerate(self.widths)]
+        if self.is_stacked:
+            return _INDENT + sum(widths[1:]) + _GAP * (len(widths) - 2)
+        if self.has_long_names:
+            widths[0] = self.widths[0]
+        return sum(widths) + _GAP * (len(widths) - 1)
+
+    @property
+    def can_be_stacked(self) -> bool:
+        """Whether the rows have names, and all else is short."""
+        words, widths = self.table.text_columns, self.widths
+        return 0 in words and len(widths) > _FEW and all(widths[column] <= _WORD for column in words if column)
+
+    @property
+    def has_long_names(self) -> bool:
+        """Whether the rows are named by texts too long for a column, and all else is short."""
+        return self.can_be_stacked and self.widths[0] > _WORD
+
 
 def _fitting(table: Table, width: int) -> _Fitting:
     """Return a table as it fits: titles in several lines, names above figures, fewer intervals, fewer columns.
 
-    Numbers are never broken; columns of words are taken to need so many characters as a word has.
+    Numbers are never broken.
     """
-    if _needed(table, stacked=False) <= width:
-        return _Fitting(table)
-    table = _titles_broken(table)
-    if _needed(table, stacked=False) <= width:
-        return _Fitting(table)
-    stacked = _has_long_names(table)
-    barred = [
-        column
-        for column in range(len(table.columns))
-        if column not in table.text_columns and any(" [" in row[column].text for row in table.rows)
-    ]
-    left_out: list[str] = []
-    while _needed(table, stacked=stacked) > width:
+    for fitted in (_Fitting(table), _Fitting(table, is_broken=True)):
+        if fitted.needed <= width:
+            return fitted
+    fitted = replace(fitted, is_stacked=fitted.has_long_names)
+    barred = [column for column in range(len(table.columns)) if table.has_intervals(column)]
+    while fitted.needed > width:
+        table = fitted.table
         if len(barred) > 1 or (barred and not table.optional):  # the last, of the difference, is worth most
-            table = _titles_broken(_without_intervals(table, barred.pop(0)))
+            fitted = replace(fitted, table=_without_intervals(table, barred.pop(0)))
         elif table.optional:
             column = table.optional[-1]
-            left_out.insert(0, " ".join(table.columns[column].split()))
-            table = _without_column(table, column)
+            left_out = (table.columns[column], *fitted.left_out)
+            fitted = replace(fitted, table=_without_column(table, column), left_out=left_out)
             barred = [one - (one > column) for one in barred if one != column]
         else:
-            break
-    return _Fitting(table, stacked, tuple(left_out))
+            return replace(fitted, is_stacked=fitted.can_be_stacked)
+    return fitted
 
 
-def _has_long_names(table: Table) -> bool:
-    """Whether the rows are named by texts too long for a column, and all else is short."""
-    return (
-        0 in table.text_columns
-        and len(table.columns) > _GAP
-        and _width(table, 0) > _WORD
-        and all(_width(table, column) <= _WORD for column in table.text_columns if column)
-    )
-
-
-def _needed(table: Table, *, stacked: bool) -> int:
-    """Return how wide a table is at least."""
-    widths = [_width(table, column) for column in range(len(table.columns))]
-    whole = {0} if _has_long_names(table) else set()
-    widths = [
-        min(width, _WORD) if column in table.text_columns and column not in whole else width
-        for column, width in enumerate(widths)
-    ]
-    if stacked:
-        return _INDENT + sum(widths[1:]) + _GAP * (len(widths) - 2)
-    return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _width(table: Table, column: int) -> int:
+def _lines(table: Table, column: int) -> list[str]:
+    """Return the title of a column of numbers in lines, as wide as these or one word."""
     from rich.cells import cell_len
 
-    titles = table.columns[column].split("\n")
-    return max(map(cell_len, (*titles, *(one_line(row[column].text) for row in table.rows))))
+    words = one_line(table.titles[column]).replace("p (", "p\u00a0(")
+    room = max(_widest(table, column), *(cell_len(word) for word in words.split(" ")))
+    return textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _titles_broken(table: Table) -> Table:
-    """Return a table with the titles of its numbers in several lines, as wide as these or one word."""
+def _widest(table: Table, column: int) -> int:
     from rich.cells import cell_len
 
-    titles = []
-    for column, title in enumerate(table.columns):
-        words = one_line(" ".join(title.split())).replace("p (", "p\u00a0(")
-        widest = max((cell_len(row[column].text) for row in table.rows), default=0)
-        room = max(widest, *(cell_len(word) for word in words.split(" ")))
-        is_words = column in table.text_columns
-        titles.append(
-            title if is_words else "\n".join(textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False))
-        )
-    return replace(table, columns=tuple(titles))
+    return max((cell_len(one_line(row[column].full_text)) for row in table.rows), default=0)
 
 
 def _without_intervals(table: Table, column: int) -> Table:
-    def short(text: str) -> str:
-        return _INTERVAL.sub("", text)
-
-    rows = tuple(
-        tuple(replace(cell, text=short(cell.text)) if place == column else cell for place, cell in enumerate(row))
-        for row in table.rows
+    """Return a table whose intervals of one column are left out."""
+    return replace(
+        table,
+        rows=tuple(
+            tuple(replace(cell, interval="") if place == column else cell for place, cell in enumerate(row))
+            for row in table.rows
+        ),
     )
-    titles = tuple(
-        short(" ".join(title.split())) if place == column else title for place, title in enumerate(table.columns)
-    )
-    return replace(table, columns=titles, rows=rows)
 
 
 def _divided(table: Table, width: int) -> Iterator[Table]:
     """Yield the columns of a table as tables that fit, each with the first column; at least two columns in each."""
-    widths = [_width(table, column) for column in range(len(table.columns))]
+    widths = _Fitting(table).widths
     first = 1
     if len(widths) == first:
         yield table
@@ -230,18 +233,18 @@ def _without_column(table: Table, column: int) -> Table:
 # A table as rich prints it, and one whose names stand above their figures.
 
 
-def _rich(table: Table) -> RichTable:
+def _rich(fitted: _Fitting) -> RichTable:
     """Return a table as rich prints it; numbers are never broken, names are where they must."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    table = fitted.table
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    lines = max((title.count("\n") for title in table.columns), default=0)
-    for number, title in enumerate(table.columns):
+    for number, lines in enumerate(_level(fitted.titles)):
         is_words = number in table.text_columns
         shown.add_column(
-            Text("\n" * (lines - title.count("\n")) + "\n".join(map(one_line, title.split("\n")))),
+            Text("\n".join(lines)),
             justify="left" if is_words else "right",
             no_wrap=not is_words,
             overflow="fold",
@@ -253,22 +256,27 @@ def _rich(table: Table) -> RichTable:
     return shown
 
 
-def _stacked(table: Table, width: int) -> Iterator[Text]:
+def _level(titles: Sequence[list[str]]) -> list[list[str]]:
+    """Return titles with as many lines each, the last ones next to each other."""
+    most = max(map(len, titles), default=0)
+    return [[""] * (most - len(lines)) + lines for lines in titles]
+
+
+def _stacked(fitted: _Fitting, width: int) -> Iterator[Text]:
     """Yield the lines of a table whose rows have their names on lines of their own."""
     from rich.text import Text
 
-    widths = [_width(table, column) for column in range(1, len(table.columns))]
-    titles = [title.split("\n") for title in table.columns[1:]]
-    lines = max(map(len, titles))
-    yield Text(table.columns[0])
-    for number in range(lines):
-        cells = [Text(([""] * (lines - len(title)) + title)[number]) for title in titles]
-        yield _aligned(cells, widths, table)
+    table, widths = fitted.table, fitted.widths[1:]
+    first, *titles = fitted.titles
+    yield from map(Text, first)
+    for cells in zip(*_level(titles), strict=True):
+        yield _aligned(map(Text, cells), widths, table)
     yield Text("─" * min(width, _INDENT + sum(widths) + _GAP * (len(widths) - 1)))
     for number, row in enumerate(table.rows):
         if number in table.sections:
             yield Text("")
-        yield _styled(row[0])
+        if row[0].text:
+            yield _styled(row[0])
         yield _aligned([_styled(cell) for cell in row[1:]], widths, table)
 
 
@@ -292,7 +300,7 @@ def _aligned(cells: Iterable[Text], widths: Iterable[int], table: Table) -> Text
 def _styled(cell: Cell) -> Text:
     from rich.text import Text
 
-    return Text(one_line(cell.text), style=_STYLES.get(cell.emphasis, ""))
+    return Text(one_line(cell.full_text), style=_STYLES.get(cell.emphasis, ""))
 
 
 def as_text(parts: Iterable[Part], *, width: int = WIDTH, wrap: bool = True) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.agents import compared_agents
 from raglift.analysis.comparison import compare_systems
+from raglift.analysis.costs import CONTEXT
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis
@@ -19,21 +21,24 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
+from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.report.cells import (
+    decided_cell,
+    difference_cell,
+    mean_cell,
+    p_cell,
+    test_cells,
+    verdict_cell,
+)
 from raglift.report.fairness import fairness_sentences, means_beside
 from raglift.report.format import (
     cost_text,
     cost_title,
-    decimals_of,
-    effect_text,
-    interval_text,
     level,
-    number_text,
     place_text,
-    seconds_text,
     signed,
     table_metrics,
 )
@@ -49,30 +54,30 @@ from raglift.report.sentences import (
     failure_sentence,
     held_out_sentence,
 )
+from raglift.report.session_curves import session_curves
 from raglift.report.views import figures
+from raglift.report.views.agents import agents_sections
 from raglift.report.views.parts import (
-    decided_cell,
+    beside_columns,
+    cost_columns,
     definition_of,
-    difference_cell,
     failure_table,
     few_text,
     has_tags,
-    mean_cell,
     measured_together,
     method_section,
-    p_cell,
     queries_text,
     slices_table,
-    test_cells,
     truncation,
-    verdict_cell,
 )
 from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raglift.analysis.agents import AgentsRecord
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
+    from raglift.records.metric import Metric
 
 
 _BY_TAG = 3
@@ -88,7 +93,6 @@ _MOVED = 5
 _MOST_COLUMNS = 6
 """As many systems stand side by side in the table of all metrics."""
 _LONGEST_QUESTION = 120
-_CONTEXT = "context_tokens"
 
 
 def comparison_view(
@@ -107,6 +111,8 @@ def comparison_view(
         comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
     )
     baseline = comparison.evaluation(comparison.baseline)
+    agents = _agents(only(comparison, names))
+    of_agents = () if agents is None else agents_sections(agents, comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
     return Document(
         title=f"{baseline.dataset.name}: {counted(len(comparison.names), 'system')} compared",
@@ -115,13 +121,25 @@ def comparison_view(
         measured=(*measured_together(comparison, match=str(rule_of(baseline))), ("Method", method)),
         warnings=(*_failures(comparison), *comparison.warnings),
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
-        sections=tuple(comparison_sections(comparison, names)) if detail >= Detail.DETAILS else (),
+        sections=(
+            *(section for section in of_agents if section.detail <= detail),
+            *(comparison_sections(comparison, names) if detail >= Detail.DETAILS else ()),
+        ),
+        curves=() if agents is None else session_curves(agents.analyses, comparison.baseline),
         about=(
             f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
             baseline_sentence(comparison),
         ),
         labels=str(comparison.label_sources),
     )
+
+
+def _agents(comparison: ComparisonRecord) -> AgentsRecord | None:
+    """Return how the agents searched; None where all systems are asked once, or no query has labels."""
+    if not any(one.run.has_sessions for one in comparison.evaluations):
+        return None
+    found = compared_agents(comparison, PassageSearch)
+    return found if any(one.facts for one in found.analyses.values()) else None
 
 
 def _matched(evaluation: EvaluationRecord) -> EvaluationRecord:
@@ -208,10 +226,9 @@ def other_of(comparison: ComparisonRecord) -> str:
 
 def comparison_headline(comparison: ComparisonRecord) -> Table:
     """Return the primary metric of each system, its difference to the baseline, and what it costs."""
-    name = mean_title(comparison.primary)
-    return table_from(
-        _columns(comparison), by_mean(comparison), f"{name} of each system, the best first", sortable=True
-    )
+    caption = f"{mean_title(comparison.primary)} of each system, the best first"
+    percent = level(comparison.method)
+    return table_from(_columns(comparison), by_mean(comparison), caption, sortable=True, confidence=percent)
 
 
 def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Table], ...]:
@@ -238,12 +255,12 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
 def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
     """Return the metrics that the headline shows."""
     beside = [metric for metric, _ in means_beside(comparison).values()]
-    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == _CONTEXT)}
+    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == CONTEXT)}
     return tuple(metric for metric in comparison.metrics if metric in shown)
 
 
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
-    metric, percent = comparison.primary, level(comparison.method)
+    metric = comparison.primary
     corrected = "p (Holm)" if len(comparison.others) > 1 else "p"
 
     def unless_baseline(row: ComparisonRow, cell: Cell) -> Cell:
@@ -255,12 +272,12 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
         Column(
-            f"{mean_title(metric)} [{percent}]",
-            lambda row: mean_cell(metric, row.mean, row.interval, truncated=row.truncated),
+            mean_title(metric),
+            lambda row: mean_cell(metric, row.mean, row.interval, TRUNCATED * row.truncated),
             definition=definition_of(metric),
         ),
         Column(
-            f"difference [{percent}]",
+            "difference",
             lambda row: unless_baseline(row, decided_cell(row)),
             definition=f"The mean over the queries of this system minus {comparison.baseline}",
         ),
@@ -270,59 +287,21 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
-        *_beside(comparison),
-        *_costs(comparison),
+        *beside_columns(means_beside(comparison), lambda row: row.system),
+        *_cost_columns(comparison),
     ]
 
 
-def _beside(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
-    """Yield the columns of the means that do not decide, where chunks differ."""
-    for heading, (metric, means) in means_beside(comparison).items():
-        yield Column(
-            heading,
-            lambda row, metric=metric, means=means: replace(  # type: ignore[misc]
-                mean_cell(metric, means.get(row.system, math.nan), None), emphasis="muted"
-            ),
-            definition=definition_of(metric),
-            optional=True,
-        )
-
-
-def _costs(comparison: ComparisonRecord) -> Iterator[Column[ComparisonRow]]:
-    """Yield the columns of the prompt's size and the latency, where they are known of some system."""
+def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
+    """Return the columns of the prompt's size and the latency, where they are known of some system."""
     fair = comparison.fairness
+
+    def mean(row: ComparisonRow, metric: Metric) -> float:
+        return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
+
     decides = comparison.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
-    context = Metric(_CONTEXT, decides.depth)
-    if context in comparison.metrics:
-        tokens = {row.system: row.mean for row in comparison.of(context)}
-        yield Column(
-            "tokens",
-            lambda row: _tokens_cell(tokens[row.system]),
-            definition=definition_of(context),
-            optional=True,
-        )
-    seconds = {name: _p50(comparison.evaluation(name)) for name in comparison.names}
-    if any(value is not None for value in seconds.values()):
-        yield Column(
-            "latency",
-            lambda row: _seconds_cell(seconds[row.system]),
-            definition="The median time of one query through all stages",
-            optional=True,
-        )
-
-
-def _tokens_cell(mean: float) -> Cell:
-    return Cell("–") if math.isnan(mean) else Cell(number_text(mean, 0), value=mean)
-
-
-def _seconds_cell(seconds: float | None) -> Cell:
-    return Cell("–") if seconds is None else Cell(seconds_text(seconds), value=seconds)
-
-
-def _p50(evaluation: EvaluationRecord) -> float | None:
-    """Return the median seconds of one query through all stages; None if it was not measured."""
-    cost = evaluation.run.cost
-    return None if cost is None or cost.whole is None else cost.whole.p50
+    rows = comparison.of(comparison.primary)
+    return cost_columns(rows, decides, mean, lambda row: comparison.evaluation(row.system))
 
 
 # What stands behind it, section by section.
@@ -371,7 +350,7 @@ def _pairs_section(comparison: ComparisonRecord) -> Section:
         if found is not None and found.n:
             counts = (f"{found.wins:,}", f"{found.ties:,}", f"{found.losses:,}")
             shows = "–" if row.minimum_detectable_effect is None else f"{row.minimum_detectable_effect:.3f}"
-            rows.append(row_of((row.system, *counts, effect_text(found.effect_size), p_cell(found.p), shows)))
+            rows.append(row_of((row.system, *counts, signed(found.effect_size, 2), p_cell(found.p), shows)))
     columns = ("system", "wins", "ties", "losses", "effect size", "p (unadjusted)", "minimum detectable effect")
     pictures = [figures.intervals(comparison)]
     if not rows:
@@ -411,7 +390,7 @@ def tradeoff_table(found: TradeoffRecord) -> Table:
             Column("system", lambda one: one.system, words=True),
             Column(
                 mean_title(found.quality),
-                lambda one: mean_cell(found.quality, one.quality, None),
+                lambda one: mean_cell(found.quality, one.quality),
                 definition=definition_of(found.quality),
             ),
             *(_cost_column(cost) for cost in found.costs),
@@ -437,16 +416,15 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
         found = reranker_lift(
             evaluation, primary=comparison.primary, seed=method.seed, confidence=method.confidence, moved=0
         ).row()
-        decimals = decimals_of(found.metric)
-        before = interval_text(found.before, found.before_interval, decimals)
-        after = interval_text(found.after, found.after_interval, decimals) + TRUNCATED * found.truncated
+        before = mean_cell(found.metric, found.before, found.before_interval, drawn=False)
+        after = mean_cell(found.metric, found.after, found.after_interval, TRUNCATED * found.truncated, drawn=False)
         cells = test_cells(found.metric, found.difference, alpha=method.alpha)
         rows.append(row_of((name, before, after, *cells, f"{found.n:,}")))
     if not rows:
         return []
-    percent = level(method)
-    columns = ("system", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p (unadjusted)")
-    table = Table("Each system before and after reranking", (*columns, "win/tie/loss", "queries"), tuple(rows))
+    columns = ("system", "before", "after", "lift", "p (unadjusted)", "win/tie/loss", "queries")
+    caption, percent = "Each system before and after reranking", level(method)
+    table = Table(caption, columns, tuple(rows), optional=(5, 6), confidence=percent)
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
     return [Section("Before and after reranking", (said,), (table,))]
 
@@ -553,8 +531,8 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
 
 def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[str]) -> list[Cell | str]:
     baseline = comparison.row(comparison.baseline, metric)
-    mark = TRUNCATED * baseline.truncated
-    cells: list[Cell | str] = [mean_title(metric), interval_text(baseline.mean, None, decimals_of(metric)) + mark]
+    mean = mean_cell(metric, baseline.mean, None, TRUNCATED * baseline.truncated)
+    cells: list[Cell | str] = [mean_title(metric), mean]
     for name in shown:
         row = comparison.row(name, metric)
         found, alpha = row.difference, comparison.method.alpha
@@ -563,5 +541,5 @@ def _metric_cells(comparison: ComparisonRecord, metric: Metric, shown: Sequence[
             continue
         seen = "*" if found.p <= alpha and not MEASURES[metric.name].is_neutral else ""
         cell = difference_cell(metric, found, alpha=alpha)
-        cells.append(replace(cell, text=signed(found.mean, decimals_of(metric)) + seen))
+        cells.append(replace(cell, text=cell.text + seen, interval=""))
     return cells

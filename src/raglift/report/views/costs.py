@@ -68,7 +68,7 @@ def _lines(cost: Cost, run: Run) -> list[str]:
         if latency.failed
     ]
     if cost.index is not None:
-        lines.append(_index_text(cost.index))
+        lines.append(f"Index: {index_text(cost.index)}")
     lines += [_use_text(use) for use in cost.models]
     if cost.tokens_billed is not None or cost.dollars is not None:
         tokens = [] if cost.tokens_billed is None else [f"{cost.tokens_billed:,} tokens"]
@@ -87,8 +87,9 @@ def _use_text(use: ModelUse) -> str:
     return f"Calls of the {use.kind} {use.model}: {use.calls:,} ({characters}{tokens}{dollars})"
 
 
-def _index_text(index: IndexCost) -> str:
-    size = f"Index: {index.chunks:,} chunks, {bytes_text(index.bytes)}"
+def index_text(index: IndexCost) -> str:
+    """Return the size of an index, and how long it took to build, as far as that is known."""
+    size = f"{index.chunks:,} chunks, {bytes_text(index.bytes)}"
     if index.seconds is not None:
         return f"{size}, built in {seconds_text(index.seconds)}"
     cached = index.distinct_texts - index.embedded_now

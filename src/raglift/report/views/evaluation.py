@@ -11,21 +11,24 @@ from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.notes import failed_note
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
+from raglift.analysis.sessions import session_analysis
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.analysis.warnings import cannot_read, few_queries, not_read
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
+from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
+from raglift.report.cells import decided_cell, difference_cell, mean_cell, p_cell, test_cells, verdict_cell
 from raglift.report.format import (
     confidence_text,
     decimals_of,
-    effect_text,
-    interval_text,
     level,
     marks,
+    number_text,
     rule_in_words,
+    signed,
     stage_title,
     table_metrics,
 )
@@ -42,30 +45,26 @@ from raglift.report.sentences import (
     over_candidates_sentence,
     verdict_sentence,
 )
+from raglift.report.session_curves import session_curves
 from raglift.report.views import figures
-from raglift.report.views.costs import cost_section
+from raglift.report.views.abstention import abstention_section
+from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
-    decided_cell,
-    difference_cell,
     failure_table,
     few_metrics,
     few_text,
     has_tags,
     marks_explained,
-    mean_cell,
     measured,
     method_section,
-    p_cell,
     queries_text,
     slices_table,
-    test_cells,
     truncation,
-    verdict_cell,
 )
-from raglift.report.views.sessions import sessions_section
+from raglift.report.views.sessions import session_next_step, session_shares, sessions_section
 from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
 
@@ -74,9 +73,11 @@ if TYPE_CHECKING:
 
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
+    from raglift.analysis.sessions import SessionAnalysisRecord
     from raglift.records.metric import Metric
 
 
+_OF_A_STAGE: tuple[str, ...] = ("metric", "mean", "queries")
 _ONE_DEPTH = 2
 """The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
@@ -141,8 +142,10 @@ def _document(
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     rule = rule_of(evaluation)
-    tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence)
+    searched = session_analysis(evaluation, PassageSearch) if evaluation.run.has_sessions else None
+    tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence, searched)
     losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
+    shares = shares_of(losses) if searched is None else session_shares(searched)
     return Document(
         title=_title(evaluation),
         lead=lead,
@@ -158,20 +161,21 @@ def _document(
             *(_marks(evaluation, primary) if first.rows else ()),
             *(note for note in evaluation.notes if note not in (*warnings, failed_note(evaluation.run))),
         ),
-        sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
+        sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail, searched)),
         labels=str(evaluation.label_sources),
         tiles=tiles,
-        shares=shares_of(losses) if tiles else (),
-        next_step=_next_step(evaluation, losses, lift) if tiles else "",
+        shares=shares if tiles else (),
+        curves=session_curves({"": searched}) if tiles and searched is not None else (),
+        next_step=_next_step(evaluation, losses, lift, searched) if tiles else "",
     )
 
 
 def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
     """Return what is known of the index, where that is all that is known of costs."""
-    section = cost_section(evaluation)
-    if section is None or section.tables or _cost(evaluation) is not None:
+    cost = evaluation.run.cost
+    if cost is None or cost.index is None or _cost(evaluation) is not None:
         return []
-    return [("Index", " ".join(section.paragraphs).removeprefix("Index: "))]
+    return [("Index", index_text(cost.index))]
 
 
 def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
@@ -218,7 +222,7 @@ def _stage_means(evaluation: EvaluationRecord) -> Table:
     for metric in table_metrics(scores.metrics):
         counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
         means = (
-            interval_text(scores.mean(stage, metric), None, decimals_of(metric)) + marks(evaluation, stage, metric)
+            mean_cell(metric, scores.mean(stage, metric), None, marks(evaluation, stage, metric))
             for stage in scores.stages
         )
         rows.append(row_of((mean_title(metric), *means, "/".join(counts))))
@@ -232,15 +236,16 @@ def _sections(
     confidence: float,
     seed: int,
     detail: Detail,
+    searched: SessionAnalysisRecord | None,
 ) -> Iterator[Section]:
     """Yield what follows the headline; of a run that failed whole, no charts and tables full of zeros."""
     failed = failures_table(evaluation, most=_QUERIES_NAMED)
     measured_any = not _all_failed(evaluation)
     found: list[Section | None] = []
     if measured_any:
-        found.append(sessions_section(evaluation) if evaluation.run.has_sessions else None)
+        found.append(None if searched is None else sessions_section(searched))
         lost = failure_section(evaluation, primary, lift)
-        if lost is not None and evaluation.run.has_sessions:  # their own section says it call by call
+        if lost is not None and searched is not None:  # their own section says it call by call
             lost = replace(lost, detail=Detail.DETAILS)
         found.append(lost)
         found.append(None if lift is None else candidates_section(lift))
@@ -253,6 +258,7 @@ def _sections(
         found.append(_over_k(evaluation, primary))
         found.append(_tags_section(evaluation, primary, seed, confidence))
         found.append(holes_section(evaluation, primary))
+        found.append(abstention_section(evaluation))
         found.append(metrics_section(evaluation, lift, confidence))
     if detail >= Detail.REFERENCE:
         found.append(_method(evaluation, lift, primary))
@@ -264,7 +270,7 @@ def _cost(evaluation: EvaluationRecord) -> Section | None:
     section, cost = cost_section(evaluation), evaluation.run.cost
     if section is None or cost is None:
         return None
-    asked = cost.latencies or cost.models or cost.tokens_billed is not None
+    asked = cost.latencies or cost.models or cost.tokens_billed is not None or cost.dollars is not None
     if not asked and not section.tables:
         return None  # a sentence on the index, which is said with what was measured
     return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)
@@ -312,21 +318,20 @@ def evaluation_headline(
     percent = confidence_text(confidence)
     if lift is None:
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
-        return Table(f"{evaluation.before}, with intervals", ("metric", f"mean [{percent}]", "queries"), rows)
-    columns = ("metric", f"before [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p", "")
+        return Table(f"{evaluation.before}, with intervals", _OF_A_STAGE, rows, confidence=percent)
+    columns = ("metric", "before", "after", "lift", "p", "")
     rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
-    return Table("Before and after reranking, with intervals", columns, rows, text_columns=(0, 5))
+    caption = "Before and after reranking, with intervals"
+    return Table(caption, columns, rows, text_columns=(0, 5), confidence=percent)
 
 
 def _headline_row(row: LiftRow, alpha: float) -> tuple[Cell, ...]:
-    decimals = decimals_of(row.metric)
+    marked = TRUNCATED * row.truncated + BEYOND * bool(row.beyond_candidates)
     return row_of(
         (
             mean_title(row.metric),
-            interval_text(row.before, row.before_interval, decimals),
-            interval_text(row.after, row.after_interval, decimals)
-            + TRUNCATED * row.truncated
-            + BEYOND * bool(row.beyond_candidates),
+            mean_cell(row.metric, row.before, row.before_interval, drawn=False),
+            mean_cell(row.metric, row.after, row.after_interval, marked, drawn=False),
             difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
             p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
             Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
@@ -338,8 +343,7 @@ def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) 
     stage = evaluation.after
     interval = interval_of(metric, evaluation.scores.of(stage, metric), confidence)
     mean = evaluation.scores.mean(stage, metric)
-    truncated = evaluation.is_truncated(stage, metric)
-    cell = mean_cell(metric, mean, interval, truncated=truncated)
+    cell = mean_cell(metric, mean, interval, TRUNCATED * evaluation.is_truncated(stage, metric))
     return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
 
 
@@ -348,19 +352,22 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     metrics = table_metrics(evaluation.scores.metrics)
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
-    percent = confidence_text(confidence)
     if lift is None:
-        columns: tuple[str, ...] = ("metric", f"mean [{percent}]", "queries")
+        columns = _OF_A_STAGE
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
         said: tuple[str, ...] = ()
+        optional: tuple[int, ...] = ()
     else:
         between = evaluation.scores.stages[1:-1]
         columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
-        columns += (f"lift [{percent}]", "p (unadjusted)", "win/tie/loss")
-        columns += ("queries",) if evaluation.candidates is None else (f"over candidates [{percent}]", "queries")
+        columns += ("lift", "p (unadjusted)", "win/tie/loss")
+        optional = (len(columns) - 1, len(columns) + (evaluation.candidates is not None))
+        columns += ("queries",) if evaluation.candidates is None else ("over candidates", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
         said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)
-    table = Table("Every metric at every depth", columns, rows, sections=sections)
+    percent = confidence_text(confidence)
+    caption = "Every metric at every depth"
+    table = Table(caption, columns, rows, sections=sections, optional=optional, confidence=percent)
     beyond = (
         (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
     )
@@ -378,27 +385,26 @@ def _by_depth(evaluation: EvaluationRecord, lift: LiftRecord | None, metrics: Se
 
 def _mean_at(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Cell:
     """Return the mean of a metric, before and after; in colour where it changed significantly."""
-    decimals, after = decimals_of(metric), marks(evaluation, evaluation.after, metric)
+    after = marks(evaluation, evaluation.after, metric)
     if lift is None:
-        return Cell(interval_text(evaluation.scores.mean(evaluation.after, metric), None, decimals) + after)
-    row = lift.row(metric)
-    before = interval_text(row.before, None, decimals) + marks(evaluation, evaluation.before, metric)
+        return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), None, after)
+    row, decimals = lift.row(metric), decimals_of(metric)
+    before = number_text(row.before, decimals) + marks(evaluation, evaluation.before, metric)
     tested = difference_cell(metric, row.difference, alpha=lift.method.alpha)
-    return Cell(f"{before} → {interval_text(row.after, None, decimals)}{after}", tested.emphasis)
+    return Cell(f"{before} → {number_text(row.after, decimals)}{after}", tested.emphasis)
 
 
 def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
-    decimals, evaluation = decimals_of(row.metric), lift.evaluation
-    means = [interval_text(evaluation.scores.mean(stage, row.metric), None, decimals) for stage in between]
-    before, after = (marks(evaluation, stage, row.metric) for stage in (evaluation.before, evaluation.after))
-    over = [lift.row(row.metric, over=evaluation.candidates)] if evaluation.candidates is not None else []
+    evaluation, metric = lift.evaluation, row.metric
+    before, after = (marks(evaluation, stage, metric) for stage in (evaluation.before, evaluation.after))
+    over = [lift.row(metric, over=evaluation.candidates)] if evaluation.candidates is not None else []
     return row_of(
         (
-            mean_title(row.metric),
-            interval_text(row.before, None, decimals) + before,
-            *means,
-            interval_text(row.after, None, decimals) + after,
-            *test_cells(row.metric, row.difference, alpha=lift.method.alpha),
+            mean_title(metric),
+            mean_cell(metric, row.before, None, before),
+            *(mean_cell(metric, evaluation.scores.mean(stage, metric)) for stage in between),
+            mean_cell(metric, row.after, None, after),
+            *test_cells(metric, row.difference, alpha=lift.method.alpha),
             *(difference_cell(one.metric, one.difference, alpha=lift.method.alpha) for one in over),
             f"{row.n:,}",
         )
@@ -414,7 +420,7 @@ def _lift_section(lift: LiftRecord) -> Section | None:
     row = lift.row()
     said = (
         f"{name} improved for {counted(found.wins, 'query')}, got worse for {found.losses:,} and stayed the same for "
-        f"{found.ties:,}; effect size {effect_text(found.effect_size)}."
+        f"{found.ties:,}; effect size {signed(found.effect_size, 2)}."
     )
     paragraphs = [said]
     if row.minimum_detectable_effect is not None:
@@ -428,13 +434,13 @@ def candidates_section(lift: LiftRecord) -> Section | None:
     chosen = few_metrics(lift.primary, [row.metric for row in lift.over_candidates])
     if not lift.over_candidates:
         return None
-    evaluation, percent = lift.evaluation, level(lift.method)
+    evaluation = lift.evaluation
     said = (
         f"Asked for more hits, the system ranks otherwise. Lifts elsewhere are over {evaluation.before}, the system as "
         "deployed. These are over the candidates that the reranker got: what it alone changed. They are exploratory, "
         "and p-values are not adjusted."
     )
-    columns = ("metric", f"candidates [{percent}]", f"after [{percent}]", f"lift [{percent}]", "p")
+    columns = ("metric", "candidates", "after", "lift", "p")
     rows = tuple(
         _headline_row(lift.row(metric, over=evaluation.candidates), lift.method.alpha)[:-1] for metric in chosen
     )
@@ -442,7 +448,7 @@ def candidates_section(lift: LiftRecord) -> Section | None:
     return Section(
         "Lift over the candidates",
         tuple(filter(None, [over, said])),
-        (Table("Candidates and after reranking", columns, rows),),
+        (Table("Candidates and after reranking", columns, rows, confidence=level(lift.method)),),
     )
 
 
@@ -488,7 +494,12 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: LiftRec
     )
 
 
-def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord, lift: LiftRecord | None) -> str:
+def _next_step(
+    evaluation: EvaluationRecord,
+    losses: FailureAnalysisRecord,
+    lift: LiftRecord | None,
+    searched: SessionAnalysisRecord | None = None,
+) -> str:
     """Return what to try next: another model where one cannot read the texts, no reranker where it hurts."""
     for known in (one for stage in evaluation.run.stages for one in stage.vocabularies):
         if better := cannot_read(known):
@@ -498,6 +509,8 @@ def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord, lift
         name, decimals = mean_title(row.metric), decimals_of(row.metric)
         means = f"{row.before:.{decimals}f} instead of {row.after:.{decimals}f}"
         return f"Next: leave the reranker out, or try another one: without it {name} is {means}."
+    if searched is not None and (advice := session_next_step(searched)):
+        return advice
     lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
     has_reranker = len(evaluation.scores.stages) > 1
     return next_step(losses.facts, lost, losses.k, has_reranker=has_reranker, tried=system_name(evaluation))

@@ -9,57 +9,32 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Column, Detail, Section, Table, row_of, table_from
+from raglift.records.metric import Metric
+from raglift.rendering.document import Cell, Column, Detail, RowT, Section, Table, row_of, table_from
+from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
 from raglift.report.format import (
-    counts_text,
-    decimals_of,
-    differing,
-    interval_text,
     level,
     outcome_text,
-    p_text,
     percent_text,
     stage_title,
     table_metrics,
-    verdict_emphasis,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
-    from raglift.analysis.records import (
-        ComparisonRecord,
-        ComparisonRow,
-        EvaluationRecord,
-        LiftRow,
-        Method,
-        TagSlice,
-        TagSlicesRecord,
-    )
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method, TagSlice, TagSlicesRecord
     from raglift.records.dataset import Dataset
-    from raglift.records.metric import Metric
-    from raglift.stats.intervals import Interval
-    from raglift.stats.paired_tests import PairedDifference
+    from raglift.records.metric import Calls, Tokens
 
 
-# Figures as cells of a page's tables: the same text as on a terminal, its emphasis, and a small bar.
-
-
-def mean_cell(metric: Metric, mean: float, interval: Interval | None, *, truncated: bool = False) -> Cell:
-    """Return a mean with its interval, and a bar from its low to its high end."""
-    text = interval_text(mean, interval, decimals_of(metric)) + TRUNCATED * truncated
-    if interval is None or math.isnan(mean) or MEASURES[metric.name].is_cost:  # tokens are on no scale with the rest
-        return Cell(text, value=_finite(mean))
-    return Cell(text, low=interval.low, middle=mean, high=interval.high, value=mean)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+# What metrics mean, in words.
 
 
 def definition_of(metric: Metric) -> str:
@@ -82,38 +57,6 @@ def measure_in_words(name: str) -> str:
     """Return what a measure is, by its name: in plain words where it is a usual one, and in its formula."""
     formula = MEASURES[name].formula
     return f"{_IN_WORDS[name]}. Formula: {formula}." if name in _IN_WORDS else formula
-
-
-def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: float) -> Cell:
-    """Return a difference with its interval and bar, toned where its p-value is at most alpha; `–` for no fair pair."""
-    cell = differing(found, metric, alpha)
-    if found is None or not found.n:
-        return cell
-    if math.isnan(found.low) or MEASURES[metric.name].is_cost:
-        return replace(cell, value=found.mean)
-    return replace(cell, low=found.low, middle=found.mean, high=found.high, value=found.mean)
-
-
-def decided_cell(row: LiftRow | ComparisonRow) -> Cell:
-    """Return the difference of the metric that decides, toned by what was decided."""
-    return replace(difference_cell(row.metric, row.difference, alpha=0.0), emphasis=verdict_emphasis(row.verdict))
-
-
-def p_cell(p: float | None) -> Cell:
-    """Return a p-value."""
-    return Cell(p_text(p), value=None if p is None else _finite(p))
-
-
-def verdict_cell(verdict: str | None) -> Cell:
-    """Return `better`, `worse`, `not significant`, `too skewed to decide` or `baseline`."""
-    return Cell(verdict or "", verdict_emphasis(verdict))
-
-
-def test_cells(metric: Metric, found: PairedDifference | None, *, alpha: float) -> tuple[Cell, Cell, Cell]:
-    """Return a difference, its uncorrected p-value, and wins, ties and losses."""
-    if found is None or not found.n:
-        return Cell("–", "muted"), Cell("–", "muted"), Cell("–", "muted")
-    return difference_cell(metric, found, alpha=alpha), p_cell(found.p), Cell(counts_text(metric, found))
 
 
 # Tables and sections that pages of one system and of several have in common.
@@ -155,26 +98,73 @@ def by_depth(
         caption: what the table shows.
         name: what a metric is called: its mean, or its value of one query.
     """
-    known = {_parted(metric, name): metric for metric in metrics}
-    measures, depths = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 1))
-    columns = [Column[str]("metric", str, words=True)]
-    for depth in depths:
-        above = f"k = {depth}" if depth.isdecimal() else depth or "all hits"
-        columns.append(Column(above, partial(_at_depth, known, cell, depth)))
-    return table_from(columns, measures, caption)
+    columns: list[Column[Metric]] = [Column("metric", name, words=True)]
+    for depth in dict.fromkeys(metric.depth for metric in metrics):
+        above = "all hits" if depth is None else f"k = {depth}" if isinstance(depth, int) else str(depth)
+        columns.append(Column(above, partial(_at_depth, metrics, cell, depth)))
+    return table_from(columns, dict.fromkeys(replace(metric, depth=None) for metric in metrics), caption)
 
 
 def _at_depth(
-    known: Mapping[tuple[str, str], Metric], cell: Callable[[Metric], Cell | str], depth: str, measure: str
+    known: Collection[Metric],
+    cell: Callable[[Metric], Cell | str],
+    depth: int | Tokens | Calls | None,
+    measure: Metric,
 ) -> Cell | str:
-    metric = known.get((measure, depth))
-    return "" if metric is None else cell(metric)
+    metric = replace(measure, depth=depth)
+    return cell(metric) if metric in known else ""
 
 
-def _parted(metric: Metric, name: Callable[[Metric], str]) -> tuple[str, str]:
-    """Return the name of a metric's measure, and its depth as it is written after that."""
-    measure = name(replace(metric, depth=None))
-    return measure, name(metric).removeprefix(measure).removeprefix("@")
+def beside_columns(
+    found: Mapping[str, tuple[Metric, Mapping[str, float]]], name: Callable[[RowT], str]
+) -> list[Column[RowT]]:
+    """Return the columns of the means that do not decide, where chunks differ.
+
+    Args:
+        found: by the columns' titles, of which metric they are, and the means by system.
+        name: the system of a row.
+    """
+
+    def column(title: str, metric: Metric, means: Mapping[str, float]) -> Column[RowT]:
+        def cell(row: RowT) -> Cell:
+            return replace(mean_cell(metric, means.get(name(row), math.nan)), emphasis="muted")
+
+        return Column(title, cell, definition=definition_of(metric), optional=True)
+
+    return [column(title, *of) for title, of in found.items()]
+
+
+def cost_columns(
+    rows: Iterable[RowT],
+    decides: Metric,
+    mean: Callable[[RowT, Metric], float],
+    evaluation: Callable[[RowT], EvaluationRecord],
+) -> list[Column[RowT]]:
+    """Return the columns of the prompt's size and the latency, where they are known of some row.
+
+    Args:
+        rows: the rows.
+        decides: the metric at whose depth the size of the prompt is shown.
+        mean: the mean of a metric in a row; NaN where it was not scored.
+        evaluation: that of a row.
+    """
+    context, found = Metric(CONTEXT, decides.depth), list(rows)
+    tokens = Column[RowT](
+        "tokens", lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
+    )
+    latency = Column[RowT](
+        "latency",
+        lambda row: seconds_cell(median_latency(evaluation(row))),
+        definition="The median time of one query through all stages",
+        optional=True,
+    )
+    return [one for one in (tokens, latency) if any(one.cell_of(row).value is not None for row in found)]
+
+
+def mean_after(evaluation: EvaluationRecord, metric: Metric) -> float:
+    """Return the mean of a metric after the last stage; NaN if it was not scored."""
+    scores = evaluation.scores
+    return scores.mean(evaluation.after, metric) if metric in scores.metrics else math.nan
 
 
 def truncation(*, marked: bool) -> tuple[str, ...]:
@@ -212,8 +202,7 @@ def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
 
 
 def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cell, ...]:
-    share = loss.facts / losses.facts if losses.facts else 0.0
-    bar = Cell(percent_text(share), low=0.0, middle=share, high=share)
+    bar = share_cell(loss.facts / losses.facts if losses.facts else 0.0)
     examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
     return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples])
 
@@ -248,10 +237,8 @@ def has_tags(slices: TagSlicesRecord) -> bool:
 def slices_table(slices: TagSlicesRecord) -> Table:
     """Return means and differences on the queries of each tag."""
     several = len({one.system for one in slices.slices}) > 1
-    percent = level(slices.method)
-    columns = ["tag", *(["system"] if several else []), "queries", f"{mean_title(slices.metric)} [{percent}]"]
-    change = "difference" if several else "lift"
-    columns += [f"{change} [{percent}]", "p (unadjusted)"] if slices.baseline is not None else []
+    columns = ["tag", *(["system"] if several else []), "queries", mean_title(slices.metric)]
+    columns += ["difference" if several else "lift", "p (unadjusted)"] if slices.baseline is not None else []
     rows, sections = [], []
     before: str | None = ""
     for number, one in enumerate(slices.slices):
@@ -261,7 +248,17 @@ def slices_table(slices: TagSlicesRecord) -> Table:
         before = one.tag
         rows.append(row_of(_slice_cells(one, slices, is_first=is_first, several=several)))
     words = (0, 1) if several else (0,)
-    return Table(f"{mean_title(slices.metric)} by tag", tuple(columns), tuple(rows), words, tuple(sections))
+    optional = (len(columns) - 1,) if slices.baseline is not None else ()
+    caption = f"{mean_title(slices.metric)} by tag"
+    return Table(
+        caption,
+        tuple(columns),
+        tuple(rows),
+        words,
+        tuple(sections),
+        optional=optional,
+        confidence=level(slices.method),
+    )
 
 
 def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, several: bool) -> Iterator[Cell | str]:

@@ -15,35 +15,46 @@ from raglift.rendering.document import Share, Tile
 from raglift.report.format import (
     confidence_text,
     decimals_of,
+    interval_in_words,
     level,
     number_text,
     p_equation,
     percent_text,
-    signed,
     verdict_emphasis,
 )
 from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import definition_of
+from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow
+    from raglift.analysis.sessions import SessionAnalysisRecord
 
 
 def evaluation_tiles(
-    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+    evaluation: EvaluationRecord,
+    lift: LiftRecord | None,
+    primary: Metric,
+    confidence: float,
+    searched: SessionAnalysisRecord | None = None,
 ) -> tuple[Tile, ...]:
     """Return the figures of the first screen: right first, in the top k, the primary metric, and the facts found.
 
-    A share of questions is shown where the hit rate at its depth was scored.
+    A share of questions is shown where the hit rate at its depth was scored. Of sessions, the primary metric, and what
+    was found, by how many calls, and kept.
 
     Args:
         evaluation: the evaluation.
         lift: what its reranker changed; None for a system of one stage.
         primary: the metric that decides.
         confidence: of the interval where there is no lift.
+        searched: the session analysis; None for a system that is asked once.
     """
+    if searched is not None:
+        first = _primary_tile(evaluation, lift, primary, confidence)
+        return (*([] if first is None else [first]), *session_tiles(searched))
     k = primary.k
     depths = dict.fromkeys(depth for depth in (1, k) if depth is not None)
     wanted = [metric for depth in depths if (metric := Metric("hit_rate", depth)) != primary]
@@ -106,11 +117,7 @@ def _primary_tile(
         found = row.difference
         sign = "▲ " if found.mean > TIED else "▼ " if found.mean < -TIED else ""
         change = f"{sign}{number_text(abs(found.mean), decimals)}, from {number_text(row.before, decimals)}"
-        between = (
-            ""
-            if math.isnan(found.low)
-            else f"{level(lift.method)} interval {signed(found.low, decimals)} to {signed(found.high, decimals)}"
-        )
+        between = interval_in_words(found, level(lift.method), decimals, signs=True)
         note = "; ".join(filter(None, [between, p_equation(found.p), ceiling]))
         value = number_text(row.after, decimals)
         return Tile(name, value, change, verdict_emphasis(row.verdict), note, definition_of(primary))
@@ -118,9 +125,7 @@ def _primary_tile(
     if math.isnan(mean):
         return None
     interval = interval_of(primary, evaluation.scores.of(evaluation.after, primary), confidence)
-    between = (
-        "" if interval is None else f"{confidence_text(confidence)} interval {interval.low:.3f} to {interval.high:.3f}"
-    )
+    between = interval_in_words(interval, confidence_text(confidence), decimals)
     note = "; ".join(filter(None, [between, ceiling]))
     return Tile(name, number_text(mean, decimals), "", "", note, definition_of(primary))
 

@@ -194,7 +194,8 @@ class Sweep:
             RagliftError: as `raglift.sweep.engine.run_sweep` says.
         """
         from raglift.running.model_calls import CallLimits
-        from raglift.sweep.engine import Cluster, run_sweep
+        from raglift.sweep.engine import run_sweep
+        from raglift.sweep.ray import Cluster
 
         limits = CallLimits(max_model_calls, max_cost, price)
         return run_sweep(

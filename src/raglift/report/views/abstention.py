@@ -1,0 +1,179 @@
+"""What is shown of thresholds below which a question is not answered."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from raglift.analysis.answering import FALSE_ANSWERS, QUANTILES, separations
+from raglift.base.display import counted
+from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.report.cells import figure_cell
+from raglift.report.format import interval_text, number_text, percent_text, stage_title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.analysis.answering import (
+        AbstentionRecord,
+        AnsweredShare,
+        ScoreGroup,
+        StageSeparation,
+    )
+    from raglift.analysis.records import EvaluationRecord
+
+
+_SAYS_NOTHING = 0.5
+"""The AUROC of scores that have nothing to do with whether a query can be answered."""
+_CONFIDENCE = "95%"
+"""Of the intervals of shares and of AUROC."""
+_COVERAGES = tuple(share / 10 for share in range(1, 11))
+
+
+def abstention_view(found: AbstentionRecord) -> Document:
+    """Return what is shown of a threshold, and of the scores that it is taken from."""
+    sections = (
+        Section("Scores of the first hit", _left_out(found), (_groups(found), _stages(found.stages))),
+        Section("Risk and coverage", (_area(found),), (_curve(found),), detail=Detail.DETAILS),
+        Section("Method", (_method(found),), detail=Detail.DETAILS),
+    )
+    warnings = tuple(_warnings(found))
+    return Document("When not to answer", _lead(found), _at_threshold(found), (), warnings=warnings, sections=sections)
+
+
+def abstention_section(evaluation: EvaluationRecord) -> Section | None:
+    """Return how well scores tell answerable from unanswerable queries; None where there are none, or no scores."""
+    stages = separations(evaluation)
+    if not any(each.found for each in stages):
+        return None
+    said = (
+        "How well the score of the first hit tells answerable questions from unanswerable ones. raglift threshold "
+        "finds the score below which not to answer."
+    )
+    return Section("When not to answer", (said,), (_stages(stages),), detail=Detail.DETAILS)
+
+
+def _lead(found: AbstentionRecord) -> str:
+    confidence, risk = percent_text(1.0 - found.delta, 0), percent_text(found.risk, 1)
+    kind = "unanswerable questions are answered" if found.errors == FALSE_ANSWERS else "answers are wrong"
+    if found.threshold is None or found.checked_on is None:
+        return f"No score of the first hit keeps it, with {confidence} confidence, that at most {risk} of {kind}."
+    stage = stage_title(found.stage).lower()
+    every = found.threshold == -math.inf
+    what = (
+        "Answer every question" if every else f"Answer where the first hit of the {stage} scores {found.threshold:g} "
+    )
+    promise = f"{'' if every else 'or more'}: with {confidence} confidence at most {risk} of {kind}."
+    answered, false = found.checked_on.answered, found.checked_on.false_answers
+    checked = (
+        f" On the half that took no part in the choice, {answered.count:,} of {answered.of:,} answerable questions are "
+        f"answered ({percent_text(answered.share)}), and {false.count:,} of {false.of:,} unanswerable ones."
+    )
+    return what + promise + checked
+
+
+def _warnings(found: AbstentionRecord) -> Iterator[str]:
+    told = found.separation
+    if told is not None and told.interval.low <= _SAYS_NOTHING:
+        yield (
+            f"these scores do not tell answerable questions from unanswerable ones: AUROC "
+            f"{interval_text(told.auroc, told.interval)}"
+        )
+
+
+def _left_out(found: AbstentionRecord) -> tuple[str, ...]:
+    said = []
+    if found.made:
+        said.append(
+            "Half of the labelled questions were made unanswerable: the hits of their labelled documents are taken "
+            "out. Other documents may still answer them."
+        )
+    if found.left_out:
+        said.append(
+            f"{counted(found.left_out, 'question')} left out: all hits are of their labelled documents, so that the "
+            "score of the next one is not known; evaluate with more candidates."
+        )
+    return tuple(said)
+
+
+def _at_threshold(found: AbstentionRecord) -> Table:
+    sides = (("chosen on", found.chosen_on), ("checked on", found.checked_on))
+    known = [(title, side) for title, side in sides if side is not None]
+    rows = (
+        ("answered, of the answerable", [_share(side.answered) for _, side in known]),
+        ("answered, of the unanswerable", [_share(side.false_answers) for _, side in known]),
+        ("wrong, of the answers", [_share(side.wrong_answers) for _, side in known]),
+        ("not answered, of all", [figure_cell(side.no_answer_rate) for _, side in known]),
+        (f"Recall@{found.k}, 0 where not answered", [figure_cell(side.recall) for _, side in known]),
+    )
+    return Table(
+        "What the threshold does on the half that it was chosen on, and on the other",
+        ("", *(title for title, _ in known)),
+        tuple(row_of((words, *cells)) for words, cells in rows) if known else (),
+        confidence=_CONFIDENCE,
+    )
+
+
+def _share(share: AnsweredShare) -> Cell:
+    return figure_cell(share.share, share.interval) if share.of else figure_cell(math.nan)
+
+
+def _groups(found: AbstentionRecord) -> Table:
+    def quantile(place: int) -> Column[ScoreGroup]:
+        return Column(
+            percent_text(QUANTILES[place], 0),
+            lambda group: f"{group.quantiles[place]:.3g}" if group.quantiles else "–",
+            definition=f"the score that {percent_text(QUANTILES[place], 0)} of these questions do not exceed",
+        )
+
+    columns: list[Column[ScoreGroup]] = [
+        Column("questions", lambda group: group.name, words=True),
+        Column("number", lambda group: f"{group.queries:,}"),
+        *map(quantile, range(len(QUANTILES))),
+    ]
+    return table_from(columns, found.groups, f"Quantiles of the score of the first hit after {found.stage}")
+
+
+def _stages(stages: tuple[StageSeparation, ...]) -> Table:
+    columns: list[Column[StageSeparation]] = [
+        Column("stage", lambda each: each.stage, words=True),
+        Column(
+            "AUROC",
+            lambda each: "no scores" if each.found is None else figure_cell(each.found.auroc, each.found.interval),
+            definition="the probability that an answerable question has a higher score than an unanswerable one: 0.5 "
+            "for scores that say nothing, 1 for scores that tell them apart",
+        ),
+    ]
+    return table_from(columns, stages, "Answerable against unanswerable", confidence=_CONFIDENCE)
+
+
+def _area(found: AbstentionRecord) -> str:
+    return (
+        "If only the questions with the highest scores are answered, so many of the answers are wrong. Area under the "
+        f"curve: {number_text(found.curve.area)} (less is better)."
+    )
+
+
+def _curve(found: AbstentionRecord) -> Table:
+    curve, rows = found.curve, []
+    for wanted in _COVERAGES:
+        place = int(curve.coverage.searchsorted(wanted - 1e-9))
+        if place < len(curve.coverage):
+            coverage, risk = float(curve.coverage[place]), float(curve.risk[place])
+            bar = Cell(number_text(risk), low=0.0, middle=risk, high=risk)
+            rows.append(row_of((percent_text(coverage), f"{float(curve.thresholds[place]):.4g}", bar)))
+    columns = ("questions answered", "score from", "answers wrong")
+    return Table("Risk and coverage, over all questions", columns, tuple(dict.fromkeys(rows)), text_columns=())
+
+
+def _method(found: AbstentionRecord) -> str:
+    if found.errors == FALSE_ANSWERS:
+        how = "a risk-controlling prediction set (Bates et al. 2021) with the exact binomial bound"
+    else:
+        how = "Learn then Test (Angelopoulos et al. 2021) with exact binomial tests in fixed sequences"
+    return (
+        f"The threshold is chosen on one half of the questions by {how}, and checked on the other. So many questions "
+        f"certify shares from {percent_text(found.smallest_risk)} on. Intervals of shares are exact (Clopper and "
+        "Pearson), that of AUROC is Newcombe's (2006). The guarantee holds for questions like these, as long as the "
+        "index, the models and their settings stay the same."
+    )

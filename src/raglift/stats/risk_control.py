@@ -1,0 +1,274 @@
+"""Thresholds with a guarantee: above which score to answer, so that errors are rare with a stated confidence."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.errors import ConfigurationError
+from raglift.stats.intervals import Interval, checked_fraction, checked_integer, numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Numbers = NDArray[np.float64]
+
+_STARTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""At which shares of the queries the sequences of tests begin; each has an equal part of delta."""
+_CONVERGED = 1e-12
+
+
+def _scores(name: str, values: ArrayLike) -> Numbers:
+    """Return scores with −∞ for queries without hits."""
+    return np.nan_to_num(numbers(name, values, dimensions=1), nan=-np.inf)
+
+
+def _special() -> Any:
+    return importlib.import_module("scipy.special")
+
+
+def error_rate_bound(errors: int, queries: int, *, delta: float) -> float:
+    """Return the upper confidence bound of an error rate (Clopper and Pearson 1934, one-sided).
+
+    Args:
+        errors: how many of the queries went wrong.
+        queries: how many there were.
+        delta: how often the bound may be below the true rate, at most.
+
+    Returns:
+        From 0 to 1: the rate at which so few errors have a probability of delta.
+
+    Raises:
+        ConfigurationError: an argument outside its range.
+    """
+    errors, queries = checked_integer("errors", errors, least=0), checked_integer("queries", queries, least=1)
+    if errors > queries:
+        raise ConfigurationError(f"errors: found {errors:,}; expected at most {queries:,}, the number of queries")
+    delta = checked_fraction("delta", delta)
+    return 1.0 if errors == queries else float(_special().betaincinv(errors + 1, queries - errors, 1.0 - delta))
+
+
+def error_rate_interval(errors: int, queries: int, *, confidence: float = 0.95) -> Interval:
+    """Return the exact interval of an error rate (Clopper and Pearson 1934); NaN where there are no queries.
+
+    Args:
+        errors: how many of the queries went wrong.
+        queries: how many there were.
+        confidence: how often it holds the true rate, at least.
+
+    Raises:
+        ConfigurationError: an argument outside its range.
+    """
+    if checked_integer("queries", queries, least=0) == 0:
+        return Interval(math.nan, math.nan)
+    tail = (1.0 - checked_fraction("confidence", confidence)) / 2.0
+    high = error_rate_bound(errors, queries, delta=tail)
+    return Interval(1.0 - error_rate_bound(queries - errors, queries, delta=tail), high)
+
+
+def smallest_certifiable_rate(queries: int, *, delta: float) -> float:
+    """Return the smallest error rate that so many queries can certify: 1 − δ^(1/n), by no error at all.
+
+    Args:
+        queries: how many there are.
+        delta: how often the certificate may be wrong.
+
+    Raises:
+        ConfigurationError: an argument outside its range.
+    """
+    return error_rate_bound(0, checked_integer("queries", queries, least=1), delta=delta)
+
+
+def fewest_queries(rate: float, *, delta: float) -> int:
+    """Return how many queries it takes to certify an error rate: log δ / log(1 − rate), rounded up.
+
+    Args:
+        rate: the error rate, above 0 and below 1.
+        delta: how often the certificate may be wrong.
+
+    Raises:
+        ConfigurationError: an argument outside its range.
+    """
+    rate, delta = checked_fraction("rate", rate), checked_fraction("delta", delta)
+    return math.ceil(math.log(delta) / math.log1p(-rate) - _CONVERGED)
+
+
+def threshold_for_rate(scores: ArrayLike, *, rate: float, delta: float) -> float:
+    """Return the lowest threshold at which few queries that should not be answered are, with confidence.
+
+    A query is answered if its score is at least the threshold. The share of such queries that is answered falls as the
+    threshold rises, so that with a probability of at least 1 − delta over the queries, it is at most `rate` at the
+    lowest threshold whose upper bound, and that of all above it, is (risk-controlling prediction sets: Bates,
+    Angelopoulos, Lei, Malik and Jordan, 2021, with the exact bound of Clopper and Pearson).
+
+    Args:
+        scores: of queries that should not be answered; NaN of one without hits, which never is.
+        rate: the share of them that may be answered.
+        delta: how often the promise may fail.
+
+    Returns:
+        A number just above the score of one of the queries; −∞ where all may be answered.
+
+    Raises:
+        ConfigurationError: an argument outside its range, or a rate that so few queries cannot certify.
+    """
+    known = np.sort(_scores("scores", scores))[::-1]
+    rate, delta = checked_fraction("rate", rate), checked_fraction("delta", delta)
+    least = smallest_certifiable_rate(len(known), delta=delta) if len(known) else 1.0
+    if rate < least:
+        raise ConfigurationError(
+            f"rate: found {rate:g}; expected at least {least:.3f}, the smallest that {len(known):,} queries certify at "
+            f"delta {delta:g}; or {fewest_queries(rate, delta=delta):,} queries"
+        )
+    allowed = int(np.count_nonzero(_tails(np.arange(len(known)), len(known), rate) <= delta)) - 1
+    first_refused = float(known[allowed])
+    return first_refused if first_refused == -math.inf else float(np.nextafter(first_refused, math.inf))
+
+
+def threshold_for_selective_rate(
+    scores: ArrayLike, wrong: ArrayLike, candidates: ArrayLike, *, rate: float, delta: float
+) -> float | None:
+    """Return the lowest threshold at which few of the answers are wrong, with confidence; None if there is none.
+
+    The share of wrong ones among the queries that are answered need not fall as the threshold rises. So each candidate
+    is tested: of n answered queries k are wrong, and P(Bin(n, rate) ≤ k) is a p-value of a rate that is too high. Tests
+    go from high to low thresholds from several starting points, each with an equal part of delta, until one fails
+    (Learn then Test: Angelopoulos, Bates, Candès, Jordan and Lei, 2021, with fixed-sequence testing).
+
+    Args:
+        scores: of the queries; NaN of one without hits, which is never answered.
+        wrong: whether the answer to each would be wrong.
+        candidates: thresholds that do not depend on these queries, as the scores of others.
+        rate: the share of answers that may be wrong.
+        delta: how often the promise may fail.
+
+    Raises:
+        ConfigurationError: an argument outside its range, or scores and answers of different queries.
+    """
+    known, mistaken = _scores("scores", scores), np.asarray(wrong, dtype=np.bool_)
+    if known.shape != mistaken.shape:
+        raise ConfigurationError(f"wrong: found {len(mistaken):,}; expected one for each of {len(known):,} scores")
+    rate, delta = checked_fraction("rate", rate), checked_fraction("delta", delta)
+    grid = np.unique(numbers("candidates", candidates, dimensions=1))[::-1]
+    if not len(grid):
+        return None
+    order = np.argsort(-known, kind="stable")
+    answered = np.searchsorted(-known[order], -grid, side="right")
+    errors = np.concatenate([[0], np.cumsum(mistaken[order])])[answered]
+    holds = _tails(errors, answered, rate) <= delta / len(_STARTS)
+    certified = [
+        place
+        for start in {int(share * (len(grid) - 1)) for share in _STARTS}
+        if (place := start + _run_length(holds[start:]) - 1) >= start
+    ]
+    return float(grid[max(certified)]) if certified else None
+
+
+def _run_length(holds: NDArray[np.bool_]) -> int:
+    """Return how many are true before the first that is not."""
+    return len(holds) if holds.all() else int(np.argmin(holds))
+
+
+def _tails(errors: NDArray[np.intp], queries: NDArray[np.intp] | int, rate: float) -> Numbers:
+    """Return the probability of so few errors among so many queries at a rate; 1 where all are errors."""
+    return np.asarray(_special().bdtr(errors.astype(float), queries, rate))
+
+
+# How well scores tell two kinds of queries apart.
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How well a score tells two groups apart: the area under the ROC curve."""
+
+    auroc: float
+    """The probability that one of the first group has a higher score than one of the second, ties counted half."""
+    interval: Interval
+    """Of that, by the score method of Newcombe (2006)."""
+    first: int
+    """How many the first group has."""
+    second: int
+    """How many the second has."""
+
+
+def separation(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> Separation:
+    """Return the area under the ROC curve, the Mann–Whitney statistic U / (m n), with an interval.
+
+    The interval has all values θ with |θ̂ − θ| ≤ z √V(θ), where V is the variance of Hanley and McNeil (1982) as
+    Newcombe's method 5 has it ("Confidence intervals for an effect size measure based on the Mann–Whitney statistic",
+    2006): θ (1 − θ) [1 + N ((1 − θ) / (2 − θ) + θ / (1 + θ))] / (m n) with N = (m + n) / 2 − 1. It has a width where
+    the groups do not overlap, too.
+
+    Args:
+        first: the scores that should be high; NaN of a query without hits, which is below all others.
+        second: those that should be low.
+        confidence: of the interval.
+
+    Raises:
+        ConfigurationError: a group without scores, or an argument outside its range.
+    """
+    high, low = _scores("first", first), np.sort(_scores("second", second))
+    if not len(high) or not len(low):
+        raise ConfigurationError(f"found {len(high):,} and {len(low):,} scores; expected one of each group at least")
+    below = np.searchsorted(low, high, side="left") + np.searchsorted(low, high, side="right")
+    auroc = float(below.sum() / (2 * len(high) * len(low)))
+    z = float(_special().ndtri((1.0 + checked_fraction("confidence", confidence)) / 2.0))
+    bounds = (_limit(auroc, 0.0, len(high), len(low), z), _limit(auroc, 1.0, len(high), len(low), z))
+    return Separation(auroc, Interval(*bounds), len(high), len(low))
+
+
+def _limit(auroc: float, end: float, first: int, second: int, z: float) -> float:
+    """Return where |θ̂ − θ| = z √V(θ) between the estimate and an end of the scale, by bisection."""
+    larger = (first + second) / 2 - 1
+
+    def is_inside(area: float) -> bool:
+        spread = area * (1.0 - area) * (1.0 + larger * ((1.0 - area) / (2.0 - area) + area / (1.0 + area)))
+        return abs(auroc - area) <= z * math.sqrt(spread / (first * second))
+
+    inside, outside = auroc, end
+    while abs(inside - outside) > _CONVERGED:
+        middle = (inside + outside) / 2.0
+        inside, outside = (middle, outside) if is_inside(middle) else (inside, middle)
+    return inside
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """Which share of the answers is wrong if only the queries with the highest scores are answered."""
+
+    thresholds: Numbers
+    """The distinct scores, from high to low: a query is answered if its score is at least that."""
+    coverage: Numbers
+    """The share of the queries that is answered at each."""
+    risk: Numbers
+    """The share of the answers that is wrong."""
+
+    @property
+    def area(self) -> float:
+        """The area under the curve: the mean risk over the coverages of 1, 2, … n queries; less is better."""
+        steps = np.diff(self.coverage, prepend=0.0)
+        return float((steps * self.risk).sum())
+
+
+def risk_coverage(scores: ArrayLike, wrong: ArrayLike) -> RiskCoverage:
+    """Return the risk–coverage curve (El-Yaniv and Wiener 2010); queries with the same score are answered together.
+
+    Args:
+        scores: of the queries; NaN of one without hits, which is never answered.
+        wrong: whether the answer to each would be wrong.
+
+    Raises:
+        ConfigurationError: no query, or scores and answers of different queries.
+    """
+    known, mistaken = _scores("scores", scores), np.asarray(wrong, dtype=np.bool_)
+    if known.shape != mistaken.shape or not len(known):
+        raise ConfigurationError(f"wrong: found {len(mistaken):,}; expected one for each of {len(known):,} scores")
+    thresholds = np.unique(known[known > -math.inf])[::-1]
+    order = np.argsort(-known, kind="stable")
+    answered = np.searchsorted(-known[order], -thresholds, side="right")
+    errors = np.cumsum(mistaken[order])[answered - 1]
+    return RiskCoverage(thresholds, answered / len(known), errors / answered)

@@ -1,0 +1,247 @@
+"""Corrected totals: exact where theory is, unbiased, valid, and no wider than people alone."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.stats import Clusters, corrected_total, sequential_estimates, sequential_total
+from raglift.stats.intervals import t_quantile
+from raglift.stats.prediction_powered import FEWEST_SAMPLED, sequential_weights
+
+
+def world(seed, judge=(0.1, 0.8, 0.1, 0.0), units=100):
+    """Return true grades of some units, and those of a judge that is off by −1, 0, 1 or 2."""
+    random = np.random.default_rng(seed)
+    true = random.binomial(3, 0.4, size=units).astype(float)
+    return true, np.clip(true + random.choice([-1, 0, 1, 2], p=judge, size=units), 0, 3).astype(float)
+
+
+def drawn_alike(true, judge, places, **about):
+    """Return the corrected mean of units that were drawn with equal probabilities."""
+    units, n = len(true), len(places)
+    predictions = None if judge is None else judge / units
+    return corrected_total(
+        true[places] / units,
+        places,
+        np.full(n, n / units),
+        predictions=predictions,
+        weights=np.full(units, 1 / units),
+        **about,
+    )
+
+
+def test_a_simple_random_sample_gives_the_regression_estimator():
+    true, judge = world(0)
+    places = np.arange(40)
+    slope, intercept = np.polyfit(judge[places], true[places], 1)
+    found = drawn_alike(true, judge, places)
+    assert found.estimate == pytest.approx(intercept + slope * judge.mean())
+    assert found.tuning == pytest.approx(slope)
+    residual = true[places] - intercept - slope * judge[places]
+    classical = np.sqrt((1 - 0.4) / 40 * (residual**2).sum() / 38)
+    assert found.standard_error == pytest.approx(classical, rel=0.06)  # leave-one-out residuals are a little larger
+
+
+def test_people_alone_are_the_mean_of_the_sample_with_the_finite_population_correction():
+    true, _ = world(0)
+    places = np.arange(0, 100, 2)
+    found = drawn_alike(true, None, places)
+    assert found.estimate == pytest.approx(true[places].mean())
+    assert found.standard_error == pytest.approx(true[places].std(ddof=1) * np.sqrt(0.5 / 50), rel=0.05)
+    assert found.interval.high == pytest.approx(found.estimate + t_quantile(49, 0.975) * found.standard_error, rel=0.01)
+    assert found.tuning == 0
+
+
+@pytest.mark.parametrize(
+    ("seed", "judge", "estimate", "low", "high"),
+    [
+        (0, (0.1, 0.8, 0.1, 0.0), 1.32390798, 1.11794845, 1.52986751),
+        (1, (0.3, 0.3, 0.2, 0.2), 1.29263686, 1.00972193, 1.57555180),
+        (2, (0.0, 0.3, 0.5, 0.2), 1.06189003, 0.85274008, 1.27103998),
+    ],
+)
+def test_a_population_mean_is_that_of_ppi_python(seed, judge, estimate, low, high):
+    """Against ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3, tuned, with 30 labels and 70 predictions.
+
+    Its λ is of the pooled variance without degrees of freedom, and its interval of the normal distribution.
+    """
+    true, predicted = world(seed, judge)
+    found = drawn_alike(true, predicted, np.arange(30), clusters=Clusters(np.arange(100), 100))
+    assert found.estimate == pytest.approx(estimate, abs=0.015)
+    assert 1.0 <= found.width / (high - low) < 1.12
+
+
+def test_a_census_has_no_width_whatever_the_judge_says():
+    true, judge = world(1, (0.0, 0.0, 0.0, 1.0))
+    found = drawn_alike(true, judge, np.arange(100))
+    assert found.estimate == pytest.approx(true.mean())
+    assert found.interval == (found.estimate, found.estimate)
+    assert found.standard_error == 0
+    few = corrected_total([0.5, 0.2], [1, 0], [1.0, 1.0], predictions=[0.1, 0.9], weights=[1.0, 1.0])
+    assert (few.estimate, few.width) == (pytest.approx(0.7), 0)
+
+
+def test_a_census_of_units_leaves_what_clusters_differ_by():
+    true, judge = world(1)
+    clusters = Clusters(np.repeat(np.arange(20), 5), 20)
+    found = drawn_alike(true, judge, np.arange(100), clusters=clusters)
+    means = true.reshape(20, 5).mean(axis=1)
+    assert found.standard_error == pytest.approx(means.std(ddof=1) / np.sqrt(20))
+    assert found.freedom == pytest.approx(19)
+
+
+def test_a_judge_without_errors_leaves_none():
+    true, _ = world(3)
+    found = drawn_alike(true, true, np.arange(30))
+    assert found.estimate == pytest.approx(true.mean())
+    assert found.standard_error == pytest.approx(0, abs=1e-12)
+    assert found.tuning == pytest.approx(1)
+
+
+def test_a_constant_judge_changes_nothing():
+    true, _ = world(3)
+    alone, same = (drawn_alike(true, judge, np.arange(30)) for judge in (None, np.full(100, 2.0)))
+    assert same.interval == pytest.approx(alone.interval)
+    assert same.tuning == 0
+
+
+def test_unequal_probabilities_are_unbiased_over_all_samples():
+    """Every sample of 2 of 4 units by Sampford's design would be too much; Poisson sampling is enumerated instead."""
+    values, judge = np.array([0.9, 0.2, 0.4, 0.7]), np.array([0.8, 0.3, 0.1, 0.9])
+    chance = np.array([0.9, 0.4, 0.3, 0.7])
+    expected = 0.0
+    for size in range(5):
+        for places in combinations(range(4), size):
+            taken = np.isin(np.arange(4), places)
+            # with the fit held fixed the estimator is linear, and its expectation exact
+            rectifier = ((values - 0.6 * judge) / chance)[taken].sum()
+            expected += np.where(taken, chance, 1 - chance).prod() * (0.6 * judge.sum() + rectifier)
+    assert expected == pytest.approx(values.sum())
+
+
+def test_sequential_estimates_are_unbiased_over_all_orders():
+    values, size = np.array([0.9, 0.2, 0.4, 0.7, 0.1]), np.array([3.0, 1.0, 2.0, 1.0, 0.5])
+    expected = np.zeros(3)
+    for order in permutations(range(5), 3):
+        left, chance = size.sum(), []
+        for unit in order:
+            chance.append(size[unit] / left)
+            left -= size[unit]
+        found = sequential_estimates(values[list(order)][:, np.newaxis], np.array(chance))[:, 0]
+        expected += np.prod(chance) * found
+    assert expected == pytest.approx(np.full(3, values.sum()))
+
+
+def test_sequential_uniform_draws_are_a_simple_random_sample():
+    true, judge = world(4)
+    drawn = np.random.default_rng(0).permutation(100)[:40]
+    about = {"predictions": None, "weights": np.full(100, 0.01)}
+    alone = sequential_total(true[drawn] / 100, drawn, 1 / (100 - np.arange(40)), **about)
+    assert alone.estimate == pytest.approx(true[drawn].mean(), abs=0.02)
+    about["predictions"] = judge / 100
+    both = sequential_total(true[drawn] / 100, drawn, 1 / (100 - np.arange(40)), **about)
+    usual = drawn_alike(true, judge, drawn)
+    assert both.estimate == pytest.approx(usual.estimate, abs=0.03)
+    assert both.width == pytest.approx(usual.width, rel=0.15)
+    whole = np.random.default_rng(0).permutation(100)
+    census = sequential_total(true[whole] / 100, whole, 1 / (100 - np.arange(100)), **about)
+    assert (census.estimate, census.width) == (pytest.approx(true.mean()), 0)
+
+
+@pytest.mark.parametrize("draws", [1, 5, 50, 98, 99])
+def test_weights_of_draws_sum_to_one(draws):
+    weights = sequential_weights(draws, 100)
+    assert weights.sum() == pytest.approx(1)
+    assert weights.min() > 0
+    assert draws < 3 or weights.max() <= 0.4 + 1e-12
+
+
+def simulated(judge, *, n=40, samples=300, units=200, population=False):
+    """Return how often intervals hold the true mean, and the mean widths of both and of people alone."""
+    random = np.random.default_rng(11)
+    true, predicted = world(7, judge, 5000 if population else units)
+    truth, held, widths, estimates = true.mean(), 0, np.zeros(2), []
+    for _ in range(samples):
+        of = random.choice(len(true), units, replace=False)
+        places = random.choice(units, n, replace=False)
+        clusters = Clusters(np.arange(units), units) if population else None
+        both = drawn_alike(true[of], predicted[of], places, clusters=clusters)
+        alone = drawn_alike(true[of], None, places, clusters=clusters)
+        held += both.interval.low <= truth <= both.interval.high
+        widths += both.width, alone.width
+        estimates.append(both.estimate)
+    return held / samples, *(widths / samples), float(np.mean(estimates)) - truth
+
+
+GOOD, WEAK, USELESS, BIASED = (0.1, 0.8, 0.1, 0.0), (0.3, 0.3, 0.2, 0.2), None, (0.0, 0.1, 0.5, 0.4)
+
+
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("judge", [GOOD, BIASED])
+def test_intervals_cover_and_are_shorter_than_peoples(judge, population):
+    covered, width, alone, bias = simulated(judge, population=population)
+    assert 0.915 <= covered <= 0.985  # 0.95 ± 2.8 standard errors of 300 samples
+    assert width < 0.9 * alone
+    assert abs(bias) < 0.02
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("n", [20, 40, 100])
+@pytest.mark.parametrize("judge", [GOOD, WEAK, BIASED])
+def test_intervals_cover_over_many_samples(judge, n, population):
+    covered, width, alone, bias = simulated(judge, n=n, population=population, samples=4000)
+    assert 0.935 <= covered <= 0.97
+    assert width < 1.02 * alone
+    assert abs(bias) < 0.01
+
+
+@pytest.mark.parametrize(("n", "most"), [(25, 1.06), (60, 1.02)])
+def test_a_judge_that_says_anything_costs_a_few_percent_of_width_at_most(n, most):
+    random = np.random.default_rng(5)
+    widths = np.zeros(2)
+    for _ in range(300):
+        true, noise = random.binomial(3, 0.4, 200).astype(float), random.integers(0, 4, 200).astype(float)
+        places = random.choice(200, n, replace=False)
+        widths += drawn_alike(true, noise, places).width, drawn_alike(true, None, places).width
+    assert widths[0] < most * widths[1]
+
+
+def test_few_units_have_an_estimate_and_no_interval():
+    true, judge = world(0)
+    found = drawn_alike(true, judge, np.arange(FEWEST_SAMPLED - 1))
+    assert np.isfinite(found.estimate)
+    assert np.isnan(found.interval).all()
+
+
+def test_nothing_to_add_up_is_zero():
+    found = corrected_total([], [], [], predictions=[], weights=[])
+    assert (found.estimate, found.interval) == (0, (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"probability": [0.5, 0.0]}, "probability: found 0; expected the chance"),
+        ({"probability": [0.5, 1.5]}, "probability: found 1.5"),
+        ({"probability": [0.5]}, "1 probabilities"),
+        ({"sampled": [0, 0]}, "each at most once"),
+        ({"sampled": [0, 3]}, "from 0 to 2"),
+        ({"values": [0.1, np.nan]}, "one number of each"),
+        ({"predictions": [0.1, 0.2]}, "predictions: found 2 numbers; expected one for each of the 3 units"),
+        ({"predictions": [0.1, 0.2, np.nan]}, "predictions: found 2 numbers"),
+        ({"confidence": 95}, "confidence: found 95"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
+    given = {
+        "values": [0.1, 0.2],
+        "sampled": [0, 1],
+        "probability": [0.5, 0.5],
+        "predictions": [0.1, 0.2, 0.3],
+        "weights": [1.0, 1.0, 1.0],
+    } | change
+    with pytest.raises(ConfigurationError, match=message):
+        corrected_total(given.pop("values"), given.pop("sampled"), given.pop("probability"), **given)
