@@ -12,12 +12,14 @@ from raglift.cli.arguments import (
     BASELINE,
     CHUNKER,
     AsJson,
+    BatchTokens,
     Chunker,
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
     CompareMatch,
     DatasetSource,
+    DeviceOption,
     Documents,
     DtypeOption,
     Embedding,
@@ -41,6 +43,7 @@ from raglift.cli.arguments import (
     UnicodeFolding,
 )
 from raglift.cli.choices import (
+    DEVICES,
     ERROR_KINDS,
     MATCH_RULES,
     PROFILES,
@@ -126,6 +129,7 @@ class Walkthrough:
     chunk_size: ChunkSize = None
     chunk_overlap: ChunkOverlap = None
     dtype: DtypeOption = "auto"
+    device: DeviceOption = "auto"
     profile: Profile = "tutorial"
     what_helps: Annotated[
         bool | None,
@@ -154,7 +158,7 @@ class Walkthrough:
     sections={
         "System": [
             *("system", "mapping", "retriever", "embedding", "reranker", "chunker", "candidates", "hits", "depth"),
-            *("dtype", "doc_key", "system_version"),
+            *("dtype", "device", "batch_tokens", "doc_key", "system_version"),
         ],
         "Data": ["documents", "encoding", "include"],
         "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
@@ -190,6 +194,8 @@ class Evaluate:
     chunk_overlap: ChunkOverlap = None
     chunk_unit: ChunkUnit = None
     dtype: DtypeOption = "auto"
+    device: DeviceOption = "auto"
+    batch_tokens: BatchTokens = None
     ks: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -468,6 +474,22 @@ class RunSweep:
     engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
+    ] = None
+    worker_cpus: Annotated[
+        float | None, typer.Option(help="With --engine ray: processors that each task takes. Default: 1.")
+    ] = None
+    worker_gpus: Annotated[
+        float | None,
+        typer.Option(
+            help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion(DEVICES),
+            help="Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps.",
+        ),
     ] = None
     max_model_calls: Annotated[
         int | None,

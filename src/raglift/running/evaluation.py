@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raglift.adapters.stages import Stage
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
@@ -55,6 +56,8 @@ def rerank(
     *,
     policy: Policy | None = None,
     dtype: Dtype = "auto",
+    device: str = "auto",
+    batch_tokens: int | None = None,
 ) -> Evaluation:
     """Put the last rankings of an evaluation through one more reranker, without retrieving again.
 
@@ -66,9 +69,12 @@ def rerank(
         reranker: as for `evaluate`.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         dtype: what a reranker given by name computes in.
+        device: where it computes.
+        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
 
     Raises:
-        ConfigurationError: there is no reranker, or the evaluation is of an agent, which has read its hits already.
+        ConfigurationError: there is no reranker or no such device, or the evaluation is of an agent, which has read its
+            hits already.
         UnsupportedSystem: an object that no adapter knows.
         ModelError: a model cannot be loaded.
         QueryFailed: a query failed and the policy says `raise`; or every query failed, as in `evaluate`.
@@ -81,7 +87,14 @@ def rerank(
         )
     policy = Policy() if policy is None else policy
     keeps = run.spec.get("depth", "deep") == "deployed"
-    given = adapt_reranker(reranker, as_deployed=keeps, dtype=dtype, progress=policy.progress)
+    given = adapt_reranker(
+        reranker,
+        as_deployed=keeps,
+        dtype=dtype,
+        device=device,
+        batch_tokens=batch_tokens,
+        progress=policy.progress,
+    )
     if not given:
         raise ConfigurationError(f"reranker: found {reranker!r}; expected one, as 'late-interaction'")
     taken = [replace(given[0], name=info.name) for info in run.stages]  # only their names count
@@ -189,7 +202,12 @@ def _evaluated(
     deployed = adapt_system(system, as_deployed=True, doc_key=config.doc_key)
     _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
-        reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
+        reranker,
+        as_deployed=config.depth == "deployed",
+        dtype=config.dtype,
+        device=config.device,
+        batch_tokens=config.batch_tokens,
+        progress=config.progress,
     )
     clearing = clearing_of([*deployed, *added])
 

@@ -22,7 +22,7 @@ from raglift.running.model_calls import CallLimits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Metric
 
@@ -120,6 +120,10 @@ class Options(TypedDict, total=False):
     """The metadata key of the hits that holds the ids of the dataset's documents."""
     dtype: Dtype
     """What a reranker given by name computes in."""
+    device: str
+    """Where it computes: `auto` (default, the best that is there), `cpu`, `cuda`, `cuda:1` or `mps`."""
+    batch_tokens: int | None
+    """How many tokens a batch of it may hold, padding included. Default: what the device's memory allows."""
     concurrency: int
     """How many queries may be under way at once, for systems that take one query at a time. Default 1."""
     timeout: float | None
@@ -163,6 +167,8 @@ class Config:
     k: int | None = None
     doc_key: str | None = None
     dtype: Dtype = "auto"
+    device: str = "auto"
+    batch_tokens: int | None = None
     concurrency: int = 1
     timeout: float | None = None
     retries: int = 2
@@ -234,6 +240,8 @@ def spec_of(dataset: Dataset, config: Config) -> dict[str, Any]:
         "depth": config.depth,
         "doc_key": config.doc_key,
         "dtype": config.dtype,
+        "device": config.device,
+        "batch_tokens": config.batch_tokens,
         "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
         "concurrency": config.concurrency,
         "timeout": config.timeout,

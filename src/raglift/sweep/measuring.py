@@ -15,6 +15,7 @@ from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
 from raglift.components.approximate_index import searched
+from raglift.components.devices import CPU
 from raglift.components.embedding import build_index, texts_to_embed
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
@@ -135,6 +136,8 @@ class Parts:
     dataset: Dataset
     progress: bool | None = None
     cache: Cache = field(default_factory=default_cache)
+    placed: tuple[str, str] | None = None
+    """The number type and the device of models that compute elsewhere; None where they compute here."""
     _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict, repr=False)
     _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, RerankStage] = field(default_factory=dict, repr=False)
@@ -145,6 +148,12 @@ class Parts:
     def depth(self) -> int:
         """How many hits are retrieved for each query."""
         return max(self.sweep.candidates, *(k for k in self.sweep.ks if isinstance(k, int)))
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """How models compute, as `embedder_by_name` and `adapt_reranker` take it."""
+        dtype, device = self.placed or (self.sweep.dtype, self.sweep.device)
+        return {"dtype": dtype, "device": device, "batch_tokens": self.sweep.batch_tokens}
 
     @property
     def queries(self) -> list[str]:
@@ -164,7 +173,7 @@ class Parts:
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
         if model not in self._embedders:
-            self._embedders[model] = embedder_by_name(model, dtype=self.sweep.dtype)
+            self._embedders[model] = embedder_by_name(model, **self.computing)
         return self._embedders[model]
 
     def reranker(self, name: str) -> PairReranker:
@@ -183,12 +192,12 @@ class Parts:
         found = {} if cell.embedding is None else {cell.embedding: self.embedder(cell.embedding).identity}
         cuts = None if cell.chunker is None else getattr(chunker_by_name(cell.chunker), "model", None)
         if cuts is not None:
-            found[str(cell.chunker)] = embedder_by_name(cuts, dtype="float32").identity
+            found[str(cell.chunker)] = embedder_by_name(cuts, dtype="float32", device=CPU).identity
         return found if cell.reranker == NO_RERANKER else {**found, cell.reranker: self.reranker_title(cell.reranker)}
 
     def _stage(self, name: str) -> RerankStage:
         if name not in self._rerankers:
-            (self._rerankers[name],) = adapt_reranker(name, dtype=self.sweep.dtype, progress=self.progress)
+            (self._rerankers[name],) = adapt_reranker(name, **self.computing, progress=self.progress)
         return self._rerankers[name]
 
     def retriever(self, cell: Cell) -> Remembered:
@@ -319,6 +328,8 @@ def evaluated(
         timeout=sweep.timeout,
         retries=sweep.retries,
         dtype=sweep.dtype,
+        device=sweep.device,
+        batch_tokens=sweep.batch_tokens,
         progress=progress,
         answers=answers,
         version=version,

@@ -183,6 +183,8 @@ def test_the_hash_changes_with_every_field() -> None:
         "match_threshold": 0.4,
         "profile": "tutorial",
         "dtype": "float32",
+        "device": "cuda:1",
+        "batch_tokens": 4096,
         "doc_key": "source",
         "latency": 9,
         "seed": 1,

@@ -15,11 +15,12 @@ from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
 from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
+from raglift.components.devices import Dtype
 from raglift.components.headings import HEADINGS
 from raglift.components.http.client import is_http_address
 from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.mcp.address import is_mcp_reference
-from raglift.components.models import EMBEDDED_MODEL, Dtype
+from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MODES, MatchRule
@@ -47,6 +48,7 @@ from raglift.sweep.specification.values import (
     at_least,
     dataset,
     depth,
+    device,
     dimensions,
     embedding,
     existing,
@@ -432,6 +434,8 @@ class SweepModel(Model):
     match_threshold: Number | None
     profile: Annotated[str, one_of(tuple(PROFILES))]
     dtype: Annotated[str, one_of(get_args(Dtype))]
+    device: Annotated[str, PlainValidator(device)]
+    batch_tokens: Annotated[Integer, at_least(1)] | None
     doc_key: Text | None
     concurrency: Annotated[Integer, at_least(1, MOST_CONCURRENT)]
     timeout: Annotated[Number, above_zero()] | None
