@@ -392,8 +392,7 @@ def search_texts(query: str):
 
 
 def lists_two(state):
-    found = BM25Retriever.from_texts(LINES, k=2).invoke(state["question"])
-    return {"documents": found, "context": found[:1]}
+    return {"documents": LINES, "context": LINES[:1]}
 
 
 @pytest.mark.parametrize(

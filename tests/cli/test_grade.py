@@ -303,7 +303,7 @@ def sampled(run: Run, server: OpenAIServer, runs: Path) -> Path:
     )
     assert (code, out) == (0, ""), err
     assert "20 pairs to grade (of " in err
-    assert "--human to_grade.jsonl" in err
+    assert "-k 3 -o graded.jsonl --human to_grade.jsonl" in err
     path = Path("to_grade.jsonl")
     entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for number, entry in enumerate(entries):
@@ -392,3 +392,23 @@ def test_a_sample_is_written_once_and_never_over_something(run: Run, runs: Path,
     code, _, err = run("labels", "sample", runs / "bm25", "-o", "to_grade.csv")
     assert code == 2
     assert "expected the .jsonl file" in err
+
+
+@pytest.mark.slow
+def test_what_cannot_be_corrected_is_refused_before_anything_is_asked(
+    run: Run, server: OpenAIServer, command: list[str], sampled: Path
+) -> None:
+    for options, message in (
+        (["-m", "ndcg@3"], "NDCG@3: cannot be corrected by grades of single pairs"),
+        (["--estimand", "everything"], "estimand: found 'everything'; expected one of 'these-queries', 'population'"),
+    ):
+        code, _, err = run(*command, "--human", sampled, *options)
+        assert code == 2
+        assert message in " ".join(err.split())
+    lines = sampled.read_text(encoding="utf-8").splitlines(keepends=True)
+    without = [json.dumps(json.loads(line) | {"grade": None}) + "\n" for line in lines]
+    sampled.write_text("".join(without), encoding="utf-8")
+    code, _, err = run(*command, "--human", sampled)
+    assert code == 2
+    assert "human: found 0 graded pairs; expected at least 20: grade 20 more" in " ".join(err.split())
+    assert server.requests == []

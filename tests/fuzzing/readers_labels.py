@@ -15,6 +15,7 @@ from raglift.components.static_model import _read_record
 from raglift.datasets.jsonl import read_queries
 from raglift.datasets.label_error import read_label_error, write_label_error
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.judging.human_grades import HumanSample, read_human_sample
 from raglift.judging.journal import Drawn, Journal, Question, read_journal
 from raglift.judging.rubrics import silent_grades
 from raglift.judging.usefulness_records import read_answers
@@ -116,6 +117,18 @@ def _written_again(found: Journal | None) -> None:
         assert read_journal(found.write(Path(folder) / "again.jsonl")) == found
 
 
+_SAMPLED = {"query": "q1", "chunk": "c1", "grade": 2, "probability": 0.5, "text": "It was warm.", "doc": "cat.txt"}
+_SAMPLED |= {"question": "Where?", "sampled": "pairs", "k": 10, "of": 6, "seed": 0, "frame": "0123456789abcdef"}
+
+
+def _sampled(found: HumanSample) -> None:
+    """Assert that what was read can be written and read again."""
+    assert len(found)
+    assert all(0 < pair.probability <= 1 and (pair.grade is None or pair.grade >= 0) for pair in found.pairs)
+    with tempfile.TemporaryDirectory() as folder:
+        assert read_human_sample(found.write(Path(folder) / "again.jsonl")) == found
+
+
 READERS: tuple[Reader, ...] = (
     Reader("estimate of label error", _with_label_error, _label_error, targets=("queries.label_error.json",)),
     Reader(
@@ -129,6 +142,17 @@ READERS: tuple[Reader, ...] = (
         _lines("answers.jsonl", {"id": "q1", "answer": "On the mat."}, {"id": "q2", "answer": "It stayed: é."}),
         lambda folder: read_answers(folder / "answers.jsonl"),
         check=_answers,
+    ),
+    Reader(
+        "human grades",
+        _lines(
+            "to_grade.jsonl",
+            _SAMPLED,
+            _SAMPLED | {"chunk": "c2", "grade": None, "start": 0, "end": 9},
+            _SAMPLED | {"query": "q2", "probability": 1, "text": "é"},
+        ),
+        lambda folder: read_human_sample(folder / "to_grade.jsonl"),
+        check=_sampled,
     ),
     Reader("labels under review", _lines("queries.jsonl", *_QUERIES), _reviewed, check=_saved_again),
     Reader("labels to be moved", _lines("queries.jsonl", *_QUERIES), _relabel, check=_still_labels),

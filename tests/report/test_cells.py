@@ -17,11 +17,15 @@ def bar(cell: Cell) -> tuple[float | None, float | None, float | None]:
     return cell.low, cell.middle, cell.high
 
 
-def test_a_count_of_tokens_has_no_bar_beside_metrics_from_0_to_1() -> None:
+@pytest.mark.parametrize("counting", ["context_tokens@3", "first_call", "dcg@3"])
+def test_what_may_exceed_1_has_no_bar_beside_metrics_from_0_to_1(counting: str) -> None:
     quality = mean_cell(parse("recall@3"), 0.5, Interval(0.25, 0.75))
     assert bar(quality) == (0.25, 0.5, 0.75)
+    assert bar(mean_cell(parse(counting), 1.75, Interval(-1.4, 4.9))) == (None, None, None)
+
+
+def test_a_count_of_tokens_has_one_decimal() -> None:
     tokens = mean_cell(parse("context_tokens@3"), 500.0, Interval(400.0, 600.0))
-    assert bar(tokens) == (None, None, None)
     assert (tokens.text, tokens.interval) == ("500.0", "[400.0, 600.0]")
 
 

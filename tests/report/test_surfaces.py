@@ -125,3 +125,13 @@ def test_the_scale_of_shares_is_in_percent() -> None:
     figures = Table("Figures", ("outcome", "mean"), (row_of(("found", Cell("25%", "", 0.0, 0.25, 0.25))),))
     ends = [laid_table(table).columns[1].axis for table in (shares, figures)]
     assert [(axis.low, axis.high) for axis in ends if axis is not None] == [("0%", "25%"), ("0", "0.25")]
+
+
+def test_where_nothing_more_can_be_left_out_names_stand_above_their_figures() -> None:
+    columns = ("system", *(f"figure {number}" for number in range(8)))
+    rows = tuple(row_of((name, *("0.123456" for _ in range(8)))) for name in ("bm25", "static", ""))
+    lines = in_terminal(Table("Figures", columns, rows), 82)
+    assert max(map(len, lines)) <= 82
+    assert [line.strip() for line in lines[-5:]] == ["bm25", figures := "  ".join(["0.123456"] * 8), "static"] + 2 * [
+        figures
+    ]

@@ -181,3 +181,16 @@ def test_a_slow_stream_takes_its_time_for_each_piece(server):
 )
 def test_the_smallest_instance_of_a_schema(schema, value):
     assert smallest_instance(schema) == value
+
+
+def test_a_model_asks_for_several_tools_at_once_whole_and_streamed(server):
+    asked = [("search", {"query": "the lamp"}), ("search", {"query": "who lit it?"})]
+    server.replies = lambda messages, schema: Answer(calls=asked)
+    whole = client(server).chat.completions.create(**body()).choices[0]
+    assert whole.finish_reason == "tool_calls"
+    assert whole.message.content is None
+    assert [(one.function.name, json.loads(one.function.arguments)) for one in whole.message.tool_calls] == asked
+    streamed = [piece.choices[0].delta.tool_calls or [] for piece in pieces(server)]
+    told = [(one.index, one.function.name, json.loads(one.function.arguments)) for calls in streamed for one in calls]
+    assert told == [(place, *one) for place, one in enumerate(asked)]
+    assert len({one.id for one in whole.message.tool_calls}) == 2

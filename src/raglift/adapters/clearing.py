@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.secret_holders import Clearance, is_in
 from raglift.base.secrets import HIDDEN
-from raglift.records.rankings import Hit
+from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from raglift.records.documents import Chunk
-    from raglift.records.rankings import Ranking, Trace
+    from raglift.records.rankings import Call, Trace
+    from raglift.records.sessions import Session
 
 
 _REMEMBERED = 100_000
@@ -89,6 +90,25 @@ class Clearing:
                 self._metadata.clear()
             self._metadata[id(chunk.metadata)] = chunk.metadata
         return not may_be_in(chunk.id, chunk.doc_id)
+
+    def answer(self, answer: Ranking | Session) -> Ranking | Session:
+        """Return what a system answered to a query without secrets."""
+        return self.ranking(answer) if isinstance(answer, Ranking) else self.session(answer)
+
+    def session(self, session: Session) -> Session:
+        """Return a session without secrets in its calls, its context and its error."""
+        context = session.context if isinstance(session.context, Ranking) else None
+        return replace(
+            session,
+            calls=tuple(map(self._call, session.calls)),
+            context=None if context is None else self.ranking(context),
+            error=None if session.error is None else self.message(session.error),
+        )
+
+    def _call(self, call: Call) -> Call:
+        said: dict[str, Any] = {name: getattr(call, name) for name in ("query", "tool", "arguments", "error")}
+        stages = tuple(replace(stage, ranking=self.ranking(stage.ranking)) for stage in call.stages)
+        return replace(call, stages=stages, **{name: self.clearance.value(value) for name, value in said.items()})
 
     def message(self, text: str) -> str:
         """Return a text about the system without secrets."""

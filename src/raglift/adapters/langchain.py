@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
-from raglift.adapters.functions import chunk_and_score
+from raglift.adapters.langchain_agents import AsyncAgent, AsyncOnlyAgent, SyncAgent
 from raglift.adapters.langchain_chains import (
     Asking,
     asking,
@@ -26,11 +26,11 @@ from raglift.adapters.langchain_chains import (
     without_memory,
 )
 from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_own_settings, with_room
-from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, noted_score
+from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
-from raglift.errors import ConfigurationError, UnsupportedSystem
+from raglift.errors import UnsupportedSystem
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
@@ -132,6 +132,10 @@ def _stages(
         return _stages(resolved(found), None if by_text else asked or asking(runnable), as_deployed, doc_key)
     asked = asked or asking(runnable)
     runnable = without_memory(runnable)
+    if asked.is_agent:
+        name = _describe(runnable)
+        fixed = () if as_deployed else (name,)
+        return [RetrieveStage(_agent(runnable, asked, doc_key), name, fixed, has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
     return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed)]
@@ -189,6 +193,13 @@ def _retriever(runnable: Any, asked: Asking, *, as_deployed: bool, doc_key: str 
     return adapter(runnable, asked, as_deployed, doc_key)
 
 
+def _agent(runnable: Any, asked: Asking, doc_key: str | None) -> SyncAgent | AsyncOnlyAgent:
+    """Choose the adapter whose methods are the ones that the agent can be asked by."""
+    if not _answers_sync(runnable):
+        return AsyncOnlyAgent(runnable, asked, doc_key)
+    return (AsyncAgent if _answers_async(runnable) else SyncAgent)(runnable, asked, doc_key)
+
+
 class _RetrieverAdapter:
     """A LangChain Runnable from a question to documents, with a copy of it for each depth asked.
 
@@ -215,20 +226,19 @@ class _RetrieverAdapter:
 
     def _ask(self, query: str, k: int) -> Ranking:
         self._stop_if_refused()
-        runnable, listener = self._at_depth(k), self._asked.listener()
+        runnable = self._at_depth(k)
         scored = _vector_search(runnable, query)
         if scored is None:
             with self._explained():
-                answer = runnable.invoke(self._asked.question(query), **_listened_to_by(listener))
-            return self._ranking(answer, listener, k)
+                answer = runnable.invoke(self._asked.question(query))
+            return self._ranking(answer, k)
         return self._kept([(chunk_of(document, self._doc_key), score) for document, score in scored], k)
 
     async def _ask_async(self, query: str, k: int) -> Ranking:
         self._stop_if_refused()
-        listener = self._asked.listener()
         with self._explained():
-            answer = await self._at_depth(k).ainvoke(self._asked.question(query), **_listened_to_by(listener))
-        return self._ranking(answer, listener, k)
+            answer = await self._at_depth(k).ainvoke(self._asked.question(query))
+        return self._ranking(answer, k)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -247,9 +257,10 @@ class _RetrieverAdapter:
         if len(self._refusals) >= _REFUSALS and not self._answered:
             raise self._refusals[0]
 
-    def _ranking(self, answer: Any, listener: Any, k: int) -> Ranking:
+    def _ranking(self, answer: Any, k: int) -> Ranking:
         try:
-            scored = self._scored(self._asked.results(answer, listener))
+            results = self._asked.results(answer)
+            scored = scored_documents(results, type(self._runnable).__name__, self._doc_key)
         except UnsupportedSystem as error:
             self._refusals.append(error)
             raise
@@ -258,22 +269,6 @@ class _RetrieverAdapter:
 
     def _kept(self, scored: list[tuple[Chunk, float | None]], k: int) -> Ranking:
         return Ranking.of(scored if self._as_deployed else scored[:k])
-
-    def _scored(self, results: Any) -> list[tuple[Chunk, float | None]]:
-        """Return the results of an answer as chunks: documents and texts, also with scores, or mappings with a text."""
-        from langchain_core.documents import Document
-
-        who = type(self._runnable).__name__
-        if isinstance(results, list | tuple) and not all(isinstance(each, Document | str) for each in results):
-            try:
-                return [chunk_and_score(each, self._doc_key) for each in results]
-            except ConfigurationError:
-                pass  # the message below says what a Runnable should return
-        return [(chunk_of(each, self._doc_key), noted_score(each)) for each in documents_in(results, who)]
-
-
-def _listened_to_by(listener: Any) -> dict[str, Any]:
-    return {} if listener is None else {"config": {"callbacks": [listener]}}
 
 
 class _Retriever(_RetrieverAdapter):

@@ -13,18 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from raglift.adapters.base import is_from, never_returns
-from raglift.adapters.langchain_calls import RetrieverCalls, listener
 from raglift.adapters.langchain_depth import children, resolved
 from raglift.adapters.results import (
     LIST_KEYS,
-    WITHOUT_ARTIFACTS,
-    documents_of_artifact,
-    is_tool_message,
-    lists_in,
     results_in,
     wrapper,
 )
-from raglift.errors import QueryFailed, UnsupportedSystem
+from raglift.errors import UnsupportedSystem
 
 QUESTION_KEYS = ("input", "question", "query", "messages")
 """The keys under which a chain or graph is known to take its question."""
@@ -48,12 +43,17 @@ class Asking:
     """The key of the question; None where the text itself is the input."""
     with_history: bool = False
     """Whether it takes the history of the chat too, which is empty: each query is the first of a conversation."""
-    listens: bool = False
-    """Whether the retrievers that it calls are listened to: an agent need not return their documents."""
+    is_agent: bool = False
+    """Whether it is a graph or an agent, which makes its own searches."""
     may_be_empty: bool = False
     """Whether an answer without any documents means that none were retrieved."""
-    knows_tools: bool = False
-    """Whether one of an agent's tools is known to retrieve, so that a call of another need not have retrieved."""
+    retrieving: frozenset[str] = frozenset()
+    """The names of an agent's tools that are known to retrieve, so that a call of another need not have retrieved."""
+
+    @property
+    def knows_tools(self) -> bool:
+        """Whether a tool of an agent is known to retrieve."""
+        return bool(self.retrieving)
 
     def question(self, query: str) -> Any:
         """Return the input for a query's text."""
@@ -84,49 +84,13 @@ class Asking:
             "its input, or a mapping whose keys it declares" + wrapper('system.invoke({"question": query})')
         )
 
-    def listener(self) -> RetrieverCalls | None:
-        """Return a new handler of callbacks that notes what retrievers return; None where that is not needed."""
-        return listener() if self.listens else None
-
-    def results(self, answer: Any, heard: RetrieverCalls | None) -> Any:
-        """Return what an answer holds as documents, best first; of an agent, those of every call, in order.
+    def results(self, answer: Any) -> Any:
+        """Return what an answer holds as documents, best first.
 
         Raises:
             UnsupportedSystem: no documents are in it, or more than one list of them.
         """
-        if not isinstance(answer, Mapping):
-            return answer
-        if lists_in(answer) or not self.listens:
-            return results_in(answer, self.who, self.call)
-        found = answer.get("messages")
-        messages = list(filter(is_tool_message, found)) if isinstance(found, Sequence) else []
-        calls = _calls(messages, heard)
-        failed = next((message for message in messages if message.status == "error"), None)
-        if failed is not None and not calls:
-            raise QueryFailed(f"{self.who}: its tool {failed.name} failed: {failed.content}")
-        used_tools = bool(messages or answer.get("intermediate_steps"))
-        if calls or self.knows_tools or (self.may_be_empty and not used_tools):
-            return [document for documents in calls for document in documents]
-        if used_tools:
-            raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {WITHOUT_ARTIFACTS}")
-        return results_in(answer, self.who, self.call)
-
-
-def _calls(messages: Sequence[Any], heard: RetrieverCalls | None) -> list[list[Any]]:
-    """Return the documents of each call of a tool that retrieved, in the order of the tools' messages.
-
-    They are the message's artifact, or else what retrievers returned inside the call. Where no message has any, as in a
-    graph whose nodes retrieve, it is what the retrievers returned that were called at all.
-    """
-    inside_tools = {} if heard is None else heard.by_tool_call()
-    calls = []
-    for message in messages:
-        waiting = inside_tools.get(message.tool_call_id)
-        retrieved = waiting.pop(0) if waiting else None
-        documents = documents_of_artifact(message.artifact)
-        calls.append(retrieved if documents is None else documents)
-    found = [documents for documents in calls if documents is not None]
-    return found or ([] if heard is None else heard.calls())
+        return results_in(answer, self.who, self.call) if isinstance(answer, Mapping) else answer
 
 
 _MAPPING_EXPECTED = ("string indices must be integers", "'str' object has no attribute 'get'")
@@ -151,7 +115,8 @@ def asking(runnable: Any) -> Asking:
         return Asking(who, key, with_history)
     tools = _tools(inner)
     may_be_empty = bool(tools) or _sets_documents(inner)
-    return Asking(who, key, with_history, True, may_be_empty, any(map(_is_known_to_retrieve, tools)))
+    retrieving = frozenset(str(tool.name) for tool in tools if _is_known_to_retrieve(tool))
+    return Asking(who, key, with_history, True, may_be_empty, retrieving)
 
 
 def _key(who: str, declared: tuple[Sequence[str], Sequence[str]] | None) -> tuple[str | None, bool]:

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import finite
+from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import place_in
-from raglift.errors import UnsupportedSystem
+from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
 
@@ -98,6 +99,27 @@ def noted_score(document: Document) -> float | None:
     """Return the score that a retriever noted in a document's metadata, if any."""
     scores = (finite(document.metadata.get(key)) for key in ("relevance_score", "score"))
     return next((score for score in scores if score is not None), None)
+
+
+def scored_documents(results: Any, who: str, doc_key: str | None) -> list[tuple[Chunk, float | None]]:
+    """Return results as chunks with scores: documents and texts, also with scores, or mappings with a text.
+
+    Args:
+        results: what a retriever, chain or tool gave.
+        who: its name, for the message.
+        doc_key: as in `chunk_of`.
+
+    Raises:
+        UnsupportedSystem: they are none of these.
+    """
+    from langchain_core.documents import Document
+
+    if isinstance(results, list | tuple) and not all(isinstance(each, Document | str) for each in results):
+        try:
+            return [chunk_and_score(each, doc_key) for each in results]
+        except ConfigurationError:
+            pass  # the message below says what a Runnable should return
+    return [(chunk_of(each, doc_key), noted_score(each)) for each in documents_in(results, who)]
 
 
 def _new_scores(documents: Sequence[Document], before: Sequence[Mapping[str, Any]]) -> list[float | None]:

@@ -1,7 +1,7 @@
 """LlamaIndex agents and workflows: how they are asked a question, and where the documents are that they found.
 
-An agent is measured by what it retrieved: the documents of every call of a tool, in the order of the calls. A workflow
-of the user's own is measured by the documents in its result, or else by what was retrieved while it ran. Nothing is
+What an agent or workflow did for a question is a session: every call of a tool that retrieved, and what was retrieved
+outside of tools, in order. Of a workflow that retrieves by other means, it is the documents in its result. Nothing is
 found out by trial, because a trial may cost calls of a language model: the field of the question is read from the start
 event that the workflow declares.
 """
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from raglift.adapters.agents import Scored, Search, UnderWay, call_of, final_context, ranking_of_calls
 from raglift.adapters.base import is_from
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.llama_index_calls import Heard, listening
@@ -19,6 +20,7 @@ from raglift.adapters.results import documents_of_artifact, lists_in, wrapper
 from raglift.adapters.stages import RetrieveStage
 from raglift.errors import QueryFailed, UnsupportedSystem
 from raglift.records.rankings import Ranking
+from raglift.records.sessions import Session
 
 QUESTION_FIELDS = ("query", "question", "input", "user_msg", "query_str")
 """The fields of a start event under which a workflow is known to take its question."""
@@ -42,8 +44,8 @@ def workflow_stages(workflow: Any, *, as_deployed: bool = False, doc_key: str | 
         UnsupportedSystem: the field of the question cannot be told, or the workflow waits for a person.
     """
     name = type(workflow).__name__
-    retriever = WorkflowRetriever(workflow, asking(workflow), as_deployed=as_deployed, doc_key=doc_key)
-    return [RetrieveStage(retriever, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
+    agent = WorkflowAgent(workflow, asking(workflow), doc_key=doc_key)
+    return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
 
 
 @dataclass(frozen=True)
@@ -56,25 +58,32 @@ class Asking:
     """The argument of `run` that takes the question."""
     is_agent: bool = False
     """Whether it is one of LlamaIndex's agents, whose answer is a text."""
-    knows_tools: bool = False
-    """Whether one of its tools is known to retrieve, so that a call of another need not have retrieved."""
+    retrieving: frozenset[str] = frozenset()
+    """The names of its tools that are known to retrieve, so that a call of another need not have retrieved."""
 
-    def results(self, answer: Any, heard: Heard) -> list[Any]:
-        """Return the documents of an answer, best first; of an agent, those of every call, in order.
+    def searches(self, query: str, answer: Any, heard: Heard, read: Any) -> tuple[list[Search], Scored | None]:
+        """Return the searches of a run, and the documents in its result, if there are any.
+
+        Args:
+            query: the question.
+            answer: the result.
+            heard: what was called.
+            read: makes hits of nodes.
 
         Raises:
-            QueryFailed: a tool failed, and none found anything.
-            UnsupportedSystem: no documents are in the answer, and none were retrieved.
+            UnsupportedSystem: nothing was retrieved, and no documents are in the answer.
         """
+        searches, tools = heard.searches(read, self.retrieving), heard.tools()
         own = None if self.is_agent else _documents_in(answer)
-        if own is not None:
-            return own
-        calls, tools = heard.documents(), heard.tools()
-        failed = next((call for call in tools if call.error is not None), None)
-        if failed is not None and not calls:
-            raise QueryFailed(f"{self.who}: its tool {failed.name} failed: {failed.error}")
-        if calls or self.knows_tools or (self.is_agent and not tools):
-            return [document for documents in calls for document in documents]
+        documents = None if own is None else read(own)
+        if documents is not None and len(searches) == 1 and not searches[0].tool:  # what it left of its one retrieval
+            return [Search(**{**vars(searches[0]), "handed_on": documents})], documents
+        if searches:
+            return searches, documents
+        if documents is not None:
+            return ([Search(asked=query, handed_on=documents)] if documents else []), documents
+        if self.retrieving or (self.is_agent and not tools):
+            return [], None
         if self.is_agent:
             raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {_HANDS_ON}")
         raise UnsupportedSystem(
@@ -84,36 +93,49 @@ class Asking:
         )
 
 
-class WorkflowRetriever:
+class WorkflowAgent:
     """Runs an agent or workflow, one query at a time, each in a new context: no memory is carried over."""
 
-    def __init__(self, workflow: Any, asked: Asking, *, as_deployed: bool, doc_key: str | None) -> None:
+    def __init__(self, workflow: Any, asked: Asking, *, doc_key: str | None) -> None:
         self._workflow = workflow
         self._asked = asked
-        self._as_deployed = as_deployed
         self._doc_key = doc_key
         self._answered = False
         self._refusals: list[UnsupportedSystem] = []
 
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        """Return what one run found; as deployed all of it, else the first `k`.
+    async def asession_one(self, query: str, under_way: UnderWay) -> Session:
+        """Return what one run did.
 
         Raises:
-            QueryFailed: a tool failed.
+            QueryFailed: every search failed.
             UnsupportedSystem: it found no documents, or waits for a person.
         """
         if len(self._refusals) >= _REFUSALS and not self._answered:
             raise self._refusals[0]  # a run may cost money
         try:
             with listening() as heard:
+                under_way.begin(lambda: tuple(map(call_of, heard.searches(self._read, self._asked.retrieving))))
                 answer = await self._run(query)
-            found = self._asked.results(answer, heard)
+            searches, documents = self._asked.searches(query, answer, heard, self._read)
         except UnsupportedSystem as error:
             self._refusals.append(error)
             raise
         self._answered = True
-        ranked = [chunk_and_score(each, self._doc_key) for each in found]
-        return Ranking.of(ranked if self._as_deployed else ranked[:k])
+        calls = tuple(map(call_of, searches))
+        if calls and all(call.error is not None for call in calls):
+            what = f"its tool {calls[0].tool}" if calls[0].tool else "its retriever"
+            raise QueryFailed(f"{self._asked.who}: {what} failed: {calls[0].error}")
+        context = final_context(calls, heard.prompt())
+        if context is None and documents is not None:
+            context = Ranking.of(documents)
+        return Session(query, calls, context)
+
+    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+        """Return the first `k` hits of all searches, one search after the other."""
+        return ranking_of_calls(await self.asession_one(query, UnderWay()), k)
+
+    def _read(self, nodes: Any) -> Scored:
+        return tuple(chunk_and_score(node, self._doc_key) for node in nodes)
 
     async def _run(self, query: str) -> Any:
         from workflows.events import InputRequiredEvent
@@ -140,7 +162,8 @@ def asking(workflow: Any) -> Asking:
     who, agents = type(workflow).__name__, _agents(workflow)
     if agents:
         tools = [tool for agent in agents for tool in agent.tools or ()]
-        return Asking(who, "user_msg", is_agent=True, knows_tools=any(map(_is_known_to_retrieve, tools)))
+        retrieving = frozenset(str(tool.metadata.name) for tool in tools if _is_known_to_retrieve(tool))
+        return Asking(who, "user_msg", is_agent=True, retrieving=retrieving)
     if any(issubclass(event, InputRequiredEvent) for event in workflow.events):
         raise _waits(who)
     return Asking(who, _key(who, workflow.start_event_class))

@@ -15,6 +15,7 @@ from raglift.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from raglift.adapters.agents import AsyncQueryAgent, QueryAgent
     from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
     from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
     from raglift.records.documents import Chunk
@@ -47,7 +48,7 @@ class Keeper(Protocol):
 class RetrieveStage:
     """The first step of a system."""
 
-    retriever: Retriever | QueryRetriever | AsyncQueryRetriever
+    retriever: Retriever | QueryRetriever | AsyncQueryRetriever | QueryAgent | AsyncQueryAgent
     """What is asked. When it is both sync and async, the async form is used only above one concurrent call."""
     system: str
     """What did the work, for people: class, model, settings that matter."""
@@ -61,9 +62,16 @@ class RetrieveStage:
     """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
+    for_sessions: bool = False
+    """Whether an agent is asked for sessions; otherwise for the hits of its searches, one search after the other."""
 
     shared: Clearing | None = field(default=None, repr=False, compare=False)
     """Knows the secrets of all stages of the system, where the stage is one of several."""
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it makes its own searches, so that each query becomes a session."""
+        return hasattr(self.retriever, "session_one") or hasattr(self.retriever, "asession_one")
 
     @cached_property
     def clearing(self) -> Clearing:

@@ -58,7 +58,7 @@ _SIZE, _OVERLAP = 1000, 100
 """Those of a chunker whose name alone is given."""
 _UNCHANGED = (
     *("reranker", "candidates", "profile", "dtype", "depth", "doc_key", "concurrency", "timeout", "retries"),
-    *("on_error", "latency", "max_model_calls", "max_cost"),
+    *("on_error", "repeats", "latency", "max_model_calls", "max_cost"),
 )
 """The options that are arguments of `evaluate()` of the same name."""
 
@@ -74,7 +74,7 @@ def run(request: Evaluate) -> None:
     )
     if request.output is not None:
         check_free(request.output, overwrite=request.overwrite)
-    _check_resuming(request)
+    _check_system_options(request)
     tracking.check()
     check_reranker(request.reranker)  # what is wrong with it is better said before the documents are embedded
     unfinished = Unfinished.of(request)
@@ -107,10 +107,15 @@ def run(request: Evaluate) -> None:
         raise failure
 
 
-def _check_resuming(request: Evaluate) -> None:
-    """Raise where there is nothing that could be gone on with, or no system whose version is said."""
+def _check_system_options(request: Evaluate) -> None:
+    """Raise for options of a system of the user's where there is none, or nothing that could be gone on with."""
     if request.resume and request.output is None:
         raise ConfigurationError("--resume: found it without --output; expected the folder that the run is saved to")
+    if request.repeats != 1 and request.system is None:
+        raise ConfigurationError(
+            f"--repeats: found {request.repeats} without --system; expected it with an agent of your own, which may "
+            "search otherwise each time"
+        )
     if request.system_version is not None and request.system is None:
         raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
 

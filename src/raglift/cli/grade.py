@@ -18,7 +18,7 @@ from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
 from raglift.judging.batch import NoAnswer
-from raglift.judging.correction import check_sample, correct
+from raglift.judging.correction import correct
 from raglift.judging.correction_records import correction_view
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_text import grading_view
@@ -26,6 +26,7 @@ from raglift.judging.human_grades import read_human_sample
 from raglift.judging.labels import placed
 from raglift.judging.pooling import pool
 from raglift.judging.rubrics import check_relevant_from
+from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
 from raglift.report.terminal.document import print_document
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.cli.judging import Grade
-    from raglift.judging.correction import Estimand
     from raglift.judging.correction_records import Correction
     from raglift.judging.grading import Graded
     from raglift.judging.grading_text import GradingSummary
     from raglift.judging.human_grades import HumanSample
+    from raglift.judging.pooling import Pool
+    from raglift.judging.sampled_units import Estimand
     from raglift.records.documents import Document
     from raglift.results.evaluation import Evaluation
 
@@ -61,13 +63,12 @@ def run(request: Grade) -> None:
         to_estimate=request.estimate,
     )
     _check_output(request)
-    human = _human(request)
+    sample = _sample(request)
     evaluations = load_runs(request.runs)
     documents = load_documents(request.documents, encoding=request.encoding, include=request.include)
     pairs = placed(pool(evaluations, depth=max(numbers_of_hits(request.k))), documents)
     rubric, scale = request.rubric, request.scale
-    if human is not None:
-        check_sample(pairs, human, scale)
+    human = None if sample is None else _human(request, sample, evaluations, pairs)
     expected = estimate_grading(pairs, model, rubric=rubric, scale=scale, limits=limits)
     check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, model)
@@ -82,13 +83,14 @@ def run(request: Grade) -> None:
     _finish(request, summary, documents, correction)
 
 
-def _human(request: Grade) -> HumanSample | None:
+def _sample(request: Grade) -> HumanSample | None:
     """Return the sample that people graded; None if there is none.
 
     Raises:
-        ConfigurationError: an option that needs --human, and is without it.
+        ConfigurationError: an option that needs --human, and is without it; or another estimand.
         DatasetError: a file that is malformed; nothing was asked.
     """
+    check_estimand(request.estimand)
     if request.human is None:
         alone = [name for name in ("sample", "metrics") if getattr(request, name)]
         if alone:
@@ -97,9 +99,19 @@ def _human(request: Grade) -> HumanSample | None:
     return read_human_sample(request.human if request.sample is None else request.sample)
 
 
-def _corrected(request: Grade, human: HumanSample, evaluations: Mapping[str, Evaluation], graded: Graded) -> Correction:
+def _human(request: Grade, sample: HumanSample, evaluations: Mapping[str, Evaluation], pairs: Pool) -> HumanSample:
+    """Return the sample with people's grades.
+
+    Raises:
+        ConfigurationError: it cannot correct what is wanted; nothing was asked.
+    """
     if request.sample is not None and request.human is not None:
-        human = human.with_labels(evaluations, load_dataset(request.human))
+        sample = sample.with_labels(evaluations, load_dataset(request.human))
+    metrics_to_correct(request.metrics or None, sampled_units(pairs, sample, request.scale))
+    return sample
+
+
+def _corrected(request: Grade, human: HumanSample, evaluations: Mapping[str, Evaluation], graded: Graded) -> Correction:
     return correct(
         evaluations,
         graded,

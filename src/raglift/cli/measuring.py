@@ -159,7 +159,8 @@ class Walkthrough:
         "Data": ["documents", "encoding", "include"],
         "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
         "Limits": [
-            *("concurrency", "timeout", "retries", "on_error", "latency", "max_model_calls", "max_cost", "price"),
+            *("concurrency", "timeout", "retries", "on_error", "repeats", "latency", "max_model_calls", "max_cost"),
+            "price",
         ],
         "Output": ["output", "overwrite", "resume", "details", "as_json", "track", "track_project", "track_files"],
     },
@@ -241,6 +242,12 @@ class Evaluate:
     on_error: Annotated[
         str, choice(("keep", "raise"), help="keep scores a failed query as 0; raise stops the evaluation.")
     ] = "keep"
+    repeats: Annotated[
+        int,
+        typer.Option(
+            help="With --system: how often an agent is asked each query, as it may search otherwise each time."
+        ),
+    ] = 1
     latency: Annotated[
         int,
         typer.Option(help="Also measure latency over this many queries, one at a time and without cache; 50 is usual."),

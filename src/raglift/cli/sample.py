@@ -39,11 +39,12 @@ def run(request: Sample) -> None:
         seed=request.seed,
     )
     sample.write(output, overwrite=request.overwrite)
-    drawn = f"{request.n:,} of {sample.of:,} queries, " if request.queries else f"of {sample.of:,} "
+    drawn = f"{request.n:,} of {sample.of:,} queries" if request.queries else f"of {sample.of:,}"
+    depth = "" if tuple(request.k) == ("10",) else f" -k {','.join(request.k)}"
     runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
     lines = (
-        f"{counted(len(sample), 'pair')} to grade ({drawn}seed {request.seed}) written to {output}; next:",
+        f"{counted(len(sample), 'pair')} to grade ({drawn}, seed {request.seed}) written to {output}; next:",
         "  fill in each line's grade, 0 for irrelevant, without leaving any out",
-        f"  raglift labels grade {runs} -o graded.jsonl --human {shlex.quote(str(output))}",
+        f"  raglift labels grade {runs}{depth} -o graded.jsonl --human {shlex.quote(str(output))}",
     )
     sys.stderr.write("".join(printable(line) + "\n" for line in lines))

@@ -270,10 +270,9 @@ def system_agreement(
     pairs = list(combinations(range(len(systems)), 2))
     order_by_people, order_by_model = _order(by_people, pairs), _order(by_model, pairs)
     why = _why_not(by_people, by_model, len(labelled))
+    known = np.nan_to_num(values[0]), np.nan_to_num(values[1])
     intervals = [
-        None
-        if why or not has_differences(metric)
-        else correlation_interval(*map(np.nan_to_num, values), each, seed=seed)
+        None if why or not has_differences(metric) else correlation_interval(*known, each, seed=seed)
         for each in (kendall_tau, tau_ap)
     ]
     top = math.nan if why else float(tau_ap(by_people[np.newaxis], by_model[np.newaxis])[0])

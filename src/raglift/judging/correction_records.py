@@ -12,6 +12,7 @@ from raglift.rendering.document import Column, Document, Section, Table, table_f
 from raglift.report.format import confidence_text, interval_text, number_text, signed
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
+from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ class CorrectedFigure:
     """The model's figure minus the corrected one."""
     bias_interval: Interval
     """For the bias."""
-    worth: int | None
+    needed_alone: int | None
     """How many grades by people alone would make the interval as short; None if there is none."""
     reason: str = ""
     """Why there is no interval; empty if there is one."""
@@ -50,7 +51,7 @@ class CorrectedFigure:
     @property
     def saved(self) -> int | None:
         """How many human grades the model saves here; 0 where it does not help."""
-        return None if self.worth is None else max(self.worth - self.corrected.sampled, 0)
+        return None if self.needed_alone is None else max(self.needed_alone - self.corrected.sampled, 0)
 
     @property
     def is_biased(self) -> bool:
@@ -86,6 +87,8 @@ class Correction(Presentable):
     """The lowest grade that counts as relevant."""
     sequential: bool
     """Whether pairs were drawn one after the other."""
+    without_grade: int
+    """How many pairs have no grade by the model; they count as irrelevant in its figures."""
     figures: tuple[CorrectedFigure, ...]
     """For each metric: each system, lifts, then differences to the first system."""
 
@@ -137,7 +140,7 @@ class Correction(Presentable):
                 "tuning": each.corrected.tuning,
                 "human": each.corrected.sampled,
                 "units": each.corrected.units,
-                "worth": each.worth,
+                "needed_alone": each.needed_alone,
                 "saved": each.saved,
                 "reason": each.reason,
             }
@@ -198,7 +201,7 @@ _QUALITY: tuple[Column[CorrectedFigure], ...] = (
     Column("graded", lambda each: f"{each.corrected.sampled:,}", definition="by people, of those that count here"),
     Column(
         "needed alone",
-        lambda each: "–" if each.worth is None else f"{each.worth:,}",
+        lambda each: "–" if each.needed_alone is None else f"{each.needed_alone:,}",
         definition="human grades for as short an interval without the judge",
     ),
     Column("saved", lambda each: "–" if each.saved is None else f"{each.saved:,}", definition="the difference of both"),
@@ -248,6 +251,13 @@ def _design(found: Correction) -> str:
 
 
 def _warnings(found: Correction) -> Iterator[str]:
+    if found.estimand == "population" and found.queries < FEW_QUERIES:
+        yield (
+            f"{found.queries:,} queries, fewer than {FEW_QUERIES}: intervals for a population of queries may be too "
+            "narrow"
+        )
+    if found.without_grade:
+        yield f"{counted(found.without_grade, 'pair')} without a grade by the judge: irrelevant in its figures"
     reasons = dict.fromkeys(each.reason for each in found.figures if each.reason)
     for reason in reasons:
         names = ", ".join(

@@ -232,15 +232,13 @@ def runs_of(evaluations: Evaluations | Comparison) -> Evaluations:
 
 
 def _queries(pairs: Pool, frame: Sequence[tuple[int, int]], n: int, k: int, seed: int) -> HumanSample:
-    places = [number for number, entry in enumerate(pairs.queries) if entry.query.answerable]
-    _check_enough(n, len(places), "queries")
-    order = draw_sample(np.full(len(places), n / len(places)), seed)
     by_query: dict[int, list[tuple[int, int]]] = {}
     for each in frame:
         by_query.setdefault(each[0], []).append(each)
-    chosen = [
-        _sampled(pairs, each, n / len(places)) for place in order.tolist() for each in by_query.get(places[place], ())
-    ]
+    places = list(by_query)
+    _check_enough(n, len(places), "queries")
+    order = draw_sample(np.full(len(places), n / len(places)), seed)
+    chosen = [_sampled(pairs, each, n / len(places)) for place in order.tolist() for each in by_query[places[place]]]
     return HumanSample(tuple(chosen), "queries", k, len(places), frame_hash(pairs, k), seed)
 
 

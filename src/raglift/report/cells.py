@@ -38,7 +38,7 @@ def mean_cell(
     """Return a mean with its interval, and a bar from its low to its high end.
 
     Args:
-        metric: of which it is the mean; tokens have no bar, since they are on no scale with the rest.
+        metric: of which it is the mean; one that may exceed 1, as a count, has no bar: it is on no scale with the rest.
         mean: the mean; NaN for none.
         interval: of the mean, where it is shown.
         marks: what follows the figure, as † where it is too deep for the stage.
@@ -48,7 +48,7 @@ def mean_cell(
     if math.isnan(mean):
         return Cell(f"{_NONE}{marks}", "muted")
     cell = Cell(number_text(mean, decimals) + marks, value=mean, interval=brackets(interval, decimals))
-    if interval is None or not drawn or MEASURES[metric.name].is_cost:
+    if not cell.interval or interval is None or not drawn or not MEASURES[metric.name].is_bounded:
         return cell
     return replace(cell, low=interval.low, middle=mean, high=interval.high)
 
@@ -68,7 +68,7 @@ def difference_cell(metric: Metric, found: PairedDifference | None, *, alpha: fl
     measure, emphasis = MEASURES[metric.name], ""
     if found is not None and found.p <= alpha and not measure.is_neutral:
         emphasis = "better" if found.mean > 0 else "worse" if found.mean < 0 else "muted"
-    return change_cell(found, decimals_of(metric), emphasis, drawn=not measure.is_cost)
+    return change_cell(found, decimals_of(metric), emphasis, drawn=measure.is_bounded)
 
 
 def decided_cell(row: LiftRow | ComparisonRow) -> Cell:

@@ -3,7 +3,7 @@ from .evaluation import rerank as rerank
 from .options import DEFAULT_KS as DEFAULT_KS
 from .options import Options as Options
 from .scoring import rescore as rescore
-from .sessions import DEFAULT_SESSION_METRICS as DEFAULT_SESSION_METRICS
+from .session_runs import DEFAULT_SESSION_METRICS as DEFAULT_SESSION_METRICS
 from .sessions import evaluate_sessions as evaluate_sessions
 from .systems import LocalSystem as LocalSystem
 from .systems import build_retriever as build_retriever

@@ -23,6 +23,7 @@ from raglift.components.mcp.mapping import mcp_mapping_digest
 from raglift.components.mcp.retriever import McpRetriever
 from raglift.errors import CacheError, RunError, SystemCrashed
 from raglift.records.rankings import Ranking
+from raglift.records.sessions import Session
 from raglift.running.calls import Outcome
 from raglift.running.execution import ask_stage
 from raglift.storage.answers import Answer, AnswerStore, hits_as_json
@@ -183,7 +184,7 @@ class _StageKeeper:
         policy: Policy,
         advance: Callable[[int], None],
         calls: Way | None = None,
-    ) -> list[Outcome[Ranking]]:
+    ) -> list[Outcome[Any]]:
         """Ask a stage for what it has not answered yet: see `ask_stage`.
 
         Raises:
@@ -212,7 +213,7 @@ class _StageKeeper:
         if kept.failure is not None:
             raise kept.failure
         asked = dict(zip(places, found, strict=True))
-        earlier = {key: Outcome(answer.ranking, answer.seconds) for key, answer in known.items()}
+        earlier = {key: Outcome(answer.value, answer.seconds) for key, answer in known.items()}
         return [asked[place] if place in asked else earlier[key] for place, key in enumerate(keys)]
 
     def unanswered(self, stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
@@ -301,7 +302,7 @@ class _Asking:
             with self._noting_failures():
                 for key, ranking in zip(keys, rankings, strict=True):
                     if self._may_be_kept(ranking) and not self._is_late(began):
-                        store.keep(key, Answer(self._clearing.ranking(ranking), seconds))
+                        store.keep(key, Answer(self._clearing.answer(ranking), seconds))
 
         try:
             yield keep
@@ -325,6 +326,8 @@ class _Asking:
 
     def _may_be_kept(self, ranking: Any) -> bool:
         """Whether an answer comes back as it is; what is no ranking is an error of its stage."""
+        if isinstance(ranking, Session):
+            return True
         if not isinstance(ranking, Ranking) or [hit.rank for hit in ranking] != list(range(1, len(ranking) + 1)):
             return False
         return self._keeper.may_lose_origin or all(hit.chunk.origin is None for hit in ranking)
@@ -337,8 +340,8 @@ class _Keeping:
         self._asked = asked
         self._how: dict[str, Callable[..., Any]] = {
             **dict.fromkeys(("retrieve", "rerank"), asking.many),
-            **dict.fromkeys(("retrieve_one", "rerank_one"), asking.one),
-            **dict.fromkeys(("aretrieve_one", "arerank_one"), asking.one_async),
+            **dict.fromkeys(("retrieve_one", "rerank_one", "session_one"), asking.one),
+            **dict.fromkeys(("aretrieve_one", "arerank_one", "asession_one"), asking.one_async),
         }
 
     def __getattr__(self, name: str) -> Any:

@@ -18,9 +18,10 @@ from raglift.errors import ConfigurationError, MetricFailed
 from raglift.matching.match import inventory_of
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import choose_metrics
+from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
+from raglift.running.agents import agent_notes, agent_of, ask_agent, check_agent, check_asked_once, limit_note
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
 from raglift.running.execution import every_query_failed, run_stages
@@ -30,6 +31,7 @@ from raglift.running.notes import run_notes, usual_depths
 from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
+from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 from raglift.running.systems import opened
 
 if TYPE_CHECKING:
@@ -38,10 +40,12 @@ if TYPE_CHECKING:
     from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
     from raglift.results.evaluation import Evaluation
+    from raglift.running.agents import AgentAnswers
     from raglift.running.model_calls import CallMeter, Way
 
 
@@ -193,6 +197,10 @@ def _evaluated(
         return _kept([replace(stage, shared=clearing) for stage in stages], kept, part, then)
 
     own = prepared(named_stages(deployed), "as deployed")
+    if (agent := agent_of(own)) is not None:
+        check_agent(config, added, agent.system)
+        return _agent_evaluated(agent, data, ks, rule, profile, config, kept)
+    check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
     inventory = _inventory(system, clearing, data, config, rule)
     require_chunks(metrics, inventory)
@@ -221,6 +229,53 @@ def _evaluated(
                 stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
             raise stop from None
     return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
+
+
+def _agent_evaluated(
+    agent: RetrieveStage,
+    data: Dataset,
+    ks: Sequence[int | Tokens | Calls | str],
+    rule: MatchRule,
+    profile: str,
+    config: Config,
+    kept: KeptAnswers | None,
+) -> Evaluation:
+    """Evaluate an agent: each query becomes a session, or several of them."""
+    wanted = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
+    metrics = choose_metrics(wanted, ks, data)
+    require_encoding(metrics)
+
+    def scored(answers: AgentAnswers, asked: Dataset, notes: Sequence[str], calls: CallMeter) -> Evaluation:
+        chunks = all_chunks(None, config.chunks, doc_key=config.doc_key)
+        inventory = _inventory_of(chunks, agent.clearing, asked, config, rule)
+        require_chunks(metrics, inventory)
+        provenance, spec = Provenance(asked, config.doc_key), spec_of(asked, config)
+        if config.repeats > 1:
+            spec["repeats"] = config.repeats
+        run = run_of_sessions(
+            answers.sessions,
+            asked,
+            metrics,
+            provenance,
+            system=agent.clearing.message(agent.system),
+            spec=spec,
+            stages=[agent],
+        )
+        notes = (*run.notes, *notes, *(kept.notes if kept is not None else ()))
+        known = replace(run, notes=notes, inventory=inventory, cost=_with_models(None, calls))
+        counter = TokenCounts(progress=config.progress)
+        return _scored(metrics, lambda chosen: evaluation_of(known, asked, chosen, rule, profile, counter))
+
+    said = agent_notes(config, agent.system)
+    with counting(config.call_limits, len(data), progress=config.progress) as calls:
+        answers = ask_agent(agent, data.queries, config.repeats, config.policy, calls)
+        if not answers.is_whole:
+            stop = calls.limit_reached(len(answers.sessions))
+            asked = replace(data, queries=tuple(query for query in data.queries if query.id in answers.sessions))
+            if asked.queries:
+                stop.evaluation = scored(answers, asked, [*said, limit_note(answers, len(data))], calls)
+            raise stop
+        return _answered(scored(answers, data, [*said, *calls.notes()], calls))
 
 
 def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
@@ -463,6 +518,12 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
 def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
     """Return what is known of all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
+    return _inventory_of(chunks, clearing, dataset, config, rule)
+
+
+def _inventory_of(
+    chunks: Sequence[Chunk] | None, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule
+) -> Inventory | None:
     if chunks is None:
         return None
     provenance = Provenance(dataset, config.doc_key)

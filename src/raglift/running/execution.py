@@ -27,6 +27,7 @@ from raglift.errors import (
     order_to_stop,
 )
 from raglift.records.rankings import Ranking, StageTrace, Trace
+from raglift.records.sessions import Session
 from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async
 from raglift.running.model_calls import Halted, NotAsked
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.running.model_calls import Way
+
+
+_OF_A_RETRIEVER = ("retrieve", "retrieve_one", "aretrieve_one")
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class _Step:
     def of(cls, stage: Stage) -> _Step:
         if isinstance(stage, RetrieveStage):
             asked = stage.retriever
-            names = ("retrieve", "retrieve_one", "aretrieve_one")
+            names = ("", "session_one", "asession_one") if stage.for_sessions else _OF_A_RETRIEVER
             return cls(*(getattr(asked, name, None) for name in names))
         names = ("rerank", "rerank_one", "arerank_one")
         return cls(*(getattr(stage.reranker, name, None) for name in names))
@@ -102,7 +106,7 @@ def run_stages(
     for number, stage in enumerate(stages):
         alive = [place for place, error in enumerate(state.errors) if error is None]
         if calls is not None and not ahead.outcomes and len(alive) > 1 and calls.wants_first(policy.concurrency):
-            waiting = _unanswered(stage, [state.input_of(stage, place) for place in alive])
+            waiting = unanswered(stage, [state.input_of(stage, place) for place in alive])
             calls.kept[stage.name] = len(alive) - len(waiting)
             if waiting:
                 first = alive[waiting[0]]
@@ -119,7 +123,7 @@ def run_stages(
             found = ask_stage(stage, [state.input_of(stage, place) for place in waiting], policy, advance, calls)
         outcomes |= zip(waiting, found, strict=True)
         not_asked = {place for place, outcome in outcomes.items() if isinstance(outcome.error, NotAsked)}
-        _stop_if_unusable(stage, [outcomes[place] for place in alive if place not in not_asked])
+        stop_if_unusable(stage, [outcomes[place] for place in alive if place not in not_asked])
         _stop_if_doubtful(stage, outcomes.values())
         for place in alive:
             state.record(stage, place, outcomes[place], is_checked=place not in waiting)
@@ -185,7 +189,7 @@ class _Ahead:
         return {self.place: self.outcomes[stage.name]} if stage.name in self.outcomes else {}
 
 
-def _unanswered(stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
+def unanswered(stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
     """Return the places of the inputs for which no answer of an earlier attempt is kept."""
     if stage.keeper is None or is_bypassed():
         return list(range(len(inputs)))
@@ -221,18 +225,19 @@ def ask_stage(
     policy: Policy,
     advance: Callable[[int], None],
     calls: Way | None = None,
-) -> list[Outcome[Ranking]]:
-    """Ask one stage for its rankings, in whichever way it may be asked; they are without secrets.
+) -> list[Outcome[Any]]:
+    """Ask one stage for its rankings, or an agent for its sessions, in whichever way it may be asked; without secrets.
 
     Args:
         stage: what is asked.
-        inputs: a query's text and the depth for a RetrieveStage, its text and ranking for a RerankStage; for each.
+        inputs: for each query, its text, and with it the depth for a RetrieveStage, the `UnderWay` of an agent's run,
+            or the ranking for a RerankStage.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
         calls: counts the calls of models, and may stop before the next query.
 
     Returns:
-        One outcome a query, in order: its ranking and seconds, or its error.
+        One outcome a query, in order: its ranking or session and seconds, or its error.
 
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
@@ -245,18 +250,18 @@ def ask_stage(
     return [_cleared(stage, outcome) for outcome in _asked(stage, inputs, policy, advance, calls)]
 
 
-def _cleared(stage: Stage, outcome: Outcome[Ranking]) -> Outcome[Ranking]:
-    """Return an outcome without secrets in its ranking: all that a system returns comes through here."""
+def _cleared(stage: Stage, outcome: Outcome[Any]) -> Outcome[Any]:
+    """Return an outcome without secrets in its hits: all that a system returns comes through here."""
     if outcome.value is None:
         return outcome
     try:
-        ranking = stage.clearing.ranking(outcome.value)
+        value = stage.clearing.answer(outcome.value)
     except BaseException as error:
         if order_to_stop(error) is not None:
             raise
         # Metadata of a user's may not let itself be looked at
         return replace(outcome, value=None, error=error)
-    return outcome if ranking is outcome.value else replace(outcome, value=ranking)
+    return outcome if value is outcome.value else replace(outcome, value=value)
 
 
 def _asked(
@@ -265,8 +270,8 @@ def _asked(
     policy: Policy,
     advance: Callable[[int], None],
     calls: Way | None,
-) -> list[Outcome[Ranking]]:
-    """Ask one stage, as `ask_stage` does, for rankings as they come."""
+) -> list[Outcome[Any]]:
+    """Ask one stage, as `ask_stage` does, for what comes back as it is."""
     step = _Step.of(stage)
 
     def finished(count: int) -> None:
@@ -317,7 +322,7 @@ def _stop_if_doubtful(stage: Stage, outcomes: Iterable[Outcome[Ranking]]) -> Non
             raise ConfigurationError(doubt)
 
 
-def _stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Ranking]]) -> None:
+def stop_if_unusable(stage: Stage, outcomes: Sequence[Outcome[Any]]) -> None:
     """Raise the error where every query failed of misuse: then it is not a query's fault.
 
     A service can also be slow or fail temporarily: only if it answered no query, and at least half of the errors are
@@ -405,16 +410,16 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     return [_accepted(stage, ranking) for ranking in rankings]
 
 
-def _checked(stage: Stage, calls: Way | None, call: Callable[..., Ranking], *given: Any) -> Ranking:
+def _checked(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking | Session:
     with nullcontext() if calls is None else calls.query(stage.name):
-        ranking = call(*given)
-    return _accepted(stage, ranking)
+        answer = call(*given)
+    return answer if isinstance(answer, Session) else _accepted(stage, answer)
 
 
-async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking:
+async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking | Session:
     with nullcontext() if calls is None else calls.query(stage.name):
-        ranking = await call(*given)
-    return _accepted(stage, ranking)
+        answer = await call(*given)
+    return answer if isinstance(answer, Session) else _accepted(stage, answer)
 
 
 def _accepted(stage: Stage, ranking: object) -> Ranking:

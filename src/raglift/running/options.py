@@ -133,6 +133,9 @@ class Options(TypedDict, total=False):
     version: str | None
     """What stands for your system as it is now and for no other, as a commit's hash: its answers are then kept in the
     cache, and no later run asks for them again."""
+    repeats: int
+    """How often an agent is asked each query, as it may search otherwise each time: a query's value is the mean over
+    its runs. Default 1, and always 1 for a system that is asked once."""
     latency: int | None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
     model is asked (and a provider paid) again. 0 or None (default) for none."""
@@ -162,6 +165,7 @@ class Config:
     progress: bool | None = None
     answers: str | os.PathLike[str] | None = None
     version: str | None = None
+    repeats: int = 1
     latency: int | None = None
     max_model_calls: int | None = None
     max_cost: float | None = None
@@ -184,6 +188,7 @@ class Config:
             raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")
         if config.k is not None:
             positive("k", config.k)
+        positive("repeats", config.repeats)
         _ = config.call_limits
         if config.answers is not None and not isinstance(config.answers, (str, os.PathLike)):
             raise ConfigurationError(f"answers: found {config.answers!r}; expected the path of a folder")

@@ -130,7 +130,7 @@ def corrected_total(
     residual = true - known.columns[places] @ fit
     enlarged = residual / (1.0 - leverage)
     estimate = float((known.columns @ fit).sum() + (residual / chance).sum())
-    variance, freedom = _variance((root * enlarged) ** 2, np.count_nonzero(chance < 1.0) - rank)
+    variance, freedom = _variance((root * enlarged) ** 2, int(np.count_nonzero(chance < 1.0)) - rank)
     if np.all(chance >= 1.0):
         freedom = math.inf
     if clusters is not None:

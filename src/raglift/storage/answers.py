@@ -18,7 +18,8 @@ from raglift.base.cache import content_key
 from raglift.base.display import printable
 from raglift.errors import CacheError, RagliftError
 from raglift.records.documents import Chunk
-from raglift.records.rankings import Ranking
+from raglift.records.rankings import Call, Ranking, StageTrace
+from raglift.records.sessions import Session
 from raglift.storage.layout import CHUNK_FIELDS, plain
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
     from raglift.base.cache import Cache
 
 
+_OF_CALLS = ("query", "tool", "arguments", "tokens", "seconds", "error")
+"""What is kept of a call besides its stages."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a stage answered to one query."""
 
-    ranking: Ranking
-    """Its hits."""
+    value: Ranking | Session
+    """Its hits; of an agent, its session."""
     seconds: float
     """Of the call."""
 
@@ -42,7 +47,9 @@ class Answer:
         Raises:
             ValueError, TypeError, RecursionError: JSON cannot hold what the system returned.
         """
-        return json.dumps({"hits": hits_as_json(self.ranking), "seconds": self.seconds}).encode()
+        value = self.value
+        kept = {"hits": hits_as_json(value)} if isinstance(value, Ranking) else {"session": _session_as_json(value)}
+        return json.dumps({**kept, "seconds": self.seconds}).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Answer:
@@ -52,8 +59,8 @@ class Answer:
             ValueError, TypeError, LookupError, RagliftError: it is not what is written now.
         """
         kept = json.loads(content)
-        ranking = Ranking.of((_chunk(values), score) for *values, score in kept["hits"])
-        return cls(ranking, float(kept["seconds"]))
+        value = _session(kept["session"]) if "session" in kept else _ranking(kept["hits"])
+        return cls(value, float(kept["seconds"]))
 
 
 def hits_as_json(ranking: Ranking) -> list[list[Any]]:
@@ -62,6 +69,38 @@ def hits_as_json(ranking: Ranking) -> list[list[Any]]:
         [*(plain(getattr(hit.chunk, name)) for name in CHUNK_FIELDS), plain(hit.chunk.metadata), _score(hit.score)]
         for hit in ranking
     ]
+
+
+def _session_as_json(session: Session) -> dict[str, Any]:
+    context = session.context
+    return {
+        "query": session.query_id,
+        "repetition": session.repetition,
+        "context": hits_as_json(context) if isinstance(context, Ranking) else None,
+        "calls": [
+            {
+                **{name: plain(getattr(call, name)) for name in _OF_CALLS},
+                "stages": [[stage.stage, stage.seconds, hits_as_json(stage.ranking)] for stage in call.stages],
+            }
+            for call in session.calls
+        ],
+    }
+
+
+def _session(kept: Any) -> Session:
+    calls = [
+        Call(
+            stages=tuple(StageTrace(name, _ranking(hits), seconds) for name, seconds, hits in call["stages"]),
+            **{name: call[name] for name in _OF_CALLS},
+        )
+        for call in kept["calls"]
+    ]
+    context = None if kept["context"] is None else _ranking(kept["context"])
+    return Session(kept["query"], calls, context, kept["repetition"])
+
+
+def _ranking(hits: Any) -> Ranking:
+    return Ranking.of((_chunk(values), score) for *values, score in hits)
 
 
 def _score(score: Any) -> Any:

@@ -57,6 +57,14 @@ def completion(body: Json, answer: Answer, number: int) -> Json:
     if tool is not None and refusal is None:
         function = {"name": tool["function"]["name"], "arguments": content}
         message |= {"content": None, "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]}
+    elif answer.calls:
+        functions = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in answer.calls]
+        calls = [
+            {"id": f"call_{number}_{place}", "type": "function", "function": function}
+            for place, function in enumerate(functions)
+        ]
+        message |= {"content": answer.text, "tool_calls": calls}
+        content = json.dumps(functions)
     asked = sum(len(_text_of(message).split()) for message in body.get("messages", []))
     answered = len((refusal or content).split())
     usage = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
@@ -120,8 +128,8 @@ def _text_of(message: Json) -> str:
 
 
 def _deltas(message: Json) -> Iterator[Json]:
-    for call in message.get("tool_calls") or []:
-        yield {"tool_calls": [{"index": 0, **call}]}
+    for place, call in enumerate(message.get("tool_calls") or []):
+        yield {"tool_calls": [{"index": place, **call}]}
     for key in ("content", "refusal"):
         text = message.get(key) or ""
         ends = [match.end() for match in _PIECE.finditer(text)]
@@ -178,7 +186,8 @@ class Answer:
 
     A chat is answered with `Answer(text="The keeper.")` or `Answer(value={"grade": 3})`, refused with
     `Answer(refusal="I cannot help with that.")`, and damaged with `Answer(text='{"grade": ')` (malformed JSON) or
-    `Answer(text='{"gra', finish_reason="length")` (the limit of tokens was reached).
+    `Answer(text='{"gra', finish_reason="length")` (the limit of tokens was reached). An agent's model asks for tools
+    with `Answer(calls=[("search", {"query": "lamp"})])`.
     """
 
     status: int = 200
@@ -201,6 +210,8 @@ class Answer:
     """What a chat is answered with, as JSON."""
     refusal: str | None = None
     """Why a chat is not answered, as OpenAI's models say it."""
+    calls: Sequence[tuple[str, Json]] = ()
+    """The tools that the model asks for, each with its arguments, as an agent's model does before it answers."""
     finish_reason: str | None = None
     """Why a chat's answer ended; by default `stop`, or `tool_calls`."""
 

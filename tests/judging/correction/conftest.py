@@ -55,7 +55,7 @@ class World:
         }
 
 
-def make_world(queries: int = QUERIES, *, unanswerable: int = 0, seed: int = 3) -> World:
+def make_world(queries: int = QUERIES, *, unanswerable: int = 0, empty: int = 0, seed: int = 3) -> World:
     """Return two systems that find most of what is relevant, and a judge that favours the second."""
     random = np.random.default_rng(seed)
     ids = [f"q{number}" for number in range(queries)]
@@ -75,6 +75,9 @@ def make_world(queries: int = QUERIES, *, unanswerable: int = 0, seed: int = 3) 
             people[query, chunk.id] = grade
             more = int(random.random() < (0.5 if chunk.id in favoured else 0.1))
             model[query, chunk.id] = min(grade + more, 3)
+    for found in results.values():
+        for query in ids[:empty]:
+            found[f"text of {query}"] = []
     data = rl.Dataset(
         tuple(Query(query, f"text of {query}", answerable=number >= unanswerable) for number, query in enumerate(ids)),
         name="made",

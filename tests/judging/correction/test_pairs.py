@@ -99,7 +99,7 @@ def test_the_population_of_queries_is_less_certain(world):
     for one, other in zip(here.figures, everywhere.figures, strict=True):
         assert one.corrected.estimate == pytest.approx(other.corrected.estimate)
         assert other.corrected.width > one.corrected.width
-        assert one.worth == other.worth  # what grading costs does not depend on the estimand
+        assert one.needed_alone == other.needed_alone  # what grading costs does not depend on the estimand
     assert "all queries like these 40" in str(everywhere)
     assert "if people had graded all of it" in " ".join(str(here).split())
 
@@ -108,8 +108,8 @@ def test_a_good_judge_saves_grades_and_says_how_many(world):
     perfect = replace(world, model=world.people | dict.fromkeys(list(world.people)[::25], 0))
     figure = rl.correct(perfect.runs, perfect.graded, perfect.sample(120), metrics=["dcg@10"]).figures[0]
     assert figure.corrected.sampled < 120
-    assert figure.worth > 1.5 * figure.corrected.sampled
-    assert figure.saved == figure.worth - figure.corrected.sampled
+    assert figure.needed_alone > 1.5 * figure.corrected.sampled
+    assert figure.saved == figure.needed_alone - figure.corrected.sampled
 
 
 def test_a_sample_without_an_error_of_the_judge_has_the_interval_of_people(world):

@@ -1,11 +1,15 @@
 """Figures of complete lists, corrected by queries of which people graded every pair."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.judging import HumanSample
+from raglift.judging import HumanSample, NoAnswer
+
+from .conftest import make_world
 
 METRICS = ("ndcg@10", "rr@10", "recall@5", "hit_rate@3", "ap@10", "precision@10")
 DIFFERENCE = "second/retrieve − first/retrieve"
@@ -81,3 +85,25 @@ def test_the_first_queries_of_a_sample_may_do(world):
     some = drawn.with_grades({(pair.query, pair.chunk): pair.grade for pair in begun})
     found = rl.correct(world.runs, world.graded, some, metrics=["ndcg@10"])
     assert (found.drawn, found.human_grades) == (22, len(begun))
+
+
+@pytest.mark.parametrize("estimand", ["these-queries", "population"])
+def test_a_query_that_no_system_has_hits_for_counts_zero_without_being_graded(estimand):
+    world = make_world(40, empty=10)
+    sample = world.sample(30, sampled="queries")
+    assert sample.of == 30
+    found = rl.correct(world.runs, world.graded, sample, metrics=["ndcg@10"], estimand=estimand)
+    figure = found.figure("ndcg@10", "first/retrieve")
+    assert figure.corrected.estimate == pytest.approx(by_people(world, "first", "ndcg@10"))
+    assert found.queries == 40
+    assert (figure.corrected.width == 0) == (estimand == "these-queries")
+
+
+def test_a_population_of_few_queries_and_pairs_without_a_grade_are_warned_of(world):
+    small = make_world(25)
+    rows = small.graded.grades
+    holes = replace(small.graded, grades=((NoAnswer("refused"), *rows[0][1:]), *rows[1:]))
+    found = rl.correct(small.runs, holes, small.sample(100), estimand="population")
+    text = " ".join(str(found).split())
+    assert "25 queries, fewer than 30: intervals for a population of queries may be too narrow" in text
+    assert "1 pair without a grade by the judge: irrelevant in its figures" in text

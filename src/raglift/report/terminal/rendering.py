@@ -136,15 +136,15 @@ class _Fitting:
         return sum(widths) + _GAP * (len(widths) - 1)
 
     @property
+    def can_be_stacked(self) -> bool:
+        """Whether the rows have names, and all else is short."""
+        words, widths = self.table.text_columns, self.widths
+        return 0 in words and len(widths) > _FEW and all(widths[column] <= _WORD for column in words if column)
+
+    @property
     def has_long_names(self) -> bool:
         """Whether the rows are named by texts too long for a column, and all else is short."""
-        words, widths = self.table.text_columns, self.widths
-        return (
-            0 in words
-            and len(widths) > _FEW
-            and widths[0] > _WORD
-            and all(widths[column] <= _WORD for column in words if column)
-        )
+        return self.can_be_stacked and self.widths[0] > _WORD
 
 
 def _fitting(table: Table, width: int) -> _Fitting:
@@ -167,7 +167,7 @@ def _fitting(table: Table, width: int) -> _Fitting:
             fitted = replace(fitted, table=_without_column(table, column), left_out=left_out)
             barred = [one - (one > column) for one in barred if one != column]
         else:
-            break
+            return replace(fitted, is_stacked=fitted.can_be_stacked)
     return fitted
 
 
@@ -275,7 +275,8 @@ def _stacked(fitted: _Fitting, width: int) -> Iterator[Text]:
     for number, row in enumerate(table.rows):
         if number in table.sections:
             yield Text("")
-        yield _styled(row[0])
+        if row[0].text:
+            yield _styled(row[0])
         yield _aligned([_styled(cell) for cell in row[1:]], widths, table)
 
 

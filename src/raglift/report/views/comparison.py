@@ -404,7 +404,8 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
     if not rows:
         return []
     columns = ("system", "before", "after", "lift", "p (unadjusted)", "win/tie/loss", "queries")
-    table = Table("Each system before and after reranking", columns, tuple(rows), confidence=level(method))
+    caption, percent = "Each system before and after reranking", level(method)
+    table = Table(caption, columns, tuple(rows), optional=(5, 6), confidence=percent)
     said = f"{mean_title(comparison.primary)} within each system that has a reranker, on all of its own queries."
     return [Section("Before and after reranking", (said,), (table,))]
 

@@ -348,15 +348,18 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
         columns = _OF_A_STAGE
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
         said: tuple[str, ...] = ()
+        optional: tuple[int, ...] = ()
     else:
         between = evaluation.scores.stages[1:-1]
         columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
         columns += ("lift", "p (unadjusted)", "win/tie/loss")
+        optional = (len(columns) - 1, len(columns) + (evaluation.candidates is not None))
         columns += ("queries",) if evaluation.candidates is None else ("over candidates", "queries")
         rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
         said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)
     percent = confidence_text(confidence)
-    table = Table("Every metric at every depth", columns, rows, sections=sections, confidence=percent)
+    caption = "Every metric at every depth"
+    table = Table(caption, columns, rows, sections=sections, optional=optional, confidence=percent)
     beyond = (
         (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
     )

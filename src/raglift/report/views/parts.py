@@ -248,8 +248,17 @@ def slices_table(slices: TagSlicesRecord) -> Table:
         before = one.tag
         rows.append(row_of(_slice_cells(one, slices, is_first=is_first, several=several)))
     words = (0, 1) if several else (0,)
+    optional = (len(columns) - 1,) if slices.baseline is not None else ()
     caption = f"{mean_title(slices.metric)} by tag"
-    return Table(caption, tuple(columns), tuple(rows), words, tuple(sections), confidence=level(slices.method))
+    return Table(
+        caption,
+        tuple(columns),
+        tuple(rows),
+        words,
+        tuple(sections),
+        optional=optional,
+        confidence=level(slices.method),
+    )
 
 
 def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, several: bool) -> Iterator[Cell | str]:
