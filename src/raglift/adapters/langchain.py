@@ -134,8 +134,8 @@ def _stages(
     runnable = without_memory(runnable)
     if asked.is_agent:
         name = _describe(runnable)
-        fixed = () if as_deployed else (name,)
-        return [RetrieveStage(_agent(runnable, asked, doc_key), name, fixed, has_own_depth=as_deployed)]
+        agent = _agent(runnable, asked, doc_key)
+        return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
     return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed)]

@@ -1,3 +1,5 @@
+from .agents import AgentsRecord as AgentsRecord
+from .agents import compared_agents as compared_agents
 from .answering import AbstentionRecord as AbstentionRecord
 from .answering import AnsweredShare as AnsweredShare
 from .answering import AtThreshold as AtThreshold
@@ -44,8 +46,8 @@ from .records import TagSlicesRecord as TagSlicesRecord
 from .records import TradeoffRecord as TradeoffRecord
 from .repetitions import repetition_components as repetition_components
 from .repetitions import values_by_repetition as values_by_repetition
+from .session_runs import SessionFact as SessionFact
 from .sessions import SessionAnalysisRecord as SessionAnalysisRecord
-from .sessions import SessionFact as SessionFact
 from .sessions import session_analysis as session_analysis
 from .tradeoffs import tradeoff as tradeoff
 from .truncation import Truncation as Truncation

@@ -179,8 +179,8 @@ class Grade:
     "Draw pairs for people to grade",
     run="raglift.cli.sample:run",
     examples=[
-        "raglift labels sample runs/* -n 100 -o to_grade.jsonl",
-        "raglift labels sample runs/* -n 30 --queries -o to_grade.jsonl",
+        "raglift labels sample runs/* -n 100 -o grades.jsonl",
+        "raglift labels sample runs/* -n 30 --queries -o q.jsonl",
     ],
 )
 @dataclass(frozen=True)

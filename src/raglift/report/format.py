@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
-    from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -85,10 +84,10 @@ class Change(Bounds, Protocol):
         """The difference; NaN for none."""
 
 
-def interval_text(mean: float, interval: Interval | None, decimals: int = 3) -> str:
-    """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
-    within = "" if math.isnan(mean) else brackets(interval, decimals)
-    return f"{number_text(mean, decimals)} {within}".rstrip()
+def interval_text(mean: float, interval: Bounds | None, decimals: int = 3, *, signs: bool = False) -> str:
+    """Return a mean with its interval: `0.682 [0.641, 0.721]`, with signs `+0.192 [+0.147, +0.234]`."""
+    within = "" if math.isnan(mean) else brackets(interval, decimals, signs=signs)
+    return f"{(signed if signs else number_text)(mean, decimals)} {within}".rstrip()
 
 
 def brackets(found: Bounds | None, decimals: int = 3, *, signs: bool = False) -> str:
@@ -121,9 +120,7 @@ def percent_text(share: float, decimals: int = 1) -> str:
 
 def difference_text(difference: Change | None, decimals: int = 3) -> str:
     """Return a difference with its interval: `+0.192 [+0.147, +0.234]`."""
-    if difference is None or math.isnan(difference.mean):
-        return "–"
-    return f"{signed(difference.mean, decimals)} {brackets(difference, decimals, signs=True)}".rstrip()
+    return "–" if difference is None else interval_text(difference.mean, difference, decimals, signs=True)
 
 
 def signed(value: float, decimals: int = 3) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
@@ -28,6 +29,7 @@ from raglift.report.sentences import headroom_line
 from raglift.report.terminal.document import document_parts, document_text
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.abstention import abstention_view
+from raglift.report.views.agents import agents_view
 from raglift.report.views.analyses import (
     explanation_view,
     failure_analysis_view,
@@ -98,6 +100,7 @@ view_of.register(TradeoffRecord, whole(tradeoff_view))
 view_of.register(RecommendationRecord, whole(recommendation_view))
 view_of.register(FailureAnalysisRecord, whole(failure_analysis_view))
 view_of.register(SessionAnalysisRecord, whole(sessions_view))
+view_of.register(AgentsRecord, whole(agents_view))
 view_of.register(AbstentionRecord, whole(abstention_view))
 view_of.register(HolesRecord, whole(holes_view))
 view_of.register(ExplanationRecord, whole(explanation_view))

@@ -1,4 +1,5 @@
 from .analyses import Abstention as Abstention
+from .analyses import Agents as Agents
 from .analyses import Explanation as Explanation
 from .analyses import FactorEffects as FactorEffects
 from .analyses import FailureAnalysis as FailureAnalysis

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.explanation import ExplanationRecord
@@ -121,6 +122,11 @@ class FailureAnalysis(Presentable, FromRecord, FailureAnalysisRecord):
 @dataclass(frozen=True, eq=False, repr=False)
 class SessionAnalysis(Presentable, FromRecord, SessionAnalysisRecord):
     """How an agent searched, what it found by which call, and where each fact was lost."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agents(Presentable, FromRecord, AgentsRecord):
+    """How the agents of a comparison searched: what each found, kept and lost, and how much runs of a query differ."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,38 +14,35 @@ from raglift.base.display import counted
 from raglift.base.progress import steps
 from raglift.base.tokens import TokenCounts
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, MetricFailed
-from raglift.matching.match import inventory_of
+from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
+from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
-from raglift.running.agents import agent_notes, agent_of, ask_agent, check_agent, check_asked_once, limit_note
+from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
-from raglift.running.execution import every_query_failed, run_stages
+from raglift.running.execution import run_stages
+from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
 from raglift.running.notes import run_notes, usual_depths
 from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
-from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 from raglift.running.systems import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
     from raglift.components.models import Dtype
-    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
     from raglift.results.evaluation import Evaluation
-    from raglift.running.agents import AgentAnswers
     from raglift.running.model_calls import CallMeter, Way
 
 
@@ -71,12 +68,17 @@ def rerank(
         dtype: what a reranker given by name computes in.
 
     Raises:
-        ConfigurationError: there is no reranker.
+        ConfigurationError: there is no reranker, or the evaluation is of an agent, which has read its hits already.
         UnsupportedSystem: an object that no adapter knows.
         ModelError: a model cannot be loaded.
         QueryFailed: a query failed and the policy says `raise`; or every query failed, as in `evaluate`.
     """
     run, dataset = evaluation.run, evaluation.dataset
+    if run.has_sessions:
+        raise ConfigurationError(
+            "rerank: found an evaluation of sessions, whose agent has read its hits already; expected one of a system "
+            "that is asked once: put the reranker into the agent's tool, and evaluate again"
+        )
     policy = Policy() if policy is None else policy
     keeps = run.spec.get("depth", "deep") == "deployed"
     given = adapt_reranker(reranker, as_deployed=keeps, dtype=dtype, progress=policy.progress)
@@ -93,21 +95,16 @@ def rerank(
         traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
-    cost = _with_models(_index_alone(run.cost), calls)
+    cost = with_models(_index_alone(run.cost), calls)
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, cost)
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
-    return _answered(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
+    return require_answers(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
 
 
 def _index_alone(cost: Cost | None) -> Cost | None:
     """Return what the index cost: seconds of stages are those of another system."""
     return None if cost is None or cost.index is None else Cost(index=cost.index)
-
-
-def _with_models(cost: Cost | None, calls: CallMeter) -> Cost | None:
-    """Return what a run cost, with the models that the system called."""
-    return replace(cost or Cost(), models=calls.uses) if calls.uses else cost
 
 
 # `evaluate()`: one system over one dataset, every metric at every stage.
@@ -137,7 +134,8 @@ def evaluate(
             results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; an MCP server, as
             `mcp:python server.py#search`, or a `raglift.components.mcp.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
-            a pipeline with a ranker) is opened into its stages. It is never changed: depths are set on copies.
+            a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
+            so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
             or path of a dataset.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
@@ -199,7 +197,7 @@ def _evaluated(
     own = prepared(named_stages(deployed), "as deployed")
     if (agent := agent_of(own)) is not None:
         check_agent(config, added, agent.system)
-        return _agent_evaluated(agent, data, ks, rule, profile, config, kept)
+        return evaluate_agent(agent, data, ks, rule, profile, config, kept)
     check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
     inventory = _inventory(system, clearing, data, config, rule)
@@ -207,10 +205,10 @@ def _evaluated(
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
         notes = (*run.notes, *(kept.notes if kept is not None else ()))
-        known = replace(run, inventory=inventory, notes=notes, cost=_with_models(run.cost, calls))
+        known = replace(run, inventory=inventory, notes=notes, cost=with_models(run.cost, calls))
         chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
         counter = TokenCounts(progress=config.progress)
-        return _scored(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
+        return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
         measurement = _Measurement(data, config, depths, calls)
@@ -228,67 +226,12 @@ def _evaluated(
             if part is not None:
                 stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
             raise stop from None
-    return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
-
-
-def _agent_evaluated(
-    agent: RetrieveStage,
-    data: Dataset,
-    ks: Sequence[int | Tokens | Calls | str],
-    rule: MatchRule,
-    profile: str,
-    config: Config,
-    kept: KeptAnswers | None,
-) -> Evaluation:
-    """Evaluate an agent: each query becomes a session, or several of them."""
-    wanted = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
-    metrics = choose_metrics(wanted, ks, data)
-    require_encoding(metrics)
-
-    def scored(answers: AgentAnswers, asked: Dataset, notes: Sequence[str], calls: CallMeter) -> Evaluation:
-        chunks = all_chunks(None, config.chunks, doc_key=config.doc_key)
-        inventory = _inventory_of(chunks, agent.clearing, asked, config, rule)
-        require_chunks(metrics, inventory)
-        provenance, spec = Provenance(asked, config.doc_key), spec_of(asked, config)
-        if config.repeats > 1:
-            spec["repeats"] = config.repeats
-        run = run_of_sessions(
-            answers.sessions,
-            asked,
-            metrics,
-            provenance,
-            system=agent.clearing.message(agent.system),
-            spec=spec,
-            stages=[agent],
-        )
-        notes = (*run.notes, *notes, *(kept.notes if kept is not None else ()))
-        known = replace(run, notes=notes, inventory=inventory, cost=_with_models(None, calls))
-        counter = TokenCounts(progress=config.progress)
-        return _scored(metrics, lambda chosen: evaluation_of(known, asked, chosen, rule, profile, counter))
-
-    said = agent_notes(config, agent.system)
-    with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        answers = ask_agent(agent, data.queries, config.repeats, config.policy, calls)
-        if not answers.is_whole:
-            stop = calls.limit_reached(len(answers.sessions))
-            asked = replace(data, queries=tuple(query for query in data.queries if query.id in answers.sessions))
-            if asked.queries:
-                stop.evaluation = scored(answers, asked, [*said, limit_note(answers, len(data))], calls)
-            raise stop
-        return _answered(scored(answers, data, [*said, *calls.notes()], calls))
+    return require_answers(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
 
 def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
     """Return stages whose answers are kept, where that is asked for: see `KeptAnswers.of`."""
     return list(stages) if kept is None else kept.of(stages, part, then)
-
-
-def _answered(evaluation: Evaluation) -> Evaluation:
-    """Return an evaluation in which at least one query was answered; a table of zeros says nothing of a system."""
-    if failure := every_query_failed(evaluation.run.traces):
-        failure.evaluation = evaluation
-        raise failure
-    return evaluation
 
 
 @dataclass(frozen=True)
@@ -479,19 +422,6 @@ def _has_own_depth(stage: Stage) -> bool:
     return isinstance(stage, RetrieveStage) and stage.has_own_depth
 
 
-def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
-    """Score a run; where a metric of the user's fails, its error brings what was retrieved, scored by the others."""
-    try:
-        return score(metrics)
-    except MetricFailed as error:
-        others = tuple(metric for metric in metrics if metric.name != error.metric.name)
-        try:
-            error.evaluation = _scored(others, score)
-        except MetricFailed as another:
-            error.evaluation = another.evaluation
-        raise
-
-
 def checked_dataset(dataset: Any) -> Dataset:
     """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
     if isinstance(dataset, (str, os.PathLike)):
@@ -518,14 +448,4 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
 def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
     """Return what is known of all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
-    return _inventory_of(chunks, clearing, dataset, config, rule)
-
-
-def _inventory_of(
-    chunks: Sequence[Chunk] | None, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule
-) -> Inventory | None:
-    if chunks is None:
-        return None
-    provenance = Provenance(dataset, config.doc_key)
-    checked = [provenance.check_chunk(clearing.chunk(chunk)) for chunk in chunks]
-    return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
+    return inventory_of_chunks(chunks, clearing, dataset, config, rule)

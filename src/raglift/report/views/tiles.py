@@ -24,26 +24,37 @@ from raglift.report.format import (
 )
 from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import definition_of
+from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow
+    from raglift.analysis.sessions import SessionAnalysisRecord
 
 
 def evaluation_tiles(
-    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+    evaluation: EvaluationRecord,
+    lift: LiftRecord | None,
+    primary: Metric,
+    confidence: float,
+    searched: SessionAnalysisRecord | None = None,
 ) -> tuple[Tile, ...]:
     """Return the figures of the first screen: right first, in the top k, the primary metric, and the facts found.
 
-    A share of questions is shown where the hit rate at its depth was scored.
+    A share of questions is shown where the hit rate at its depth was scored. Of sessions, the primary metric, and what
+    was found, by how many calls, and kept.
 
     Args:
         evaluation: the evaluation.
         lift: what its reranker changed; None for a system of one stage.
         primary: the metric that decides.
         confidence: of the interval where there is no lift.
+        searched: the session analysis; None for a system that is asked once.
     """
+    if searched is not None:
+        first = _primary_tile(evaluation, lift, primary, confidence)
+        return (*([] if first is None else [first]), *session_tiles(searched))
     k = primary.k
     depths = dict.fromkeys(depth for depth in (1, k) if depth is not None)
     wanted = [metric for depth in depths if (metric := Metric("hit_rate", depth)) != primary]
