@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
-    from raglift.components.models import Dtype
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
