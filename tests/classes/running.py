@@ -161,9 +161,8 @@ def _depth(case: Case, deployed: Evaluation, deep: Evaluation) -> str:
     certain = [part for part in fixed if not part.endswith(")") and "." not in part]
     assert not (certain and follows), f"{case.name}: followed the depth, yet raglift says that it could not: {certain}"
     chooses = any("an agent asks for as many hits as it chooses" in note for note in deep.notes)
-    assert follows or fixed or case.fewer or chooses, (
-        f"{case.name}: asked for {DEEP}, it returned {most}, and nothing says why"
-    )
+    is_told = follows or fixed or case.fewer or chooses
+    assert is_told, f"{case.name}: asked for {DEEP}, it returned {most}, and nothing says why"
     if case.varies:
         return "varies"
     return "yes" if follows else f"{'in part' if most > own else 'no'}: {most}"

@@ -47,7 +47,7 @@ def complete(tmp_path_factory):
     ("words", "offered"),
     [
         (("expl",), ["explain"]),
-        (("labels", ""), ["check", "convert", "anchor", "review", "grade", "generate"]),
+        (("labels", ""), ["check", "convert", "anchor", "review", "grade", "sample", "generate"]),
         (("corpus", ""), ["list", "show", "fetch"]),
         (("evaluate", "shop"), ["shop_support"]),
         (("evaluate", "x", "--profile", "t"), ["tutorial", "trec"]),

@@ -23,6 +23,7 @@ from raglift.components.models import Dtype
 from raglift.datasets.formats.capabilities import DROPPABLE
 from raglift.datasets.formats.catalogue import FORMATS
 from raglift.datasets.formats.squad import EVIDENCE
+from raglift.judging.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.storage.rankings.forms import Form
@@ -139,5 +140,6 @@ def test_the_choices_in_help_are_those_of_the_library(command: str, name: str, k
 
 
 def test_the_styles_that_are_completed_are_those_of_the_library() -> None:
+    assert choices.ESTIMANDS == ESTIMANDS
     assert list(choices.QUESTION_STYLES) == list(STYLES)
     assert adapt.LATE_INTERACTION in choices.RERANKERS

@@ -1,3 +1,5 @@
+from .agents import AgentsRecord as AgentsRecord
+from .agents import compared_agents as compared_agents
 from .answering import AbstentionRecord as AbstentionRecord
 from .answering import AnsweredShare as AnsweredShare
 from .answering import AtThreshold as AtThreshold
@@ -5,6 +7,10 @@ from .answering import ScoreGroup as ScoreGroup
 from .answering import StageSeparation as StageSeparation
 from .answering import abstention as abstention
 from .comparison import compare_systems as compare_systems
+from .exact_comparison import ExactRanks as ExactRanks
+from .exact_comparison import IndexLossesRecord as IndexLossesRecord
+from .exact_comparison import IndexStep as IndexStep
+from .exact_comparison import index_losses as index_losses
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain
@@ -44,8 +50,8 @@ from .records import TagSlicesRecord as TagSlicesRecord
 from .records import TradeoffRecord as TradeoffRecord
 from .repetitions import repetition_components as repetition_components
 from .repetitions import values_by_repetition as values_by_repetition
+from .session_runs import SessionFact as SessionFact
 from .sessions import SessionAnalysisRecord as SessionAnalysisRecord
-from .sessions import SessionFact as SessionFact
 from .sessions import session_analysis as session_analysis
 from .tradeoffs import tradeoff as tradeoff
 from .truncation import Truncation as Truncation

@@ -89,7 +89,7 @@ def made_fair(
     """
     lengths = {name: hit_length(evaluation, primary.k) for name, evaluation in systems.items()}
     differ = differently_chunked(systems, lengths)
-    counter = _counter(systems)
+    counter = token_counter(systems)
     found = _matched_by(_rules(systems, match, differ=differ), systems, primary, counter)
     if not differ:
         return found, None
@@ -100,7 +100,9 @@ def made_fair(
         means = {name: _by_containment(name, systems[name], shared, unbudgeted) for name in found}
         fairness = replace(fairness, containment=means)
     budgeted, smallest = primary, None
-    if unbudgeted is not None and unbudgeted.k is not None and differ_in_length(lengths):
+    searches = any(evaluation.run.has_sessions for evaluation in systems.values())
+    # What agents return is spread over calls, and not what reaches a prompt: their tokens are shown beside the figures
+    if unbudgeted is not None and unbudgeted.k is not None and differ_in_length(lengths) and not searches:
         budgeted, smallest = _at_equal_budget(primary, found, shared, unbudgeted.k, counter)
     if budgeted.budget is None:
         return found, fairness
@@ -127,7 +129,7 @@ def with_named_budget(
     """
     if primary is None or (wanted := as_metric(primary, "primary")).budget is None:
         return systems
-    counter = _counter(systems, may_estimate=False)
+    counter = token_counter(systems, may_estimate=False)
     return {
         name: with_metrics(one, [wanted], counter) if can_be_scored(wanted, one.run) else one
         for name, one in systems.items()
@@ -221,10 +223,10 @@ def _by_containment(name: str, evaluation: EvaluationRecord, shared: SharedQueri
 # The budget, and what fits into it.
 
 
-def _counter(systems: Mapping[str, EvaluationRecord], *, may_estimate: bool = True) -> TokenCounts:
+def token_counter(systems: Mapping[str, EvaluationRecord], *, may_estimate: bool = True) -> TokenCounts:
     """Return what counts the tokens of all systems: what has counted some, or is new, or else only estimates them.
 
-    Nobody asked for tokens where chunks differ, so no encoding is fetched over a network for that.
+    Where nobody asked for tokens, as where chunks differ, no encoding is fetched over a network for them.
 
     Args:
         systems: by name.

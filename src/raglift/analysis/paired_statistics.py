@@ -87,6 +87,8 @@ def scored(metric: Metric | str, known: Sequence[Metric], where: str) -> Metric:
 
 
 _USUAL = Metric("ndcg", 10)
+_OF_SESSIONS = "session_ndcg"
+"""What decides instead where it was scored: of several calls, NDCG looks at the first k hits of all together."""
 _ANY_NUMBER = re.compile(r"all [\d,]+ assignments?")
 
 
@@ -95,7 +97,7 @@ def primary_of(metric: Metric | str | None, known: Sequence[Metric], limit: int 
 
     Args:
         metric: which; by default NDCG@10 or, where that was not scored or is deeper than `limit`, NDCG at the deepest
-            depth that is left, else the first measure of quality at its deepest.
+            depth that is left, else the first measure of quality at its deepest. SessionNDCG comes before NDCG.
         known: those that were scored.
         limit: the deepest k that all compared stages return as deployed; None if there is none.
 
@@ -123,6 +125,9 @@ def _is_within(metric: Metric, limit: int | None) -> bool:
 
 def _usual(known: Sequence[Metric]) -> Metric:
     """Return the metric that decides where none is named."""
+    of_sessions = [one for one in known if one.name == _OF_SESSIONS and one.k is not None and not one.parameters]
+    if of_sessions:
+        return min(of_sessions, key=lambda one: abs((one.k or 0) - 10))
     if _USUAL in known:
         return _USUAL
     quality = [metric for metric in known if is_quality(metric)]

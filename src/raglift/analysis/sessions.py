@@ -1,38 +1,40 @@
-"""Sessions: what each call found first, recall after each call, and the call at which each fact was lost."""
+"""Sessions: recall after each call and after each token, how an agent searched, and where each fact was lost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.outcomes import OutcomeFacts
-from raglift.analysis.repetitions import further_runs, repetition_components
+from raglift.analysis.repetitions import repetition_components
 from raglift.analysis.scoring import with_metrics
-from raglift.analysis.upper_bound import match_tables_of, rule_of
-from raglift.base.normalization import normalize
+from raglift.analysis.session_runs import (
+    OUTCOMES,
+    Asked,
+    SessionFact,
+    SessionRun,
+    first_calls_and_ranks,
+    session_runs,
+    tokens_until_found,
+)
+from raglift.base.tokens import EstimatedTokens
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import rankings_by_stage
-from raglift.metrics.measure import first_satisfactions
-from raglift.metrics.session_prefixes import match_run, rank_in_call
+from raglift.metrics.budgets import context_totals
 from raglift.records.metric import Metric
+from raglift.stats.intervals import checked_integer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import MatchTable
     from raglift.stats.variances import VarianceComponents
 
-
-Asked = Callable[[str], frozenset[int]]
-"""Returns the numbers of the passages, among all labelled ones of the dataset, that the text of a search asks for."""
-
-OUTCOMES = ("failed", "found", "left_out", "dropped", "asked", "never_asked", "not_retrieved")
-"""What can become of a fact in a session, in the order in which it is tried."""
 
 MEASURES_OF_SESSIONS = tuple(
     map(
@@ -47,22 +49,6 @@ SESSION_RECALL = Metric("session_recall")
 
 
 @dataclass(frozen=True)
-class SessionFact:
-    """What became of one fact in the first run of its query."""
-
-    query_id: str
-    """Whose it is."""
-    fact: int
-    """Which of the query's facts, from 1."""
-    outcome: str
-    """One of `OUTCOMES`."""
-    call: int | None
-    """The number of the call that first found it; None if none did."""
-    rank: int | None
-    """Its rank among the hits of that call; None if none did."""
-
-
-@dataclass(frozen=True)
 class SessionAnalysisRecord:
     """How an agent searched, what it found by which call, and where each fact was lost."""
 
@@ -70,6 +56,11 @@ class SessionAnalysisRecord:
     """The labelled queries; each has one session, or several runs of it."""
     recall_after: tuple[float, ...]
     """The mean share of facts that the first 1, 2, … calls found, up to the longest session."""
+    recall_after_tokens: tuple[tuple[int, float], ...]
+    """How many tokens the hits of a session have so far, and the mean share of facts that hits within so many tokens
+    found: for each number of tokens at which it rises, ascending. Between two of them it is that of the lower one."""
+    tokens: float
+    """The mean number of tokens that all hits of a session have."""
     still_searching: tuple[int, ...]
     """How many sessions of first runs made at least 1, 2, … calls."""
     means: tuple[tuple[Metric, float, int], ...]
@@ -84,6 +75,21 @@ class SessionAnalysisRecord:
     """Whether the final context of any session is known; else `found` means that a call found the fact."""
     components: VarianceComponents | None
     """How much of the variance of session recall is from run to run; None where no query was run twice."""
+    tokens_estimated: bool = False
+    """Whether four characters were taken for a token, since tokens could not be counted without a network."""
+
+    def recall_within(self, tokens: int) -> float:
+        """Return the mean share of facts that a session's hits within so many tokens find: recall@tokens(n).
+
+        Args:
+            tokens: n, of tiktoken's cl100k_base; the first hit that does not fit ends it.
+
+        Raises:
+            ConfigurationError: not an integer of 1 or more.
+        """
+        most = checked_integer("tokens", tokens, least=1)
+        place = bisect_right([reached for reached, _ in self.recall_after_tokens], most)
+        return self.recall_after_tokens[place - 1][1] if place else 0.0
 
     def mean(self, name: str) -> float:
         """Return the mean of one measure, as `recovery`; NaN where no session has a value.
@@ -97,12 +103,12 @@ class SessionAnalysisRecord:
         return found[name]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per fact: `query_id`, `fact`, `outcome`, and the `call` and `rank` that first found it."""
+        """Return one row per fact: `query_id`, `fact`, `outcome`, the `call` and `rank` that found it, and `tokens`."""
         import pandas as pd
 
-        rows = [(each.query_id, each.fact, each.outcome, each.call, each.rank) for each in self.facts]
-        frame = pd.DataFrame(rows, columns=["query_id", "fact", "outcome", "call", "rank"])
-        return frame.astype({"call": "Int64", "rank": "Int64"})
+        names = [field.name for field in fields(SessionFact)]
+        frame = pd.DataFrame([[getattr(each, name) for name in names] for each in self.facts], columns=names)
+        return frame.astype({"call": "Int64", "rank": "Int64", "tokens": "Int64"})
 
 
 def session_analysis(
@@ -125,16 +131,18 @@ def session_analysis(
             "session_analysis: found an evaluation of a system that is asked once; expected one of sessions, from "
             "rl.evaluate_sessions"
         )
-    table = match_tables_of(evaluation)[-1]
-    longest = max((len(each.calls or ()) for trace in run.traces for each in (trace, *trace.repetitions)), default=0)
+    runs = list(session_runs(evaluation, asked))
+    facts, table = runs[0].facts, runs[0].last
+    longest = max((len(each.calls or ()) for one in runs for each in one.run.traces), default=0)
     scores = with_metrics(evaluation, MEASURES_OF_SESSIONS).scores
     stage = evaluation.after
     labelled = [number for number, query in enumerate(evaluation.dataset.queries) if query.is_labelled]
     made = [len(run.traces[number].calls or ()) for number in labelled]
-    facts = tuple(_facts(evaluation, table, asked(table.passages.texts)))
     return SessionAnalysisRecord(
         sessions=len(labelled),
-        recall_after=_recall_after(evaluation, table, longest),
+        recall_after=_recall_after(runs, longest),
+        recall_after_tokens=_recall_after_tokens(runs),
+        tokens=_tokens(runs, labelled),
         still_searching=tuple(sum(count >= number for count in made) for number in range(1, longest + 1)),
         means=tuple((metric, scores.mean(stage, metric), scores.n(stage, metric)) for metric in MEASURES_OF_SESSIONS),
         failed_calls=sum(call.error is not None for number in labelled for call in run.traces[number].calls or ()),
@@ -142,83 +150,47 @@ def session_analysis(
         losses=tuple(_of_outcome(facts, outcome) for outcome in OUTCOMES),
         context_known=table.context is not None,
         components=repetition_components(evaluation, SESSION_RECALL),
+        tokens_estimated=isinstance(table.counter, EstimatedTokens),
     )
 
 
-def _recall_after(evaluation: EvaluationRecord, table: MatchTable, longest: int) -> tuple[float, ...]:
-    """Return the mean of recall@calls(1), recall@calls(2), …: all at once, as sessions may have very many calls."""
-    queries = evaluation.dataset.queries
-    found = [_found_after(table, longest)]
-    for run, was_run in further_runs(evaluation.run):
-        rankings = rankings_by_stage(run)[-1:]
-        (again,) = match_run(run, rankings, queries, rule_of(evaluation), stages=[evaluation.after])
-        found.append(np.where(was_run, _found_after(again, longest), np.nan))
-    labelled = np.bincount(table.facts.query, minlength=len(queries)) > 0
-    if not labelled.any():
-        return (float("nan"),) * longest
-    of_queries = np.nanmean(np.stack(found)[:, :, labelled], axis=0)
-    return tuple(of_queries.mean(axis=1).tolist())
-
-
-def _found_after(table: MatchTable, longest: int) -> NDArray[np.float64]:
-    """Return the share of facts found after each number of calls: a row for each, and a column per query."""
-    first = first_satisfactions(table)
-    counts = np.zeros((longest, table.queries))
-    np.add.at(counts, (table.calls.number[table.calls.rows(first.query, first.rank)] - 1, first.query), 1.0)
+def _shares(runs: list[SessionRun]) -> NDArray[np.float64]:
+    """Return what each fact of each run adds to a mean recall: shares of its query's facts, over its query's runs."""
+    table = runs[0].last
     wanted = np.bincount(table.facts.query, minlength=table.queries)
-    return np.asarray(np.cumsum(counts, axis=0) / np.maximum(wanted, 1), dtype=np.float64)
+    times = np.sum([one.was_run for one in runs], axis=0)
+    shares = 1.0 / (wanted * np.maximum(times, 1) * np.count_nonzero(wanted))[table.facts.query]
+    return np.stack([np.where(one.was_run[table.facts.query], shares, 0.0) for one in runs])
+
+
+def _recall_after(runs: list[SessionRun], longest: int) -> tuple[float, ...]:
+    """Return the mean of recall@calls(1), recall@calls(2), …: all at once, as sessions may have very many calls."""
+    if not len(runs[0].last.facts.query):
+        return (float("nan"),) * longest
+    call = np.stack([first_calls_and_ranks(one.last)[0] for one in runs])
+    gained = np.bincount(call.ravel(), weights=_shares(runs).ravel(), minlength=longest + 1)
+    return tuple(np.cumsum(gained[1:]).tolist())
+
+
+def _recall_after_tokens(runs: list[SessionRun]) -> tuple[tuple[int, float], ...]:
+    """Return the numbers of tokens at which the mean of recall@tokens(n) rises, and what it rises to."""
+    shares = _shares(runs) if len(runs[0].last.facts.query) else np.zeros((len(runs), 0))
+    spent = np.stack([tokens_until_found(one.last) for one in runs])
+    found = np.stack([first_calls_and_ranks(one.last)[0] > 0 for one in runs])
+    reached, place = np.unique(np.maximum(spent[found], 1), return_inverse=True)
+    recall = np.cumsum(np.bincount(place, weights=shares[found], minlength=len(reached)))
+    return tuple(zip(reached.tolist(), recall.tolist(), strict=True))
+
+
+def _tokens(runs: list[SessionRun], labelled: list[int]) -> float:
+    """Return the mean over queries of the mean over their runs of the tokens of all hits."""
+    if not labelled:
+        return float("nan")
+    totals = np.stack([np.where(one.was_run, context_totals(one.last), 0) for one in runs]).sum(axis=0)
+    times = np.sum([one.was_run for one in runs], axis=0)
+    return float((totals / times)[labelled].mean())
 
 
 def _of_outcome(facts: tuple[SessionFact, ...], outcome: str) -> OutcomeFacts:
     found = [fact for fact in facts if fact.outcome == outcome]
     return OutcomeFacts(outcome, None, len(found), tuple(dict.fromkeys(fact.query_id for fact in found)))
-
-
-def _facts(evaluation: EvaluationRecord, table: MatchTable, asked: Asked) -> list[SessionFact]:
-    traces, queries, of_facts = evaluation.run.traces, evaluation.dataset.queries, table.facts.query
-    first = first_satisfactions(table)
-    call, rank = np.zeros((2, len(of_facts)), dtype=np.int64)
-    call[first.fact] = table.calls.number[table.calls.rows(first.query, first.rank)]
-    rank[first.fact] = rank_in_call(table, first.query, first.rank)
-    by_call, earlier = call > 0, np.zeros(len(of_facts), dtype=np.bool_)
-    for before in match_tables_of(evaluation)[:-1]:
-        earlier[first_satisfactions(before).fact] = True
-    reached = by_call
-    if table.context is not None and table.context_known is not None:
-        in_context = np.isin(np.arange(len(of_facts)), first_satisfactions(table.context).fact)
-        reached = np.where(table.context_known[of_facts], in_context, by_call)
-    failed = np.array([trace.error is not None for trace in traces], dtype=np.bool_)[of_facts]
-    searches = [tuple(call.query for call in trace.calls or ()) for trace in traces]
-    never = _never_returned(table, [query.text for query in queries], searches, asked)
-    known = (failed, reached, by_call, earlier)  # the order of OUTCOMES
-    outcomes = np.select(known, OUTCOMES[: len(known)], never).tolist()
-    places = (np.arange(len(of_facts)) - table.facts.first_of_query(of_facts) + 1).tolist()
-    return [
-        SessionFact(queries[query].id, place, outcome, of_call or None, at or None)
-        for query, place, outcome, of_call, at in zip(
-            of_facts.tolist(), places, outcomes, call.tolist(), rank.tolist(), strict=True
-        )
-    ]
-
-
-def _never_returned(
-    table: MatchTable, questions: list[str], searches: list[tuple[str, ...]], asked: Asked
-) -> NDArray[np.object_]:
-    """Return, of each fact, whether it was asked for: its outcome where no call returned it."""
-    passages, wanted = table.passages, table.facts
-    by_text = {text: asked(text) for text in {text for of_query in searches for text in of_query}}
-    asked_for = [frozenset[int]().union(*(by_text[text] for text in of_query)) for of_query in searches]
-    as_question = [
-        normalize(question) in map(normalize, of_query) for question, of_query in zip(questions, searches, strict=True)
-    ]
-    outcomes = []
-    for query, start, alternatives in zip(
-        wanted.query.tolist(), passages.first.tolist(), wanted.passages.tolist(), strict=True
-    ):
-        rows = range(start, start + alternatives)
-        if as_question[query] or not asked_for[query].isdisjoint(rows):
-            outcomes.append("asked")
-        else:
-            has_text = any(passages.texts[row] for row in rows)
-            outcomes.append("never_asked" if has_text or not searches[query] else "not_retrieved")
-    return np.array(outcomes, dtype=object)

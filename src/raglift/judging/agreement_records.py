@@ -10,9 +10,11 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.rendering.document import Document, Section, table_of
+from raglift.report.cells import figure_cell
 from raglift.report.format import interval_text
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
+from raglift.stats.intervals import Interval
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.rendering.document import Table
-    from raglift.stats.intervals import Interval
 
 
 # Agreement of two annotators beyond chance: Cohen's kappa, plain and weighted, with intervals over queries.
@@ -225,11 +226,11 @@ def agreement_view(found: Agreement | SystemAgreement) -> Document:
 
 def coefficient_text(found: Coefficient) -> str:
     """Return a measure of agreement with its interval: `0.61 [0.52, 0.70]`; or a dash."""
-    if found.value is None:
-        return "–"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return "–" if found.value is None else interval_text(found.value, _interval(found), 2)
+
+
+def _interval(found: Coefficient) -> Interval | None:
+    return None if found.low is None or found.high is None else Interval(found.low, found.high)
 
 
 def _head(found: Agreement) -> str:
@@ -255,7 +256,11 @@ def _matrix(found: Agreement) -> Table:
 
 
 def _figures(found: Agreement) -> Table:
-    rows = [(name, coefficient_text(each)) for name, each in _coefficients(found) if each.value is not None]
+    rows = [
+        (name, figure_cell(each.value, _interval(each), 2))
+        for name, each in _coefficients(found)
+        if each.value is not None
+    ]
     return table_of(("agreement", "value"), rows, caption="Agreement")
 
 

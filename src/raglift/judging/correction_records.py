@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.rendering.document import Column, Document, Section, Table, table_from
+from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
+from raglift.report.cells import figure_cell
 from raglift.report.format import confidence_text, interval_text, number_text, signed
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
@@ -181,22 +181,26 @@ _NAMES: tuple[Column[CorrectedFigure], ...] = (
 )
 _FIGURES: tuple[Column[CorrectedFigure], ...] = (
     *_NAMES,
-    Column("judge alone", lambda each: _text(each, each.judge, None), definition="by the model's grades of all pairs"),
+    Column("judge alone", lambda each: _cell(each, each.judge, None), definition="by the model's grades of all pairs"),
     Column(
         "people alone",
-        lambda each: _text(each, each.people.estimate, each.people.interval),
+        lambda each: _cell(each, each.people.estimate, each.people.interval),
         definition="by people's grades of the sample",
         optional=True,
     ),
     Column(
         "corrected",
-        lambda each: _text(each, each.corrected.estimate, each.corrected.interval),
+        lambda each: _cell(each, each.corrected.estimate, each.corrected.interval),
         definition="by both, with the interval",
     ),
 )
 _QUALITY: tuple[Column[CorrectedFigure], ...] = (
     *_NAMES,
-    Column("bias", lambda each: _signed(each.bias, each.bias_interval), definition="judge alone minus corrected"),
+    Column(
+        "bias",
+        lambda each: figure_cell(each.bias, each.bias_interval, signs=True),
+        definition="judge alone minus corrected",
+    ),
     Column("λ", lambda each: number_text(each.corrected.tuning, 2), definition="the weight of the judge's grades"),
     Column("graded", lambda each: f"{each.corrected.sampled:,}", definition="by people, of those that count here"),
     Column(
@@ -215,20 +219,12 @@ def _table(found: Correction, columns: tuple[Column[CorrectedFigure], ...], capt
         for number, each in enumerate(found.figures)
         if number and each.metric != found.figures[number - 1].metric
     ]
-    return replace(table_from(columns, found.figures, caption), sections=tuple(first))
+    percent = confidence_text(found.confidence)
+    return replace(table_from(columns, found.figures, caption, confidence=percent), sections=tuple(first))
 
 
-def _text(each: CorrectedFigure, value: float, interval: Interval | None) -> str:
-    shown = interval if interval is not None and not math.isnan(interval.low) else None
-    return interval_text(value, shown) if each.kind == "mean" else _signed(value, shown)
-
-
-def _signed(value: float, interval: Interval | None) -> str:
-    if math.isnan(value):
-        return "–"
-    if interval is None or math.isnan(interval.low):
-        return signed(value)
-    return f"{signed(value)} [{signed(interval.low)}, {signed(interval.high)}]"
+def _cell(each: CorrectedFigure, value: float, interval: Interval | None) -> Cell:
+    return figure_cell(value, interval, signs=each.kind != "mean")
 
 
 def _estimand(found: Correction) -> str:
@@ -268,7 +264,7 @@ def _warnings(found: Correction) -> Iterator[str]:
     for each in wrong:
         yield (
             f"the judge alone would mislead: {mean_title(each.metric)} of {each.name} is {signed(each.judge)} by its "
-            f"grades, and {_signed(each.corrected.estimate, each.corrected.interval)} corrected"
+            f"grades, and {interval_text(each.corrected.estimate, each.corrected.interval, signs=True)} corrected"
         )
 
 

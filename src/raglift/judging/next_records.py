@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.base.display import counted, excerpt
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Document, Section, Table, row_of
-from raglift.report.format import confidence_text, interval_text, signed
+from raglift.report.format import confidence_text, interval_text
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 
@@ -81,11 +81,10 @@ class NextToJudge(Presentable):
 
     @property
     def figure_text(self) -> str:
-        """The figure with its interval, as `Precision@10, hybrid − bm25: +0.052 [−0.010, 0.110]`."""
+        """The figure with its interval, as `Precision@10, hybrid − bm25: +0.052 [−0.010, +0.110]`."""
         if self.versus is None:
             return f"{mean_title(self.metric)} of {self.system}: {interval_text(self.estimate, self.interval)}"
-        low, high = self.interval
-        figure = f"{signed(self.estimate)} [{signed(low)}, {signed(high)}]"
+        figure = interval_text(self.estimate, self.interval, signs=True)
         return f"{mean_title(self.metric)}, {self.system} − {self.versus}: {figure}"
 
     @property

@@ -19,6 +19,8 @@ from raglift.metrics.session_prefixes import first_calls, rank_in_call, satisfie
 from raglift.records.metric import Calls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from raglift.matching.matches import MatchTable
@@ -334,18 +336,26 @@ def seen_before(chunks: tuple[Chunk, ...]) -> tuple[int, int]:
     Args:
         chunks: in the order in which they came back.
     """
+    found = list(characters_seen(chunks))
+    return sum(length for length, _ in found), sum(again for _, again in found)
+
+
+def characters_seen(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
+    """Yield, of each hit, how many characters it has, and how many of these earlier ones had already.
+
+    Args:
+        chunks: in the order in which they came back.
+    """
     texts: set[str] = set()
     covered: dict[str, Covered] = defaultdict(Covered)
-    returned = again = 0
     for chunk in chunks:
-        length = len(chunk.text)
+        length, again = len(chunk.text), 0
         if chunk.doc_id is not None and chunk.start is not None and chunk.end is not None and chunk.end > chunk.start:
             length, document = chunk.end - chunk.start, covered[chunk.doc_id]
             before = document.characters
             document.add(chunk.start, chunk.end)
-            again += length - (document.characters - before)
+            again = length - (document.characters - before)
         elif chunk.text in texts:
-            again += length
+            again = length
         texts.add(chunk.text)
-        returned += length
-    return returned, again
+        yield length, again

@@ -23,13 +23,23 @@ from raglift.report.format import (
 if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRow, LiftRow
     from raglift.records.metric import Metric
-    from raglift.report.format import Change
+    from raglift.report.format import Bounds, Change
     from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
 
 _NONE = "–"
 """Stands for a figure that is not known."""
+
+
+def figure_cell(
+    value: float, interval: Bounds | None = None, decimals: int = 3, marks: str = "", *, signs: bool = False
+) -> Cell:
+    """Return a figure with its interval, without a bar; `–` for NaN."""
+    if math.isnan(value):
+        return Cell(f"{_NONE}{marks}", "muted")
+    text = (signed if signs else number_text)(value, decimals)
+    return Cell(text + marks, value=value, interval=brackets(interval, decimals, signs=signs))
 
 
 def mean_cell(
@@ -44,10 +54,7 @@ def mean_cell(
         marks: what follows the figure, as † where it is too deep for the stage.
         drawn: whether it has a bar.
     """
-    decimals = decimals_of(metric)
-    if math.isnan(mean):
-        return Cell(f"{_NONE}{marks}", "muted")
-    cell = Cell(number_text(mean, decimals) + marks, value=mean, interval=brackets(interval, decimals))
+    cell = figure_cell(mean, interval, decimals_of(metric), marks)
     if not cell.interval or interval is None or not drawn or not MEASURES[metric.name].is_bounded:
         return cell
     return replace(cell, low=interval.low, middle=mean, high=interval.high)
@@ -57,9 +64,7 @@ def change_cell(found: Change | None, decimals: int = 3, emphasis: str = "", *, 
     """Return a difference with its interval, and a bar over that; `–` where there is none."""
     if found is None or math.isnan(found.mean):
         return Cell(_NONE, "muted")
-    cell = Cell(
-        signed(found.mean, decimals), emphasis, value=found.mean, interval=brackets(found, decimals, signs=True)
-    )
+    cell = replace(figure_cell(found.mean, found, decimals, signs=True), emphasis=emphasis)
     return replace(cell, low=found.low, middle=found.mean, high=found.high) if drawn and cell.interval else cell
 
 

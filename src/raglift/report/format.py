@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
-    from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -35,6 +34,7 @@ _COST_TITLES = {
     "latency_p95": "latency p95 (s)",
     "index_seconds": "index (s)",
     "index_bytes": "index (MB)",
+    "search_seconds": "search (s)",
     "context_tokens": "context tokens",
     "dollars": "US dollars",
 }
@@ -85,10 +85,10 @@ class Change(Bounds, Protocol):
         """The difference; NaN for none."""
 
 
-def interval_text(mean: float, interval: Interval | None, decimals: int = 3) -> str:
-    """Return a mean with its interval: `0.682 [0.641, 0.721]`."""
-    within = "" if math.isnan(mean) else brackets(interval, decimals)
-    return f"{number_text(mean, decimals)} {within}".rstrip()
+def interval_text(mean: float, interval: Bounds | None, decimals: int = 3, *, signs: bool = False) -> str:
+    """Return a mean with its interval: `0.682 [0.641, 0.721]`, with signs `+0.192 [+0.147, +0.234]`."""
+    within = "" if math.isnan(mean) else brackets(interval, decimals, signs=signs)
+    return f"{(signed if signs else number_text)(mean, decimals)} {within}".rstrip()
 
 
 def brackets(found: Bounds | None, decimals: int = 3, *, signs: bool = False) -> str:
@@ -121,9 +121,7 @@ def percent_text(share: float, decimals: int = 1) -> str:
 
 def difference_text(difference: Change | None, decimals: int = 3) -> str:
     """Return a difference with its interval: `+0.192 [+0.147, +0.234]`."""
-    if difference is None or math.isnan(difference.mean):
-        return "–"
-    return f"{signed(difference.mean, decimals)} {brackets(difference, decimals, signs=True)}".rstrip()
+    return "–" if difference is None else interval_text(difference.mean, difference, decimals, signs=True)
 
 
 def signed(value: float, decimals: int = 3) -> str:
@@ -282,6 +280,9 @@ def outcome_text(loss: OutcomeFacts, k: int) -> str:
         "found": f"found by rank {k}",
         "below_k": f"ranked too low (below {k})",
         "dropped": f"dropped by {loss.stage}",
+        "lost_by_filter": "lost by the filter",
+        "lost_by_index": "lost by the index",
+        "lost_by_compression": "lost by compression",
         "not_retrieved": "not retrieved",
         "not_attainable": "lost in chunking",
         "missed": "not retrieved, or lost in chunking (not known which)",

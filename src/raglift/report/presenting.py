@@ -9,8 +9,10 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
+from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
 from raglift.analysis.label_holes import HolesRecord
@@ -28,6 +30,7 @@ from raglift.report.sentences import headroom_line
 from raglift.report.terminal.document import document_parts, document_text
 from raglift.report.terminal.rendering import as_text
 from raglift.report.views.abstention import abstention_view
+from raglift.report.views.agents import agents_view
 from raglift.report.views.analyses import (
     explanation_view,
     failure_analysis_view,
@@ -38,6 +41,7 @@ from raglift.report.views.comparison import comparison_view
 from raglift.report.views.conventions import conventions_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 from raglift.report.views.holes import holes_view
+from raglift.report.views.index_losses import index_losses_view
 from raglift.report.views.sessions import sessions_view
 
 if TYPE_CHECKING:
@@ -98,8 +102,10 @@ view_of.register(TradeoffRecord, whole(tradeoff_view))
 view_of.register(RecommendationRecord, whole(recommendation_view))
 view_of.register(FailureAnalysisRecord, whole(failure_analysis_view))
 view_of.register(SessionAnalysisRecord, whole(sessions_view))
+view_of.register(AgentsRecord, whole(agents_view))
 view_of.register(AbstentionRecord, whole(abstention_view))
 view_of.register(HolesRecord, whole(holes_view))
+view_of.register(IndexLossesRecord, whole(index_losses_view))
 view_of.register(ExplanationRecord, whole(explanation_view))
 view_of.register(FactorEffectsRecord, whole(effects_view))
 view_of.register(MetricsExplanationRecord, whole(conventions_view))

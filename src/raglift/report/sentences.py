@@ -43,6 +43,8 @@ _FEW_LOST = 0.02
 """Where no more than this share of the facts is not found, finding them gains little."""
 EXPLORATORY = "Exploratory: p-values are not adjusted, and a query with several tags is counted under each."
 BEYOND_CANDIDATES = "hits that were not candidates raise it, so before and after cannot be compared"
+_OF_SEARCHES = ("session_ndcg", "session_recall")
+"""Measures of what an agent's searches find, and not of what it keeps."""
 PARETO = "Pareto-optimal: no other system beats it on one measure without losing on another."
 
 
@@ -206,6 +208,9 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
+        "lost_by_filter": "a search that filters before it takes the nearest chunks",
+        "lost_by_index": "a search that looks at more (ef, nprobe), or exact search",
+        "lost_by_compression": "more bytes or dimensions a vector, or rescoring by whole vectors",
         "not_retrieved": _either(_deeper(has_reranker), *_other_retrievers(tried)),
         "not_attainable": "larger chunks or more overlap, and raglift labels check, which checks the labels",
         "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),
@@ -266,9 +271,21 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         worse = sum(one.verdict == "worse" for one in told)
         others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
         others = others if worse else "no difference to another is significant"
+        if _all_search(comparison):
+            first = f"{short_name(best)}, the baseline, searches best of {systems:,} agents: {name} {_mean(row)}"
+            return f"{first}; {others}{_caution(comparison, best)}."
         first = f"The baseline, {short_name(best)}, has the highest {name} of {systems:,} systems, {_mean(row)}"
         return f"{first}; {others}{_caution(comparison, best)}."
     value = f"{row.baseline_mean:.{decimals_of(row.metric)}f}"
+    if _all_search(comparison):
+        other = short_name(comparison.baseline)
+        above = f"above the {value} of {other}"
+        clearly = {
+            "better": f"significantly {above}",
+            NOT_SIGNIFICANT: f"but that may be chance: {other} has {value}",
+        }.get(str(row.verdict), f"but it is unclear whether that is {above}")
+        first = f"{short_name(best)} searches best of {systems:,} agents: {name} {_mean(row)}"
+        return f"{first}, {clearly}{_caution(comparison, best)}."
     against = {
         "better": f"significantly above the baseline's {value}",
         NOT_SIGNIFICANT: f"but that may be chance: the baseline has {value}",
@@ -284,6 +301,8 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     new, old = short_name(row.system), short_name(comparison.baseline)
     means = f"{name} {_mean(row)} against {row.baseline_mean:.{decimals}f}"
     on, better = f"on {counted(row.n, 'query')}", row.system if row.verdict == "better" else comparison.baseline
+    if _all_search(comparison):
+        return _agents_sentence(row, comparison, means)
     if row.difference is not None and not row.difference.wins and not row.difference.losses:
         return f"{new} and {old} have the same {name}, {_mean(row)}, {on}: none differs."
     if row.verdict == NOT_SIGNIFICANT:
@@ -295,6 +314,29 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
     if row.verdict == "worse":
         new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
     return f"{new} is better than {old}: {means}, statistically significant {on}{caution}."
+
+
+def _all_search(comparison: ComparisonRecord) -> bool:
+    """Whether all systems are agents that search several times, and what decides is a measure of their searches."""
+    return comparison.primary.name in _OF_SEARCHES and all(one.run.has_sessions for one in comparison.evaluations)
+
+
+def _agents_sentence(row: ComparisonRow, comparison: ComparisonRecord, means: str) -> str:
+    """Return which of two agents searches better."""
+    new, old = short_name(row.system), short_name(comparison.baseline)
+    on, better = f"on {counted(row.n, 'query')}", row.system if row.verdict == "better" else comparison.baseline
+    caution = _caution(comparison, better)
+    if row.difference is not None and not row.difference.wins and not row.difference.losses:
+        return f"{new} and {old} search equally well: {mean_title(comparison.primary)} is {_mean(row)} of both, {on}."
+    if row.verdict == NOT_SIGNIFICANT:
+        return f"Neither {new} nor {old} clearly searches better: {means}, which may be chance {on}{caution}."
+    if row.verdict == TOO_SKEWED:
+        return f"It is unclear whether {new} or {old} searches better: {means} is {TOO_SKEWED}{caution}."
+    if row.verdict == "worse":
+        new, old = old, new
+        name = mean_title(comparison.primary)
+        means = f"{name} {row.baseline_mean:.{decimals_of(row.metric)}f} against {_mean(row)}"
+    return f"{new} searches better than {old}: {means}, statistically significant {on}{caution}."
 
 
 def _caution(comparison: ComparisonRecord, best: str) -> str:

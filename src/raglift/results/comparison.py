@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
+from raglift.analysis.agents import compared_agents
 from raglift.analysis.comparison import compare_systems
 from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.recommendation import MARGIN, recommendation
@@ -16,9 +17,10 @@ from raglift.analysis.records import ComparisonRecord, EvaluationRecord
 from raglift.analysis.shared_queries import cell_name, system_name
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.base.limits import resolved, user_path
+from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.report.frames import comparison_frame, per_query_frames
-from raglift.results.analyses import FromRecord, Presentable, Recommendation, TagSlices, Tradeoff
+from raglift.results.analyses import Agents, FromRecord, Presentable, Recommendation, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
 
 if TYPE_CHECKING:
@@ -74,6 +76,14 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
             ConfigurationError: the metric was not compared.
         """
         return TagSlices.from_record(comparison_by_tag(self, metric))
+
+    def agents(self) -> Agents:
+        """Return how the agents searched: what each found, kept and lost, and how much runs of a query differ.
+
+        Raises:
+            ConfigurationError: no system has sessions, from `raglift.evaluate_sessions`.
+        """
+        return Agents.from_record(compared_agents(self, PassageSearch))
 
     def pareto(
         self,

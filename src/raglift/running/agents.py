@@ -5,20 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.adapt import all_chunks
 from raglift.adapters.agents import UnderWay
 from raglift.adapters.stages import RetrieveStage
 from raglift.base.display import counted, describe_error
 from raglift.base.progress import step, track
+from raglift.base.tokens import TokenCounts
 from raglift.errors import ConfigurationError, QueryFailed
+from raglift.matching.provenance import Provenance
+from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
 from raglift.records.sessions import Session
 from raglift.running.execution import ask_stage, stop_if_unusable, unanswered
-from raglift.running.model_calls import AS_DEPLOYED, NotAsked
+from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
+from raglift.running.model_calls import AS_DEPLOYED, NotAsked, counting
+from raglift.running.options import spec_of
+from raglift.running.scoring import evaluation_of, require_chunks, require_encoding
+from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.adapters.stages import Policy, Stage
+    from raglift.matching.rule import MatchRule
+    from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
+    from raglift.records.metric import Calls, Tokens
+    from raglift.results.evaluation import Evaluation
+    from raglift.running.answers import KeptAnswers
     from raglift.running.calls import Outcome
     from raglift.running.model_calls import CallMeter, Way
     from raglift.running.options import Config
@@ -47,7 +60,7 @@ def check_agent(config: Config, reranker: Sequence[Any], system: str) -> None:
     """Raise for settings that an agent, which makes its own searches, cannot be asked with.
 
     Raises:
-        ConfigurationError: a reranker, or a pass for latency.
+        ConfigurationError: a reranker, a pass for latency, or exact search beside it.
     """
     if reranker:
         raise ConfigurationError(
@@ -59,6 +72,11 @@ def check_agent(config: Config, reranker: Sequence[Any], system: str) -> None:
             f"latency: found {config.latency} with {system}, an agent; expected none: how long each search took is in "
             "its session"
         )
+    if config.exact:
+        raise ConfigurationError(
+            f"exact: found True with {system}, an agent, which makes its own searches; expected it with the "
+            "retriever of its tool alone"
+        )
 
 
 def agent_notes(config: Config, system: str) -> list[str]:
@@ -66,6 +84,53 @@ def agent_notes(config: Config, system: str) -> list[str]:
     given = [] if config.k is None else [f"k={config.k}"]
     given += ["depth='deep'"] if config.depth == "deep" else []
     return [f"{system}: an agent asks for as many hits as it chooses, so {one} has no effect" for one in given]
+
+
+def evaluate_agent(
+    agent: RetrieveStage,
+    data: Dataset,
+    ks: Sequence[int | Tokens | Calls | str],
+    rule: MatchRule,
+    profile: str,
+    config: Config,
+    kept: KeptAnswers | None,
+) -> Evaluation:
+    """Evaluate an agent: each query becomes a session, or several of them."""
+    wanted = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
+    metrics = choose_metrics(wanted, ks, data)
+    require_encoding(metrics)
+
+    def scored(answers: AgentAnswers, asked: Dataset, notes: Sequence[str], calls: CallMeter) -> Evaluation:
+        chunks = all_chunks(None, config.chunks, doc_key=config.doc_key)
+        inventory = inventory_of_chunks(chunks, agent.clearing, asked, config, rule)
+        require_chunks(metrics, inventory)
+        provenance, spec = Provenance(asked, config.doc_key), spec_of(asked, config)
+        if config.repeats > 1:
+            spec["repeats"] = config.repeats
+        run = run_of_sessions(
+            answers.sessions,
+            asked,
+            metrics,
+            provenance,
+            system=agent.clearing.message(agent.system),
+            spec=spec,
+            stages=[agent],
+        )
+        notes = (*run.notes, *notes, *(kept.notes if kept is not None else ()))
+        known = replace(run, notes=notes, inventory=inventory, cost=with_models(None, calls))
+        counter = TokenCounts(progress=config.progress)
+        return scored_by(metrics, lambda chosen: evaluation_of(known, asked, chosen, rule, profile, counter))
+
+    said = agent_notes(config, agent.system)
+    with counting(config.call_limits, len(data), progress=config.progress) as calls:
+        answers = ask_agent(agent, data.queries, config.repeats, config.policy, calls)
+        if not answers.is_whole:
+            stop = calls.limit_reached(len(answers.sessions))
+            asked = replace(data, queries=tuple(query for query in data.queries if query.id in answers.sessions))
+            if asked.queries:
+                stop.evaluation = scored(answers, asked, [*said, limit_note(answers, len(data))], calls)
+            raise stop
+        return require_answers(scored(answers, data, [*said, *calls.notes()], calls))
 
 
 @dataclass(frozen=True)

@@ -14,38 +14,36 @@ from raglift.base.display import counted
 from raglift.base.progress import steps
 from raglift.base.tokens import TokenCounts
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, MetricFailed
-from raglift.matching.match import inventory_of
+from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics
+from raglift.metrics.computing import choose_metrics
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import CANDIDATES, Cost, Run
-from raglift.running.agents import agent_notes, agent_of, ask_agent, check_agent, check_asked_once, limit_note
+from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
-from raglift.running.execution import every_query_failed, run_stages
+from raglift.running.exact import Comparer, comparer_of
+from raglift.running.execution import run_stages
+from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
 from raglift.running.notes import run_notes, usual_depths
 from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
-from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
 from raglift.running.systems import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
     from raglift.results.evaluation import Evaluation
-    from raglift.running.agents import AgentAnswers
     from raglift.running.model_calls import CallMeter, Way
 
 
@@ -58,6 +56,8 @@ def rerank(
     *,
     policy: Policy | None = None,
     dtype: Dtype = "auto",
+    device: str = "auto",
+    batch_tokens: int | None = None,
 ) -> Evaluation:
     """Put the last rankings of an evaluation through one more reranker, without retrieving again.
 
@@ -69,17 +69,32 @@ def rerank(
         reranker: as for `evaluate`.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         dtype: what a reranker given by name computes in.
+        device: where it computes.
+        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
 
     Raises:
-        ConfigurationError: there is no reranker.
+        ConfigurationError: there is no reranker or no such device, or the evaluation is of an agent, which has read its
+            hits already.
         UnsupportedSystem: an object that no adapter knows.
         ModelError: a model cannot be loaded.
         QueryFailed: a query failed and the policy says `raise`; or every query failed, as in `evaluate`.
     """
     run, dataset = evaluation.run, evaluation.dataset
+    if run.has_sessions:
+        raise ConfigurationError(
+            "rerank: found an evaluation of sessions, whose agent has read its hits already; expected one of a system "
+            "that is asked once: put the reranker into the agent's tool, and evaluate again"
+        )
     policy = Policy() if policy is None else policy
     keeps = run.spec.get("depth", "deep") == "deployed"
-    given = adapt_reranker(reranker, as_deployed=keeps, dtype=dtype, progress=policy.progress)
+    given = adapt_reranker(
+        reranker,
+        as_deployed=keeps,
+        dtype=dtype,
+        device=device,
+        batch_tokens=batch_tokens,
+        progress=policy.progress,
+    )
     if not given:
         raise ConfigurationError(f"reranker: found {reranker!r}; expected one, as 'late-interaction'")
     taken = [replace(given[0], name=info.name) for info in run.stages]  # only their names count
@@ -91,23 +106,22 @@ def rerank(
     with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
         way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
         traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
+        # Lost before the reranker came, lost after it
+        traces = tuple(
+            replace(new, exact=old.exact, matching=old.matching) for new, old in zip(traces, run.traces, strict=True)
+        )
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
-    cost = _with_models(_index_alone(run.cost), calls)
+    cost = with_models(_index_alone(run.cost), calls)
     made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, cost)
     rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
-    return _answered(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
+    return require_answers(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
 
 
 def _index_alone(cost: Cost | None) -> Cost | None:
     """Return what the index cost: seconds of stages are those of another system."""
     return None if cost is None or cost.index is None else Cost(index=cost.index)
-
-
-def _with_models(cost: Cost | None, calls: CallMeter) -> Cost | None:
-    """Return what a run cost, with the models that the system called."""
-    return replace(cost or Cost(), models=calls.uses) if calls.uses else cost
 
 
 # `evaluate()`: one system over one dataset, every metric at every stage.
@@ -137,7 +151,8 @@ def evaluate(
             results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; an MCP server, as
             `mcp:python server.py#search`, or a `raglift.components.mcp.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
-            a pipeline with a ranker) is opened into its stages. It is never changed: depths are set on copies.
+            a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
+            so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
             or path of a dataset.
         reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
@@ -187,7 +202,12 @@ def _evaluated(
     deployed = adapt_system(system, as_deployed=True, doc_key=config.doc_key)
     _check_candidates(candidates, reranker, config)
     added = adapt_reranker(
-        reranker, as_deployed=config.depth == "deployed", dtype=config.dtype, progress=config.progress
+        reranker,
+        as_deployed=config.depth == "deployed",
+        dtype=config.dtype,
+        device=config.device,
+        batch_tokens=config.batch_tokens,
+        progress=config.progress,
     )
     clearing = clearing_of([*deployed, *added])
 
@@ -199,21 +219,23 @@ def _evaluated(
     own = prepared(named_stages(deployed), "as deployed")
     if (agent := agent_of(own)) is not None:
         check_agent(config, added, agent.system)
-        return _agent_evaluated(agent, data, ks, rule, profile, config, kept)
+        return evaluate_agent(agent, data, ks, rule, profile, config, kept)
     check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
-    inventory = _inventory(system, clearing, data, config, rule)
+    comparer = comparer_of(deployed, config, _all_chunks(system, config))
+    known_chunks = comparer.chunks
+    inventory = inventory_of_chunks(known_chunks, clearing, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
         notes = (*run.notes, *(kept.notes if kept is not None else ()))
-        known = replace(run, inventory=inventory, notes=notes, cost=_with_models(run.cost, calls))
+        known = replace(run, inventory=inventory, notes=notes, cost=with_models(run.cost, calls))
         chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
         counter = TokenCounts(progress=config.progress)
-        return _scored(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
+        return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls)
+        measurement = _Measurement(data, config, depths, calls, comparer)
         try:
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
@@ -226,69 +248,14 @@ def _evaluated(
             part = measurement.kept(halted)
             stop = calls.limit_reached(0 if part is None else len(part[1]))
             if part is not None:
-                stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
+                stop.evaluation = scored(*part, inventory_of_chunks(known_chunks, clearing, part[1], config, rule))
             raise stop from None
-    return _answered(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
-
-
-def _agent_evaluated(
-    agent: RetrieveStage,
-    data: Dataset,
-    ks: Sequence[int | Tokens | Calls | str],
-    rule: MatchRule,
-    profile: str,
-    config: Config,
-    kept: KeptAnswers | None,
-) -> Evaluation:
-    """Evaluate an agent: each query becomes a session, or several of them."""
-    wanted = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
-    metrics = choose_metrics(wanted, ks, data)
-    require_encoding(metrics)
-
-    def scored(answers: AgentAnswers, asked: Dataset, notes: Sequence[str], calls: CallMeter) -> Evaluation:
-        chunks = all_chunks(None, config.chunks, doc_key=config.doc_key)
-        inventory = _inventory_of(chunks, agent.clearing, asked, config, rule)
-        require_chunks(metrics, inventory)
-        provenance, spec = Provenance(asked, config.doc_key), spec_of(asked, config)
-        if config.repeats > 1:
-            spec["repeats"] = config.repeats
-        run = run_of_sessions(
-            answers.sessions,
-            asked,
-            metrics,
-            provenance,
-            system=agent.clearing.message(agent.system),
-            spec=spec,
-            stages=[agent],
-        )
-        notes = (*run.notes, *notes, *(kept.notes if kept is not None else ()))
-        known = replace(run, notes=notes, inventory=inventory, cost=_with_models(None, calls))
-        counter = TokenCounts(progress=config.progress)
-        return _scored(metrics, lambda chosen: evaluation_of(known, asked, chosen, rule, profile, counter))
-
-    said = agent_notes(config, agent.system)
-    with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        answers = ask_agent(agent, data.queries, config.repeats, config.policy, calls)
-        if not answers.is_whole:
-            stop = calls.limit_reached(len(answers.sessions))
-            asked = replace(data, queries=tuple(query for query in data.queries if query.id in answers.sessions))
-            if asked.queries:
-                stop.evaluation = scored(answers, asked, [*said, limit_note(answers, len(data))], calls)
-            raise stop
-        return _answered(scored(answers, data, [*said, *calls.notes()], calls))
+    return require_answers(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
 
 def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
     """Return stages whose answers are kept, where that is asked for: see `KeptAnswers.of`."""
     return list(stages) if kept is None else kept.of(stages, part, then)
-
-
-def _answered(evaluation: Evaluation) -> Evaluation:
-    """Return an evaluation in which at least one query was answered; a table of zeros says nothing of a system."""
-    if failure := every_query_failed(evaluation.run.traces):
-        failure.evaluation = evaluation
-        raise failure
-    return evaluation
 
 
 @dataclass(frozen=True)
@@ -317,6 +284,7 @@ class _Measurement:
     config: Config
     depths: _Depths
     calls: CallMeter
+    comparer: Comparer
 
     def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
         """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
@@ -445,11 +413,12 @@ class _Measurement:
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
     ) -> Run:
         """Return the run that traces are of."""
+        traces, compared = self.comparer.compared(stages, self.dataset.queries, traces, k, self._provenance())
         infos, reading = stage_infos(stages, self.dataset.queries, traces)
         notes = [*self.dataset.resolution.notes, *notes, *reading]
         returned = max((len(trace.stages[0].ranking) for trace in traces if trace.stages), default=0)
         candidates = max(k, returned) if infos[0].has_own_depth else k
-        spec = {**spec_of(self.dataset, self.config), "candidates": candidates}
+        spec = {**spec_of(self.dataset, self.config), "candidates": candidates, **compared}
         batched = [info.name for info in infos if info.batched]
         if self.config.timeout is not None and batched:
             all_at_once = "takes all queries at once, so the timeout of one query does not apply"
@@ -479,19 +448,6 @@ def _has_own_depth(stage: Stage) -> bool:
     return isinstance(stage, RetrieveStage) and stage.has_own_depth
 
 
-def _scored(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
-    """Score a run; where a metric of the user's fails, its error brings what was retrieved, scored by the others."""
-    try:
-        return score(metrics)
-    except MetricFailed as error:
-        others = tuple(metric for metric in metrics if metric.name != error.metric.name)
-        try:
-            error.evaluation = _scored(others, score)
-        except MetricFailed as another:
-            error.evaluation = another.evaluation
-        raise
-
-
 def checked_dataset(dataset: Any) -> Dataset:
     """Return a dataset, or the one of a name or path; raise unless there are queries to ask."""
     if isinstance(dataset, (str, os.PathLike)):
@@ -515,17 +471,7 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
         )
 
 
-def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
-    """Return what is known of all chunks of the index; None when they are not known."""
+def _all_chunks(system: Any, config: Config) -> tuple[Chunk, ...] | None:
+    """Return all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
-    return _inventory_of(chunks, clearing, dataset, config, rule)
-
-
-def _inventory_of(
-    chunks: Sequence[Chunk] | None, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule
-) -> Inventory | None:
-    if chunks is None:
-        return None
-    provenance = Provenance(dataset, config.doc_key)
-    checked = [provenance.check_chunk(clearing.chunk(chunk)) for chunk in chunks]
-    return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
+    return None if chunks is None else tuple(chunks)

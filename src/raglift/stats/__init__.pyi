@@ -41,5 +41,7 @@ from .risk_control import threshold_for_rate as threshold_for_rate
 from .risk_control import threshold_for_selective_rate as threshold_for_selective_rate
 from .sampling import draw_sample as draw_sample
 from .sampling import inclusion_probabilities as inclusion_probabilities
+from .variances import DifferenceComponents as DifferenceComponents
 from .variances import VarianceComponents as VarianceComponents
+from .variances import difference_components as difference_components
 from .variances import variance_components as variance_components

@@ -20,6 +20,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import create_retriever_tool
 from langchain_openai import ChatOpenAI
 
+from raglift.running import rerank
 from raglift.testing import Answer, OpenAIServer
 
 WORDS = ["old", "young", "tall", "sad", "glad", "third", "lame", "blind", "deaf"]
@@ -172,6 +173,11 @@ def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency(dataset):
         with pytest.raises(ConfigurationError, match=said):
             rl.evaluate(agent.graph, dataset, **options)
         assert agent.asked == []
+
+
+def test_the_hits_of_an_agent_are_not_reranked_afterwards(dataset):
+    with pytest.raises(ConfigurationError, match="rerank: found an evaluation of sessions, whose agent has"):
+        rerank(rl.evaluate(Agent().graph, dataset), lambda query, texts: [0.0] * len(texts))
 
 
 def test_settings_of_depth_have_no_effect_on_an_agent_and_it_is_said(dataset):

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.agents import compared_agents
 from raglift.analysis.lift import comparison_by_tag, evaluation_by_tag
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import primary_of, scored
+from raglift.analysis.sessions import session_analysis
 from raglift.analysis.tradeoffs import tradeoff
+from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.report.charts.curves import over_k_of_comparison, over_k_of_evaluation, tradeoff_chart
 from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
 from raglift.report.charts.lift import Changes, failure_chart, lift_chart
 from raglift.report.charts.parts import of_labels
+from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+    from raglift.analysis.sessions import SessionAnalysisRecord
     from raglift.records.metric import Metric
 
 
@@ -44,6 +49,22 @@ class EvaluationPlots:
             ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
         """
         return self._told(over_k_of_evaluation(self.evaluation, metric, ks))
+
+    def recall_after_calls(self) -> alt.LayerChart:
+        """Return recall of sessions after each call.
+
+        Raises:
+            ConfigurationError: not an evaluation of sessions, or no call was made.
+        """
+        return self._told(recall_after_calls({"": session_analysis(self.evaluation, PassageSearch)}))
+
+    def recall_after_tokens(self) -> alt.LayerChart:
+        """Return recall of sessions after so many tokens of hits.
+
+        Raises:
+            ConfigurationError: not an evaluation of sessions, or nothing was found.
+        """
+        return self._told(recall_after_tokens({"": session_analysis(self.evaluation, PassageSearch)}))
 
     def lift(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return what reranking changed for each query, most gained first.
@@ -135,6 +156,31 @@ class ComparisonPlots:
             ConfigurationError: no such measure, or a depth that some system does not have.
         """
         return self._told(over_k_of_comparison(self.comparison, metric, ks, self.names))
+
+    def recall_after_calls(self) -> alt.LayerChart:
+        """Return recall after each call, a line for each agent.
+
+        Raises:
+            ConfigurationError: no system has sessions, or no call was made.
+        """
+        return self._told(recall_after_calls(self._agents(), self._baseline))
+
+    def recall_after_tokens(self) -> alt.LayerChart:
+        """Return recall after so many tokens of hits, a line for each agent.
+
+        Raises:
+            ConfigurationError: no system has sessions, or nothing was found.
+        """
+        return self._told(recall_after_tokens(self._agents(), self._baseline))
+
+    @property
+    def _baseline(self) -> str:
+        return self.names.get(self.comparison.baseline, self.comparison.baseline)
+
+    def _agents(self) -> dict[str, SessionAnalysisRecord]:
+        """Return how each agent searched, by what to call it."""
+        found = compared_agents(self.comparison, PassageSearch).analyses
+        return {self.names.get(name, name): one for name, one in found.items()}
 
     def lift(self, system: str | None = None, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return a system minus the baseline for each query, most gained first.

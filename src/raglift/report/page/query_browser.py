@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from raglift.report.page.rendering import packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raglift.records.labels import Passage
 
@@ -89,6 +91,57 @@ class ViewDetail:
     """For each fact, the rank at which it is satisfied; None for never."""
     error: str | None = None
     """Why the query failed, if it did."""
+    calls: tuple[int, ...] = ()
+    """Of a session, how many hits each call returned: `hits` has them one call after the other."""
+    found_by: tuple[int | None, ...] = ()
+    """Of a session, for each fact the number of the call that first found it; None for none. Its rank in `facts` is
+    among the hits of one call."""
+
+
+class ShownCall(NamedTuple):
+    """One search of a session."""
+
+    query: str
+    """The text that was searched for."""
+    tool: str
+    """The name of the tool; empty where it is not known."""
+    arguments: tuple[tuple[str, str], ...]
+    """What else the tool was given, as names and texts."""
+    tokens: int
+    """The tokens of what came back."""
+    is_reported: bool
+    """Whether the agent's framework counted them; else they are those of the texts of hits."""
+    seconds: float | None
+    """How long it took; None if unknown."""
+    error: str | None
+    """Why it failed; None if it did not."""
+    new: tuple[int, ...]
+    """The facts that it found first, from 0."""
+    again: tuple[int, ...]
+    """The facts that it found and an earlier call had found."""
+    seen: float | None
+    """The share of its characters that the session had returned before; None without hits."""
+
+
+@dataclass(frozen=True)
+class ShownSession:
+    """One run of a query by an agent."""
+
+    calls: tuple[ShownCall, ...]
+    context: tuple[ShownHit, ...] | None
+    """The hits that reached the prompt of the answer; None where they are not known."""
+    outcomes: tuple[str, ...]
+    """For each fact what became of it: an outcome of `SessionAnalysis`."""
+    tokens: tuple[int | None, ...]
+    """For each fact, the tokens of all hits up to and with the one that found it; None where none did."""
+    all_tokens: int
+    """The tokens of the texts of all hits."""
+    value: float
+    """The metric that decides, of this run alone."""
+    views: tuple[ViewDetail, ...] = ()
+    """What each stage returned; none for the first run, of which the query has them."""
+    error: str | None = None
+    """Why the agent stopped before it was done; None if it did not."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +157,40 @@ class QueryDetail:
     views: tuple[ViewDetail, ...]
     """In the order of the drill-down's views."""
     all_outcomes: tuple[tuple[str, ...], ...]
-    """For each system, the outcome of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`."""
+    """For each system, the outcome of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`, or
+    where it has sessions of `SessionAnalysis`."""
+    sessions: tuple[tuple[ShownSession, ...], ...] = ()
+    """For each system its runs of the query; none of one that is asked once."""
+
+    def all_views(self) -> Iterator[ViewDetail]:
+        """Yield what each stage of each system returned, in all runs."""
+        yield from self.views
+        for runs in self.sessions:
+            for run in runs:
+                yield from run.views
+
+    def all_hits(self) -> Iterator[ShownHit]:
+        """Yield every hit that is shown of the query."""
+        for view in self.all_views():
+            yield from view.hits
+        for runs in self.sessions:
+            for run in runs:
+                yield from run.context or ()
+
+    def with_hits(self, change: Callable[[tuple[ShownHit, ...]], tuple[ShownHit, ...]]) -> QueryDetail:
+        """Return the query with the hits of each view and each final context as a function makes them."""
+
+        def changed(views: tuple[ViewDetail, ...]) -> tuple[ViewDetail, ...]:
+            return tuple(replace(view, hits=change(view.hits)) for view in views)
+
+        sessions = tuple(
+            tuple(
+                replace(run, views=changed(run.views), context=None if run.context is None else change(run.context))
+                for run in runs
+            )
+            for runs in self.sessions
+        )
+        return replace(self, views=changed(self.views), sessions=sessions)
 
 
 @dataclass(frozen=True)
@@ -216,7 +302,7 @@ class _Selection:
     def of(cls, whole: DrillDown, depth: int | None) -> _Selection:
         queries = [_shortened(query, depth) for query in whole.queries]
         marks: dict[int, tuple[int, int] | None] = {}
-        for hit in (hit for query in queries for view in query.views for hit in view.hits):
+        for hit in (hit for query in queries for hit in query.all_hits()):
             marks[hit.chunk] = _wider(marks.get(hit.chunk), hit.matches)
         sample = queries[:: max(1, len(queries) // _SAMPLED_QUERIES)]
         rest = _size(replace(whole, chunks=(), queries=tuple(sample))) * len(queries) / max(len(sample), 1)
@@ -238,8 +324,7 @@ class _Selection:
 
     def _hits_left_out(self) -> Iterator[str]:
         every, left = (
-            sum(len(view.hits) for query in queries for view in query.views)
-            for queries in (self.whole.queries, self.queries)
+            sum(1 for query in queries for _ in query.all_hits()) for queries in (self.whole.queries, self.queries)
         )
         if left < every:
             place = f", ranked below {self.depth} in each of its rankings" if self.depth else ""
@@ -271,9 +356,19 @@ def _shortened(query: QueryDetail, depth: int | None) -> QueryDetail:
     """Return a query with its first hits, those that match, and where the chunks of these stand in other views."""
     if depth is None:
         return query
-    kept = {hit.chunk for view in query.views for hit in view.hits if hit.rank <= depth or hit.matches}
-    views = tuple(replace(view, hits=tuple(hit for hit in view.hits if hit.chunk in kept)) for view in query.views)
-    return replace(query, views=views)
+    kept = {hit.chunk for hit in query.all_hits() if hit.matches}
+    kept |= {hit.chunk for view in query.all_views() for hit in _first_hits(view, depth)}
+    return query.with_hits(lambda hits: tuple(hit for hit in hits if hit.chunk in kept))
+
+
+def _first_hits(view: ViewDetail, depth: int) -> Iterator[ShownHit]:
+    """Yield the hits down to a rank, of a session those of each call."""
+    ends = list(accumulate(view.calls))
+    for hit in view.hits:
+        place = bisect_left(ends, hit.rank)
+        before = ends[place - 1] if 0 < place <= len(ends) else 0
+        if hit.rank - before <= depth:
+            yield hit
 
 
 def _cut(chunk: ShownChunk, mark: tuple[int, int], length: int | None) -> ShownChunk:
@@ -292,7 +387,7 @@ def _renumbered(query: QueryDetail, numbers: Mapping[int, int], chunks: Sequence
         number = numbers[hit.chunk]
         return ShownHit(hit.rank, number, hit.score, tuple(_moved(match, chunks[number]) for match in hit.matches))
 
-    return replace(query, views=tuple(replace(view, hits=tuple(map(moved, view.hits))) for view in query.views))
+    return query.with_hits(lambda hits: tuple(map(moved, hits)))
 
 
 def _moved(match: ShownMatch, chunk: ShownChunk) -> ShownMatch:

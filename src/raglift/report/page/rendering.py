@@ -21,6 +21,7 @@ from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
+from raglift.report.page.step_charts import laid_curve
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from raglift.records.labels import Passage
-    from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownHit, ShownMatch, ViewDetail
+    from raglift.report.page.query_browser import (
+        DrillDown,
+        QueryDetail,
+        ShownCall,
+        ShownHit,
+        ShownMatch,
+        ShownSession,
+        ViewDetail,
+    )
 
 
 # Inlined styles and scripts, allowed by their hashes only.
@@ -107,7 +116,7 @@ def _documents(drill_down: DrillDown) -> dict[str, None]:
 
 
 def _query(query: QueryDetail) -> Mapping[str, object]:
-    return {
+    content: dict[str, object] = {
         "id": query.id,
         "text": query.text,
         "tags": query.tags,
@@ -115,6 +124,36 @@ def _query(query: QueryDetail) -> Mapping[str, object]:
         "facts": [[_passage(passage) for passage in alternatives] for alternatives in query.facts],
         "fates": query.all_outcomes,
         "views": [_view(view) for view in query.views],
+    }
+    if any(query.sessions):
+        content["sessions"] = [[_session(run) for run in runs] for runs in query.sessions]
+    return content
+
+
+def _session(run: ShownSession) -> Mapping[str, object]:
+    content: dict[str, object] = {
+        "calls": [_call(call) for call in run.calls],
+        "fates": run.outcomes,
+        "tokens": run.tokens,
+        "all": run.all_tokens,
+        "value": _number(run.value),
+    }
+    if run.context is not None:
+        content["context"] = [_hit(hit) for hit in run.context]
+    if run.views:
+        content["views"] = [_view(view) for view in run.views]
+    return content if run.error is None else content | {"error": run.error}
+
+
+def _call(call: ShownCall) -> Mapping[str, object]:
+    known = {"seen": _number(call.seen), "seconds": _number(call.seconds), "error": call.error}
+    said = {"again": call.again, "tool": call.tool, "arguments": call.arguments, "reported": call.is_reported}
+    return {
+        "query": call.query,
+        "tokens": call.tokens,
+        "new": call.new,
+        **{name: value for name, value in known.items() if value is not None},
+        **{name: value for name, value in said.items() if value},
     }
 
 
@@ -137,6 +176,8 @@ def _view(view: ViewDetail) -> Mapping[str, object]:
         "values": [_number(value) for value in view.values],
         "facts": view.facts,
     }
+    if view.calls or view.found_by:
+        content |= {"calls": view.calls, "by": view.found_by}
     return content if view.error is None else content | {"error": view.error}
 
 
@@ -161,7 +202,10 @@ def _number(value: float | None) -> float | None:
 
 
 GENERATOR = "raglift report"
-STYLES = ("page.css", "shell.css", "explorer.css", "print.css")
+STYLES = ("page.css", "shell.css", "explorer.css")
+SESSION_STYLES = ("sessions.css", "curves.css")
+PRINT = "print.css"
+"""After all others, which it overrides."""
 SHELL = ("elements.js", "definitions.js", "sorting.js", "shell.js", "scheme.js")
 """What every page needs."""
 BROWSER = (
@@ -177,6 +221,8 @@ BROWSER = (
     "explorer.js",
 )
 """What a page with queries needs besides."""
+SESSIONS = ("curves.js", "sessions.js")
+"""What a page with sessions needs besides."""
 INDEX = ("index.js",)
 """What an index of runs needs besides."""
 BASELINES = ("baselines.js",)
@@ -220,7 +266,9 @@ def render(document: Page) -> str:
     definitions = Definitions()
     if document.queries is not None:
         definitions.use(document.queries.metrics)
+    has_sessions = document.queries is not None and any(any(one.sessions) for one in document.queries.queries)
     wanted = (
+        (SESSIONS, has_sessions),
         (BROWSER, document.queries is not None),
         (INDEX, document.is_index),
         (BASELINES, bool(document.baselines)),
@@ -229,7 +277,8 @@ def render(document: Page) -> str:
     scripts = [one_script(*map(asset, parts))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
-    style = "\n".join(map(asset, STYLES))
+    styles = (*STYLES, *(SESSION_STYLES if has_sessions or document.curves else ()), PRINT)
+    style = "\n".join(map(asset, styles))
     content = {
         "document": document,
         "generator": f"{GENERATOR} {__version__}",
@@ -239,6 +288,7 @@ def render(document: Page) -> str:
         "sections": [
             laid for laid, one in zip(sections, document.sections, strict=True) if not in_summary(one, document)
         ],
+        "curves": [laid_curve(curve) for curve in document.curves],
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,

@@ -71,10 +71,12 @@ def section_parts(section: Section) -> Iterator[Part]:
     yield from ["", section.heading]
     yield from section.paragraphs
     yield from _list(section.entries)
-    for figure in section.figures:
-        if figure.table is not None:
-            yield figure.table
-    for number, table in enumerate(section.tables):
+    of_figures = [figure.table for figure in section.figures if figure.table is not None]
+    for number, table in enumerate(of_figures):
+        yield from [""] if number else []
+        yield from [table.caption] if len(of_figures) > 1 else []
+        yield table
+    for number, table in enumerate(section.tables, len(of_figures) if len(of_figures) > 1 else 0):
         yield from [""] if number else []
         yield from [table.caption] if table.caption not in ("", section.heading) else []
         yield table

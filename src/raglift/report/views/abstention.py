@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from raglift.analysis.answering import FALSE_ANSWERS, QUANTILES, separations
 from raglift.base.display import counted
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
-from raglift.report.format import brackets, interval_text, number_text, percent_text, stage_title
+from raglift.report.cells import figure_cell
+from raglift.report.format import interval_text, number_text, percent_text, stage_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
     from raglift.analysis.answering import (
         AbstentionRecord,
         AnsweredShare,
-        AtThreshold,
         ScoreGroup,
         StageSeparation,
     )
     from raglift.analysis.records import EvaluationRecord
-    from raglift.stats.intervals import Interval
 
 
 _SAYS_NOTHING = 0.5
@@ -104,8 +103,8 @@ def _at_threshold(found: AbstentionRecord) -> Table:
         ("answered, of the answerable", [_share(side.answered) for _, side in known]),
         ("answered, of the unanswerable", [_share(side.false_answers) for _, side in known]),
         ("wrong, of the answers", [_share(side.wrong_answers) for _, side in known]),
-        ("not answered, of all", [_rate(side) for _, side in known]),
-        (f"Recall@{found.k}, 0 where not answered", [_number(side.recall) for _, side in known]),
+        ("not answered, of all", [figure_cell(side.no_answer_rate) for _, side in known]),
+        (f"Recall@{found.k}, 0 where not answered", [figure_cell(side.recall) for _, side in known]),
     )
     return Table(
         "What the threshold does on the half that it was chosen on, and on the other",
@@ -116,19 +115,7 @@ def _at_threshold(found: AbstentionRecord) -> Table:
 
 
 def _share(share: AnsweredShare) -> Cell:
-    return _with_interval(share.share, share.interval) if share.of else Cell("–", "muted")
-
-
-def _with_interval(value: float, interval: Interval) -> Cell:
-    return Cell(number_text(value), value=value, interval=brackets(interval))
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else number_text(value)
-
-
-def _rate(side: AtThreshold) -> str:
-    return _number(side.no_answer_rate)
+    return figure_cell(share.share, share.interval) if share.of else figure_cell(math.nan)
 
 
 def _groups(found: AbstentionRecord) -> Table:
@@ -152,7 +139,7 @@ def _stages(stages: tuple[StageSeparation, ...]) -> Table:
         Column("stage", lambda each: each.stage, words=True),
         Column(
             "AUROC",
-            lambda each: "no scores" if each.found is None else _with_interval(each.found.auroc, each.found.interval),
+            lambda each: "no scores" if each.found is None else figure_cell(each.found.auroc, each.found.interval),
             definition="the probability that an answerable question has a higher score than an unanswerable one: 0.5 "
             "for scores that say nothing, 1 for scores that tell them apart",
         ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.agents import compared_agents
 from raglift.analysis.comparison import compare_systems
 from raglift.analysis.costs import CONTEXT
 from raglift.analysis.explanation import has_curve
@@ -20,6 +21,7 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
+from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
@@ -52,7 +54,9 @@ from raglift.report.sentences import (
     failure_sentence,
     held_out_sentence,
 )
+from raglift.report.session_curves import session_curves
 from raglift.report.views import figures
+from raglift.report.views.agents import agents_sections
 from raglift.report.views.parts import (
     beside_columns,
     cost_columns,
@@ -71,6 +75,7 @@ from raglift.stats.intervals import TIED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raglift.analysis.agents import AgentsRecord
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
     from raglift.records.metric import Metric
 
@@ -106,6 +111,8 @@ def comparison_view(
         comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
     )
     baseline = comparison.evaluation(comparison.baseline)
+    agents = _agents(only(comparison, names))
+    of_agents = () if agents is None else agents_sections(agents, comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
     return Document(
         title=f"{baseline.dataset.name}: {counted(len(comparison.names), 'system')} compared",
@@ -114,13 +121,25 @@ def comparison_view(
         measured=(*measured_together(comparison, match=str(rule_of(baseline))), ("Method", method)),
         warnings=(*_failures(comparison), *comparison.warnings),
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
-        sections=tuple(comparison_sections(comparison, names)) if detail >= Detail.DETAILS else (),
+        sections=(
+            *(section for section in of_agents if section.detail <= detail),
+            *(comparison_sections(comparison, names) if detail >= Detail.DETAILS else ()),
+        ),
+        curves=() if agents is None else session_curves(agents.analyses, comparison.baseline),
         about=(
             f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
             baseline_sentence(comparison),
         ),
         labels=str(comparison.label_sources),
     )
+
+
+def _agents(comparison: ComparisonRecord) -> AgentsRecord | None:
+    """Return how the agents searched; None where all systems are asked once, or no query has labels."""
+    if not any(one.run.has_sessions for one in comparison.evaluations):
+        return None
+    found = compared_agents(comparison, PassageSearch)
+    return found if any(one.facts for one in found.analyses.values()) else None
 
 
 def _matched(evaluation: EvaluationRecord) -> EvaluationRecord:

@@ -7,14 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
+from raglift.analysis.filters import filter_notes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.notes import failed_note
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
+from raglift.analysis.sessions import session_analysis
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
 from raglift.analysis.warnings import cannot_read, few_queries, not_read
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
+from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
@@ -43,10 +46,12 @@ from raglift.report.sentences import (
     over_candidates_sentence,
     verdict_sentence,
 )
+from raglift.report.session_curves import session_curves
 from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
 from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
+from raglift.report.views.index_losses import index_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
@@ -61,7 +66,7 @@ from raglift.report.views.parts import (
     slices_table,
     truncation,
 )
-from raglift.report.views.sessions import sessions_section
+from raglift.report.views.sessions import session_next_step, session_shares, sessions_section
 from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
 
@@ -70,6 +75,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
+    from raglift.analysis.sessions import SessionAnalysisRecord
     from raglift.records.metric import Metric
 
 
@@ -132,14 +138,20 @@ def _document(
     confidence: float,
     detail: Detail,
 ) -> Document:
-    warnings = (*_failures(evaluation), *(_warnings(evaluation, primary) if lift is None else lift.warnings))
+    warnings = (
+        *_failures(evaluation),
+        *filter_notes(evaluation.run, evaluation.dataset.queries),
+        *(_warnings(evaluation, primary) if lift is None else lift.warnings),
+    )
     lead = verdict_sentence(evaluation, lift, primary, confidence)
     first = evaluation_headline(evaluation, lift, primary, confidence)
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
         lead, first = failure_sentence(evaluation), replace(first, rows=())
     rule = rule_of(evaluation)
-    tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence)
+    searched = session_analysis(evaluation, PassageSearch) if evaluation.run.has_sessions else None
+    tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence, searched)
     losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
+    shares = shares_of(losses) if searched is None else session_shares(searched)
     return Document(
         title=_title(evaluation),
         lead=lead,
@@ -155,11 +167,12 @@ def _document(
             *(_marks(evaluation, primary) if first.rows else ()),
             *(note for note in evaluation.notes if note not in (*warnings, failed_note(evaluation.run))),
         ),
-        sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail)),
+        sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail, searched)),
         labels=str(evaluation.label_sources),
         tiles=tiles,
-        shares=shares_of(losses) if tiles else (),
-        next_step=_next_step(evaluation, losses, lift) if tiles else "",
+        shares=shares if tiles else (),
+        curves=session_curves({"": searched}) if tiles and searched is not None else (),
+        next_step=_next_step(evaluation, losses, lift, searched) if tiles else "",
     )
 
 
@@ -229,17 +242,19 @@ def _sections(
     confidence: float,
     seed: int,
     detail: Detail,
+    searched: SessionAnalysisRecord | None,
 ) -> Iterator[Section]:
     """Yield what follows the headline; of a run that failed whole, no charts and tables full of zeros."""
     failed = failures_table(evaluation, most=_QUERIES_NAMED)
     measured_any = not _all_failed(evaluation)
     found: list[Section | None] = []
     if measured_any:
-        found.append(sessions_section(evaluation) if evaluation.run.has_sessions else None)
+        found.append(None if searched is None else sessions_section(searched))
         lost = failure_section(evaluation, primary, lift)
-        if lost is not None and evaluation.run.has_sessions:  # their own section says it call by call
+        if lost is not None and searched is not None:  # their own section says it call by call
             lost = replace(lost, detail=Detail.DETAILS)
         found.append(lost)
+        found.append(index_section(evaluation, seed, confidence))
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
         found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
@@ -486,7 +501,12 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: LiftRec
     )
 
 
-def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord, lift: LiftRecord | None) -> str:
+def _next_step(
+    evaluation: EvaluationRecord,
+    losses: FailureAnalysisRecord,
+    lift: LiftRecord | None,
+    searched: SessionAnalysisRecord | None = None,
+) -> str:
     """Return what to try next: another model where one cannot read the texts, no reranker where it hurts."""
     for known in (one for stage in evaluation.run.stages for one in stage.vocabularies):
         if better := cannot_read(known):
@@ -496,6 +516,8 @@ def _next_step(evaluation: EvaluationRecord, losses: FailureAnalysisRecord, lift
         name, decimals = mean_title(row.metric), decimals_of(row.metric)
         means = f"{row.before:.{decimals}f} instead of {row.after:.{decimals}f}"
         return f"Next: leave the reranker out, or try another one: without it {name} is {means}."
+    if searched is not None and (advice := session_next_step(searched)):
+        return advice
     lost = sorted((one for one in losses.losses if one.facts and one.outcome != "found"), key=lambda one: -one.facts)
     has_reranker = len(evaluation.scores.stages) > 1
     return next_step(losses.facts, lost, losses.k, has_reranker=has_reranker, tried=system_name(evaluation))

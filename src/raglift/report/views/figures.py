@@ -13,6 +13,7 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Figure
 from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
+from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -23,6 +24,7 @@ from raglift.report.format import (
     outcome_text,
     signed,
 )
+from raglift.report.session_curves import calls_table, session_curves, tokens_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
     from raglift.records.metric import Metric
+    from raglift.report.session_curves import Analyses
 
 
 _MANY = 12
@@ -162,6 +165,26 @@ def tradeoff(comparison: ComparisonRecord, cost: str) -> Figure:
         f"{'; '.join(said[:_MANY])}. Pareto-optimal: {', '.join(found.front) or 'none'}.",
         partial(ComparisonPlots(comparison).tradeoff, cost=cost),
         "The line joins the Pareto-optimal systems: no other beats them in one of the two without losing in the other.",
+    )
+
+
+def session_figures(analyses: Analyses, baseline: str = "") -> tuple[Figure, ...]:
+    """Return recall of sessions after each call and after so many tokens, a line for each agent."""
+    made = zip(
+        session_curves(analyses),
+        (recall_after_calls, recall_after_tokens),
+        (calls_table(analyses), tokens_table(analyses)),
+        strict=False,
+    )
+    return tuple(
+        Figure(
+            curve.title,
+            curve.description,
+            partial(chart, analyses, baseline),
+            "The share of a query's facts that the hits so far hold, mean over queries and their runs.",
+            table,
+        )
+        for curve, chart, table in made
     )
 
 

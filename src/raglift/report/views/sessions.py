@@ -5,38 +5,43 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.sessions import session_analysis
 from raglift.base.display import counted
-from raglift.components.passage_search import ASKED_FOR, PassageSearch
+from raglift.components.passage_search import ASKED_FOR
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.rendering.document import Cell, Document, Section, Table, row_of
+from raglift.rendering.document import Document, Section, Share, Table, Tile, row_of
 from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
+from raglift.report.session_curves import calls_table, tokens_table
+from raglift.report.views import figures
 
 if TYPE_CHECKING:
-    from raglift.analysis.records import EvaluationRecord
+    from collections.abc import Iterator
+
     from raglift.analysis.sessions import SessionAnalysisRecord
     from raglift.records.metric import Metric
+    from raglift.stats.variances import VarianceComponents
 
 
 _EXAMPLES = 3
-_CALLS_SHOWN = 10
 
 
-def sessions_section(evaluation: EvaluationRecord) -> Section | None:
+def sessions_section(found: SessionAnalysisRecord) -> Section | None:
     """Return how the sessions of an evaluation went; None if no query is labelled."""
-    found = session_analysis(evaluation, PassageSearch)
     if not found.facts:
         return None
-    return Section("Sessions", _said(found), (_curve(found), _measures(found), _losses(found)))
+    charts = figures.session_figures({"": found})
+    tables = (_measures(found), _losses(found))
+    return Section("Sessions", _said(found), tables if charts else (calls_table({"": found}), *tables), charts)
 
 
 def sessions_view(found: SessionAnalysisRecord) -> Document:
     """Return what is shown of a session analysis."""
     lead, *others = _said(found)
-    sections = (Section("How the agent searched", tuple(others), (_measures(found), _losses(found))),)
-    return Document("Sessions: recall after each call", lead, _curve(found), (), sections=sections)
+    by_calls, by_tokens = calls_table({"": found}), tokens_table({"": found})
+    tables = (*([] if by_tokens is None else [by_tokens]), _measures(found), _losses(found))
+    sections = (Section("How the agent searched", tuple(others), tables),)
+    return Document("Sessions: recall after each call", lead, by_calls, (), sections=sections)
 
 
 def _said(found: SessionAnalysisRecord) -> tuple[str, ...]:
@@ -58,17 +63,21 @@ def _said(found: SessionAnalysisRecord) -> tuple[str, ...]:
             f"Whether a fact was asked for is an estimate: one of its passages is among the first {ASKED_FOR} of all "
             "labelled passages, ranked by BM25 for the text of a call."
         )
-    parts = found.components
-    if parts is not None:
-        share = percent_text(parts.share_within, 0)
-        times = parts.runs / parts.queries
-        said.append(
-            f"{share} of the variance of a single run's recall is from run to run of the same query. The standard "
-            f"error of the mean is {number_text(parts.standard_error())}; with twice the runs it would be about "
-            f"{number_text(parts.standard_error(repetitions=max(1, round(2 * times))))}, with twice the queries "
-            f"{number_text(parts.standard_error(queries=2 * parts.queries))}."
-        )
+    if found.components is not None:
+        said.append(components_sentence(found.components))
     return tuple(said)
+
+
+def components_sentence(parts: VarianceComponents) -> str:
+    """Return how much of the variance is from run to run, and whether more runs or more queries would help."""
+    share = percent_text(parts.share_within, 0)
+    times = parts.runs / parts.queries
+    return (
+        f"{share} of the variance of a single run's recall is from run to run of the same query. The standard "
+        f"error of the mean is {number_text(parts.standard_error())}; with twice the runs it would be about "
+        f"{number_text(parts.standard_error(repetitions=max(1, round(2 * times))))}, with twice the queries "
+        f"{number_text(parts.standard_error(queries=2 * parts.queries))}."
+    )
 
 
 _BRIEFLY = {
@@ -90,27 +99,22 @@ _IN_WORDS = {
 }
 
 
-def _curve(found: SessionAnalysisRecord) -> Table:
-    shown = list(enumerate(zip(found.recall_after, found.still_searching, strict=True), start=1))
-    if len(shown) > _CALLS_SHOWN:
-        shown = [*shown[: _CALLS_SHOWN - 1], shown[-1]]
-    rows = tuple(
-        row_of((str(number), Cell(number_text(recall), low=0.0, middle=recall, high=recall), f"{sessions:,}"))
-        for number, (recall, sessions) in shown
-    )
-    return Table("Recall after each call", ("after call", "recall", "sessions with so many calls"), rows)
+def outcome_in_words(outcome: str, *, context_known: bool) -> str:
+    """Return what became of facts, where the final context is known and where it is not."""
+    return "found, in the context" if outcome == "found" and context_known else _IN_WORDS[outcome]
 
 
 def _measures(found: SessionAnalysisRecord) -> Table:
     rows = tuple(
-        row_of((mean_title(metric), _value_text(metric, mean), f"{queries:,}", MEASURES[metric.name].formula))
+        row_of((mean_title(metric), measure_text(metric, mean), f"{queries:,}", MEASURES[metric.name].formula))
         for metric, mean, queries in found.means
         if not math.isnan(mean)
     )
     return Table("How the agent searched", ("measure", "mean", "queries", "what it is"), rows, text_columns=(0, 3))
 
 
-def _value_text(metric: Metric, mean: float) -> str:
+def measure_text(metric: Metric, mean: float) -> str:
+    """Return the mean of a measure of sessions: a share in percent, a count with two decimals."""
     return percent_text(mean) if MEASURES[metric.name].is_bounded else number_text(mean, 2)
 
 
@@ -121,9 +125,76 @@ def _losses(found: SessionAnalysisRecord) -> Table:
             share = loss.facts / len(found.facts) if found.facts else 0.0
             bar = share_cell(share)
             examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
-            words = _IN_WORDS[loss.outcome]
-            if loss.outcome == "found" and found.context_known:
-                words = "found, in the context"
+            words = outcome_in_words(loss.outcome, context_known=found.context_known)
             rows.append(row_of((words, f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples)))
     columns = ("outcome", "facts", "share", "queries", "for example")
     return Table("What became of each fact in the session", columns, tuple(rows), text_columns=(0, 4))
+
+
+# The first screen of a page.
+
+
+IN_ORDER = ("found", "left_out", "dropped", "asked", "not_retrieved", "never_asked", "failed")
+"""The outcomes of facts as they are shown, from the best on."""
+
+
+def session_shares(found: SessionAnalysisRecord) -> tuple[Share, ...]:
+    """Return what became of the facts in sessions, those that are found first."""
+    shares = [
+        Share(outcome_in_words(loss.outcome, context_known=found.context_known), loss.facts, loss.outcome)
+        for loss in found.losses
+        if loss.facts
+    ]
+    return tuple(sorted(shares, key=lambda share: IN_ORDER.index(share.outcome)))
+
+
+def session_tiles(found: SessionAnalysisRecord) -> Iterator[Tile]:
+    """Yield figures of sessions for the first screen: facts found, calls, and what reached the context."""
+    if not found.facts or not found.recall_after:
+        return
+    first, every = found.recall_after[0], found.recall_after[-1]
+    yield Tile(
+        "Facts found by any call",
+        percent_text(every, 0),
+        note=f"of a question's facts; {percent_text(first, 0)} by the first call",
+        definition="The share of a question's facts that the hits of all calls together hold, mean over questions.",
+    )
+    wasted, repeated = found.mean("wasted_calls"), found.mean("redundancy")
+    notes = [f"{'about ' * found.tokens_estimated}{number_text(found.tokens, 0)} tokens"]
+    notes += [] if math.isnan(wasted) else [f"{percent_text(wasted, 0)} of calls find no further fact"]
+    notes += [] if math.isnan(repeated) else [f"{percent_text(repeated, 0)} of the text had been seen"]
+    yield Tile(
+        "Calls per question",
+        number_text(found.mean("calls"), 2),
+        note="; ".join(notes),
+        definition="The searches that the agent made for a question, failed ones included, mean over questions.",
+    )
+    reached, kept, precision = (found.mean(name) for name in ("final_recall", "kept", "final_precision"))
+    if not math.isnan(reached):
+        notes = [] if math.isnan(kept) else [f"{percent_text(kept, 0)} of what was found was kept"]
+        notes += [] if math.isnan(precision) else [f"{percent_text(precision, 0)} of its hits are relevant"]
+        yield Tile(
+            "Facts in the final context",
+            percent_text(reached, 0),
+            note="; ".join(notes),
+            definition="FinalRecall: the share of a question's facts that the hits in the prompt of the answer hold.",
+        )
+
+
+def session_next_step(found: SessionAnalysisRecord) -> str:
+    """Return what to try next, by what became of most of the facts that did not reach the context."""
+    lost = [loss for loss in found.losses if loss.facts and loss.outcome != "found"]
+    if not lost:
+        return ""
+    most = max(lost, key=lambda loss: loss.facts)
+    advice = {
+        "failed": "find out why sessions fail",
+        "left_out": "look at what the agent is told to keep",
+        "dropped": "let the reranker return more hits",
+        "asked": "try another retriever, or more hits for each call",
+        "not_retrieved": "try another retriever, or more hits for each call",
+        "never_asked": "look at how the agent plans and words its searches",
+    }[most.outcome]
+    are = "was" if most.facts == 1 else "were"
+    words = f"{are} {_BRIEFLY.get(most.outcome, 'not retrieved')}"
+    return f"Next: {advice}: {most.facts:,} of {counted(len(found.facts), 'fact')} {words}."

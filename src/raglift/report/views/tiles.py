@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.outcomes import fact_outcomes
+from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.upper_bound import headroom
 from raglift.base.display import counted
@@ -24,26 +24,37 @@ from raglift.report.format import (
 )
 from raglift.report.sentences import failure_analysis_depth
 from raglift.report.views.parts import definition_of
+from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow
+    from raglift.analysis.sessions import SessionAnalysisRecord
 
 
 def evaluation_tiles(
-    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
+    evaluation: EvaluationRecord,
+    lift: LiftRecord | None,
+    primary: Metric,
+    confidence: float,
+    searched: SessionAnalysisRecord | None = None,
 ) -> tuple[Tile, ...]:
     """Return the figures of the first screen: right first, in the top k, the primary metric, and the facts found.
 
-    A share of questions is shown where the hit rate at its depth was scored.
+    A share of questions is shown where the hit rate at its depth was scored. Of sessions, the primary metric, and what
+    was found, by how many calls, and kept.
 
     Args:
         evaluation: the evaluation.
         lift: what its reranker changed; None for a system of one stage.
         primary: the metric that decides.
         confidence: of the interval where there is no lift.
+        searched: the session analysis; None for a system that is asked once.
     """
+    if searched is not None:
+        first = _primary_tile(evaluation, lift, primary, confidence)
+        return (*([] if first is None else [first]), *session_tiles(searched))
     k = primary.k
     depths = dict.fromkeys(depth for depth in (1, k) if depth is not None)
     wanted = [metric for depth in depths if (metric := Metric("hit_rate", depth)) != primary]
@@ -164,11 +175,14 @@ def shares_of(losses: FailureAnalysisRecord) -> tuple[Share, ...]:
         "failed": "query failed",
         "found": "found",
         "below_k": f"ranked too low (below {losses.k})",
+        "lost_by_filter": "lost by the filter",
+        "lost_by_index": "lost by the index",
+        "lost_by_compression": "lost by compression",
         "not_retrieved": "not retrieved",
         "not_attainable": "lost in chunking",
         "missed": "not retrieved, or lost in chunking",
     }
-    order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
+    order = OUTCOMES
     found = [
         Share(
             words.get(one.outcome)

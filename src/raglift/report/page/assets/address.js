@@ -9,6 +9,7 @@ function addressOf(data, state, query, { filtered = true } = {}) {
   if (filtered) {
     if (state.outcome) say("outcome", state.outcome);
     if (state.tag !== "") say("tag", data.tags[state.tag].toWellFormed());
+    if (state.calls !== "") say("calls", state.calls);
     if (state.search.trim()) say("q", state.search.trim().toWellFormed());
     if (state.sort !== state.usualSort) say("sort", state.sort);
     if (state.metric !== data.primary) say("metric", data.metrics[state.metric]);
@@ -17,6 +18,7 @@ function addressOf(data, state, query, { filtered = true } = {}) {
     say("left", state.left);
     say("right", state.right);
   }
+  if (query && state.run > 0) say("run", state.run + 1);
   if (query) {
     const named = query.id.length <= LONGEST_NAME && query.id === query.id.toWellFormed();
     if (named) say("query", query.id);
@@ -36,9 +38,12 @@ function askedOf(data, asked, usualSort) {
   const [left, right] = [view("left"), view("right")];
   const outcome = OUTCOME_OF_FATE[asked.get("outcome")] ?? asked.get("outcome") ?? "";
   const sort = asked.get("sort");
+  const [calls, run] = ["calls", "run"].map((name) => (/^\d{1,6}$/.test(asked.get(name)) ? Number(asked.get(name)) : null));
   return {
     outcome: outcomeNames(data, { left, right }).some(([name]) => name === outcome) ? outcome : "",
     tag: tag < 0 ? "" : tag,
+    calls: calls === null || !hasSessions(data, right) ? "" : Math.min(calls, MANY_CALLS),
+    run: Math.max(0, (run ?? 1) - 1),
     search: asked.get("q") ?? "",
     sort: ordersOf(data).some(([name]) => name === sort) ? sort : usualSort,
     metric: metric < 0 ? data.primary : metric,

@@ -2,6 +2,12 @@
 
 // Of several systems none comes before another, but one stands on the left.
 function ordersOf(data) {
+  const orders = metricOrders(data);
+  if (data.queries.some(({ sessions }) => sessions)) orders.splice(-1, 0, ["calls", "Most calls first"]);
+  return orders;
+}
+
+function metricOrders(data) {
   const [left, right] = data.systems.length > 1 ? ["Left", "Right"] : ["Before", "After"];
   if (data.views.length < 2) return [["right-low", "Lowest first"], ["right-high", "Highest first"], ["dataset", "As in the dataset"]];
   return [
@@ -20,9 +26,10 @@ function folded(text) {
   return (/[^\u0000-\u007f]/.test(text) ? text.normalize("NFKC") : text).toLowerCase();
 }
 
-// All that searching looks at beside hits, once for each query.
+// All that searching looks at beside hits, once for each query: also what agents searched for.
 function searchable(query) {
-  return folded([query.id, query.text, ...query.tags].map((text) => text.slice(0, MOST_AT_ONCE)).join("\n"));
+  const searches = (query.sessions ?? []).flat().flatMap(({ calls }) => calls.map((call) => call.query));
+  return folded([query.id, query.text, ...query.tags, ...new Set(searches)].map((text) => text.slice(0, MOST_AT_ONCE)).join("\n"));
 }
 
 // The queries of which the question, the id, the tags and one hit together have every term. Each chunk is read once a
@@ -52,11 +59,24 @@ function chosenQueries(data, state) {
   const found = searched(data, state.search);
   const tagged = (query) => state.tag === "" || query.tags.includes(data.tags[state.tag]);
   const ended = (query) => state.outcome === "" || query.outcomes.has(state.outcome);
+  const made = (query) => state.calls === "" || callsGroup(data, query, state.right) === state.calls;
   return {
-    queries: ordered(found.filter((query) => tagged(query) && ended(query)), state),
-    outcomes: counted(found.filter(tagged), (query) => query.outcomes),
-    tags: counted(found.filter(ended), (query) => new Set(query.tags)),
+    queries: ordered(data, found.filter((query) => tagged(query) && ended(query) && made(query)), state),
+    outcomes: counted(found.filter((query) => tagged(query) && made(query)), (query) => query.outcomes),
+    tags: counted(found.filter((query) => ended(query) && made(query)), (query) => new Set(query.tags)),
+    calls: counted(found.filter((query) => tagged(query) && ended(query)), (query) => [callsGroup(data, query, state.right)]),
   };
+}
+
+// Queries are chosen by their number of calls; those with very many are one group.
+const MANY_CALLS = 10;
+function callsGroup(data, query, view) {
+  const calls = callsOf(data, query, view);
+  return calls === null ? "" : Math.min(calls, MANY_CALLS);
+}
+
+function callsName(calls) {
+  return calls === MANY_CALLS ? `${MANY_CALLS} or more` : String(calls);
 }
 
 function counted(queries, namesOf) {
@@ -65,7 +85,7 @@ function counted(queries, namesOf) {
   return counts;
 }
 
-function ordered(queries, { sort, metric, left, right }) {
+function ordered(data, queries, { sort, metric, left, right }) {
   if (sort === "dataset") return queries;
   const key = {
     change: (query) => negative(absolute(liftOf(query, metric, left, right))),
@@ -75,6 +95,7 @@ function ordered(queries, { sort, metric, left, right }) {
     "left-high": (query) => negative(valueOf(query, metric, left)),
     "right-low": (query) => valueOf(query, metric, right),
     "right-high": (query) => negative(valueOf(query, metric, right)),
+    calls: (query) => negative(callsOf(data, query, right)),
   }[sort];
   const keyed = queries.map((query) => [key(query) ?? Infinity, query]);
   keyed.sort(([one, a], [other, b]) => (one === other ? a.number - b.number : one - other));

@@ -1,7 +1,11 @@
 // One query: its metrics, its facts and where they stand, and the hits before and after.
 
-function queryDetail(data, query, state) {
+function queryDetail(data, query, state, chooseRun) {
   const one = state.left === state.right;
+  const alone = one || (systemOf(data, state.left) === systemOf(data, state.right) && runsOf(data, query, state.right).length > 0);
+  const column = (view, other, role) => (runsOf(data, query, view).length
+    ? sessionColumn(data, query, view, role, state, chooseRun)
+    : hitColumn(data, query, view, other, role));
   const heading = element("h3", { id: "query-heading", tabindex: -1, dir: "auto" }, short(query.text || query.id, 1200));
   return [
     element("div", { class: "query-head" },
@@ -15,9 +19,9 @@ function queryDetail(data, query, state) {
     ),
     metricTable(data, query, state, one),
     query.facts.length ? factList(data, query, state, one) : element("p", { class: "muted" }, query.answerable ? "It is not known what this query needs." : "Nothing in the corpus answers this query."),
-    element("div", { class: `columns${one ? " single" : ""}` },
-      one ? null : hitColumn(data, query, state.left, state.right, "left"),
-      hitColumn(data, query, state.right, state.left, "right"),
+    element("div", { class: `columns${alone ? " single" : ""}` },
+      alone ? null : column(state.left, state.right, "left"),
+      column(state.right, state.left, "right"),
     ),
   ];
 }
@@ -48,10 +52,16 @@ function metricTable(data, query, state, one) {
     place.replaceChildren(
       element("div", { class: "scroll", role: "group", "aria-label": "Metrics of this query", tabindex: 0 },
         metricsAndViews(data, state.everyMetric ? every : first, columns, state.everyMetric || PHONE.matches)),
-      first.length < every.length ? toggle : "", labelNote(query));
+      first.length < every.length ? toggle : "", runsNote(data, query, state), labelNote(query));
   };
   fill();
   return place;
+}
+
+// Figures of a query that was run several times are means over its runs.
+function runsNote(data, query, state) {
+  const most = Math.max(...[state.left, state.right].map((view) => runsOf(data, query, view).length));
+  return most > 1 ? element("p", { class: "source" }, `means over ${most} runs of this query`) : "";
 }
 
 // Figures that rest on what a model judged say so, here as in every table.
@@ -93,12 +103,13 @@ function factList(data, query, state, one) {
   const most = 30;
   const facts = query.facts.slice(0, most).map((alternatives, fact) => {
     const [before, after] = [query.views[state.left].facts[fact], query.views[state.right].facts[fact]];
-    const fate = FATES[fateOf(data, query, fact, state.right)];
+    const fate = FATES[shownFate(data, query, fact, state)];
+    const places = [state.left, state.right].map((view) => placeOfFact(data, query, fact, view, state));
     return element("li", { class: `fact f${colourOf(fact)}` },
       element("p", { class: "fact-head" },
         badge(fact),
         element("strong", null, `Fact ${fact + 1}`),
-        element("span", { class: `standing ${standingTone(before, after, one)}` }, one ? rankWords(after) : standing(before, after)),
+        element("span", { class: `standing ${standingTone(before, after, one)}` }, one ? places[1] : placesTold(places, before, after)),
         fate ? element("span", { class: "muted" }, fate) : null,
       ),
       alternatives.slice(0, 8).map((passage, number) => alternative(passage, number)),
@@ -111,6 +122,23 @@ function factList(data, query, state, one) {
     element("ol", null, facts),
     beyond > 0 ? element("p", { class: "muted" }, `… and ${plural(beyond, "more fact")}`) : null,
   );
+}
+
+// What became of a fact, of an agent's query in the run that is shown.
+function shownFate(data, query, fact, state) {
+  const run = runOf(data, query, state.right, state);
+  const isLast = stagesOf(data, state.right).at(-1) === state.right;
+  return run && isLast ? run.fates[fact] : fateOf(data, query, fact, state.right);
+}
+
+function placeOfFact(data, query, fact, view, state) {
+  const run = runOf(data, query, view, state);
+  return run ? standingInSession(run, stagesOf(data, view).indexOf(view), fact) : rankWords(query.views[view].facts[fact]);
+}
+
+function placesTold([left, right], before, after) {
+  const ofSession = [left, right].some((told) => told.startsWith("call"));
+  return ofSession ? (left === right ? left : `${left} → ${right}`) : standing(before, after);
 }
 
 function rankWords(rank) {

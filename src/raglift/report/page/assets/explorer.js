@@ -10,7 +10,7 @@ function explorer(data) {
   const usualSort = data.left === data.right ? "right-low" : "change";
   const state = {
     search: "", tag: "", outcome: "", metric: data.primary, left: data.left, right: data.right,
-    sort: usualSort, usualSort, query: null, everyMetric: false,
+    sort: usualSort, usualSort, query: null, everyMetric: false, calls: "", run: 0,
     named: false, // whether the address names the open query
   };
   const detail = element("article", { class: "detail", "aria-labelledby": "query-heading" });
@@ -38,7 +38,7 @@ function explorer(data) {
       choose({ back: true });
       chips.querySelector("[aria-pressed='true']").focus();
     }));
-    controls.tags(chosen.tags);
+    controls.counts(chosen);
     if (!listed.includes(state.query)) {
       state.named = false;
       show(listed[0] ?? null);
@@ -48,8 +48,16 @@ function explorer(data) {
   function show(query) {
     state.query = query;
     const nothing = () => [element("h3", { id: "query-heading", class: "muted" }, "No matching queries")];
-    detail.replaceChildren(...(query ? queryDetail(data, query, state) : nothing()));
+    detail.replaceChildren(...(query ? queryDetail(data, query, state, chooseRun) : nothing()));
     return list.mark(query);
+  }
+
+  // Another run of the open query
+  function chooseRun(run) {
+    Object.assign(state, { run, named: true });
+    show(state.query);
+    setAddress(address(state.query), { back: true });
+    detail.querySelector(".runs [aria-pressed='true']")?.focus();
   }
 
   // After a choice: choices that were pressed can be gone back to, letters typed one by one cannot.
@@ -59,7 +67,7 @@ function explorer(data) {
   }
 
   function clear() {
-    Object.assign(state, { search: "", tag: "", outcome: "" });
+    Object.assign(state, { search: "", tag: "", outcome: "", calls: "" });
     controls.place();
     choose({ back: true });
   }
@@ -83,7 +91,7 @@ function explorer(data) {
     const wanted = askedOf(data, asked, usualSort);
     const query = queryAsked(data, asked);
     trouble(query === undefined ? `The link names a query that is not in this report: ${short(asked.get("query") ?? asked.get("n"), 200)}` : "");
-    const others = wanted.left !== state.left || wanted.right !== state.right;
+    const others = wanted.left !== state.left || wanted.right !== state.right || wanted.run !== state.run;
     Object.assign(state, wanted);
     if (others || !data.queries[0]?.outcomes) judge();
     controls.place();
@@ -175,9 +183,11 @@ function controlsOf(data, state, choose, changeViews) {
     changeViews();
   }));
   const tags = choice("Tag", "tag", [], set("tag", (value) => (value === "" ? "" : Number(value))));
+  const calls = choice("Calls", "calls", [], set("calls", (value) => (value === "" ? "" : Number(value))));
   const row = element("div", { class: `controls${data.views.length > 2 ? " many" : ""}`, role: "search", "aria-label": "Choose queries" },
     element("div", { class: "choice wide" }, element("label", { for: "search" }, "Search"), search),
     data.tags.length ? tags : null,
+    data.queries.some(({ sessions }) => sessions) ? calls : null,
     data.metrics.length > 1 ? choice("Metric", "metric", data.metrics.map((metric, number) => [number, metric]), set("metric", Number)) : null,
     choice("Order", "sort", ordersOf(data), set("sort", String)),
     data.views.length > 2 ? sides : null,
@@ -187,18 +197,25 @@ function controlsOf(data, state, choose, changeViews) {
     if (control && control.value !== String(value)) control.value = String(value);
   };
   const placeAll = () => {
-    for (const name of ["search", "metric", "sort", "left", "right", "tag"]) place(name, state[name]);
+    for (const name of ["search", "metric", "sort", "left", "right", "tag", "calls"]) place(name, state[name]);
   };
   placeAll();
   return {
     element: row,
     place: placeAll,
-    tags: (counts) => {
+    counts: (chosen) => {
+      const all = (counts) => ["", `All (${whole(counts.get("") ?? 0)})`];
       setOptions(tags.querySelector("select"), [
-        ["", `All (${whole(counts.get("") ?? 0)})`],
-        ...data.tags.map((tag, number) => [number, `${short(tag, 60)} (${whole(counts.get(tag) ?? 0)})`]),
+        all(chosen.tags),
+        ...data.tags.map((tag, number) => [number, `${short(tag, 60)} (${whole(chosen.tags.get(tag) ?? 0)})`]),
       ]);
       place("tag", state.tag);
+      const made = [...new Set(data.queries.map((query) => callsGroup(data, query, state.right)))].filter((group) => group !== "");
+      setOptions(calls.querySelector("select"), [
+        all(chosen.calls),
+        ...made.sort((one, other) => one - other).map((group) => [group, `${callsName(group)} (${whole(chosen.calls.get(group) ?? 0)})`]),
+      ]);
+      place("calls", state.calls);
     },
   };
 }

@@ -17,18 +17,20 @@ function hitColumn(data, query, view, other, role) {
   return column;
 }
 
-function fillHits(list, data, query, all, chosen, ranks, role) {
+// Of hits that stand apart, as those that were dropped, what lies between two of them is not counted.
+function fillHits(list, data, query, all, chosen, ranks, role, { earlier = null, whence = null, apart = false } = {}) {
   let last = 0;
   const rows = [];
   for (const hit of chosen) {
-    if (hit[0] > last + 1) rows.push(gap(hit[0] - last - 1));
-    rows.push(hitRow(data, query, hit, ranks, role));
+    if (hit[0] > last + 1 && !apart) rows.push(gap(hit[0] - last - 1));
+    rows.push(hitRow(data, query, hit, ranks, role, { earlier, from: whence?.(hit) }));
     last = hit[0];
   }
   list.replaceChildren(...rows);
   if (chosen.length < all.length) {
     const label = `Show the other ${plural(all.length - chosen.length, "hit")}`;
-    list.append(element("li", { class: "none" }, button(label, () => fillHits(list, data, query, all, all, ranks, role))));
+    const open = () => fillHits(list, data, query, all, all, ranks, role, { earlier, whence, apart });
+    list.append(element("li", { class: "none" }, button(label, open)));
   }
 }
 
@@ -44,7 +46,7 @@ function ranksOf({ hits }) {
   return ranks;
 }
 
-function hitRow(data, query, [rank, number, score, matches], ranks, role) {
+function hitRow(data, query, [rank, number, score, matches], ranks, role, { earlier = null, from = null } = {}) {
   const [document, start, end, text, after, before = 0] = data.chunks[number];
   const counts = matches.some((match) => match[3]);
   const spans = matches
@@ -54,13 +56,14 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role) {
   const head = element("div", { class: "hit-head" },
     element("span", { class: "rank" }, element("span", { class: "visually-hidden" }, "Rank "), String(rank)),
     movement(rank, number, ranks, role),
+    from ? element("span", { class: "from" }, from) : null,
     element("span", { class: "source", title: placeName(document < 0 ? "" : data.documents[document], start, end) }, place(document < 0 ? null : data.documents[document], start, end)),
     edge,
   );
   const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more", readable);
   if (!matches.length && body[1]) edge.append(" ", body.pop());
   return element("li", { class: `hit${counts ? " counts" : ""}${matches.length ? " touches" : ""}`, "data-chunk": number },
-    head, element("div", { class: "hit-body" }, body), reasons(query, matches));
+    head, element("div", { class: "hit-body" }, body), reasons(query, matches, earlier));
 }
 
 function placeName(document, start, end) {
@@ -101,20 +104,21 @@ function badge(fact) {
   return element("span", { class: `badge f${colourOf(fact)}`, "aria-hidden": "true" }, String(fact + 1));
 }
 
-function reasons(query, matches) {
+function reasons(query, matches, earlier = null) {
   if (!matches.length) return null;
-  const lines = matches.slice(0, REASONS).map((match) => element("li", null, badge(match[0]), element("span", null, reason(query, match))));
+  const lines = matches.slice(0, REASONS).map((match) => element("li", null, badge(match[0]), element("span", null, reason(query, match, earlier))));
   if (matches.length > REASONS) lines.push(element("li", { class: "muted" }, `and ${whole(matches.length - REASONS)} more`));
   return element("ul", { class: "why", "aria-label": "Why it matched" }, lines);
 }
 
-// Why a hit matched, or why what it covers is not enough.
-function reason(query, [fact, passage, direction, counts, satisfies, covered]) {
+// Why a hit matched, or why what it covers is not enough; `earlier` has the calls that found facts before this one.
+function reason(query, [fact, passage, direction, counts, satisfies, covered], earlier) {
   const which = query.facts[fact].length > 1 ? `alternative ${passage + 1} of fact ${fact + 1}` : `fact ${fact + 1}`;
   const share = covered === null ? "a part" : `${percent(covered)}%`;
   const named = query.facts[fact].length > 1 ? which : `the passage of ${which}`;
-  const end = satisfies ? ": found here" : "";
-  if (!counts) return `covers ${share} of ${which}, ${satisfies ? "which completes it together with the hits above" : "not a match by itself"}`;
+  const call = earlier?.get(fact);
+  const end = call === undefined ? (satisfies ? ": found here" : "") : `: ${satisfies ? "better than" : "already found by"} call ${call}`;
+  if (!counts) return `covers ${share} of ${which}, ${satisfies ? `which completes it together with ${earlier ? "earlier hits" : "the hits above"}` : "not a match by itself"}`;
   if (direction === 0) return `contains ${named}${end}`;
   if (direction === 1) return `lies inside ${named}${covered === null ? "" : `, ${share} of it`}${end}`;
   if (direction === 2) return `is the chunk that ${which} names${end}`;

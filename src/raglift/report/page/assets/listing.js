@@ -108,11 +108,12 @@ function queryRow(query, data, state, address) {
         dumbbell(before, after, data.tops[state.metric], toneOf(lift, data, state.metric)),
         element("span", { class: `number change ${toneOf(lift, data, state.metric)}` }, signed(lift)),
       ];
+  const calls = callsOf(data, query, state.right);
   const tags = query.tags.slice(0, 3).map((tag) => element("span", { class: "tag", dir: "auto" }, short(tag, 24)));
   return element("li", null, element("a", { href: address(query), tabindex: -1 },
     element("span", { class: "asked", dir: "auto" }, short(query.text || query.id, 240)),
     element("span", { class: "values" }, values),
-    element("span", { class: "about" }, element("bdi", { class: "id" }, short(query.id, 32)), tags),
+    element("span", { class: "about" }, element("bdi", { class: "id" }, short(query.id, 32)), calls === null ? null : element("span", null, plural(calls, "call")), tags),
   ));
 }
 

@@ -12,15 +12,22 @@ function outcomeNames(data, { left, right }) {
   const same = !betweenSystems(data, { left, right });
   const title = (view) => short(data.views[view].title, 28);
   const quoted = (view) => `“${title(view)}”`;
-  const top = `the first ${plural(data.k, "hit")}`;
+  const agent = hasSessions(data, right);
+  const top = `the first ${plural(data.k, "hit")}${agent ? " of a call" : ""}`;
   const only = (one, other) => `A fact is in ${top} of ${quoted(one)}, and not in those of ${quoted(other)}`;
   const of = left === right ? "" : ` of ${quoted(right)}`;
   return [
     ["fixed", same ? "Fixed" : `Found only by ${title(right)}`, only(right, left)],
     ["broken", same ? "Broken" : `Found only by ${title(left)}`, only(left, right)],
-    ["found", "Found", `Every fact is in ${top}${of}`],
+    ["found", "Found", agent ? `Every fact reached the final context${of}, or was found where that is not known` : `Every fact is in ${top}${of}`],
+    ["left_out", "Left out of the context", "A fact was found by a call, and did not reach the final context"],
     ["below_k", "Ranked too low", `A fact is among the hits${of}, but below rank ${data.k}`],
     ["dropped", "Dropped by the reranker", "A fact was among the hits of an earlier stage, and a later one dropped it"],
+    ["lost_by_filter", "Lost by the filter", "Exact search among the chunks that match the filter finds a fact that the index does not"],
+    ["lost_by_index", "Lost by the index", "Exact search over the same vectors finds a fact that the index does not"],
+    ["lost_by_compression", "Lost by compression", "A fact is found with the vectors of the model, and not with the compressed or shorter ones"],
+    ["asked", "Asked for, not retrieved", "A call asked for a fact, and no call retrieved it"],
+    ["never_asked", "Never asked for", "No call asked for a fact"],
     ["not_retrieved", "Not retrieved", "A fact is not among the hits of any stage, although no chunking is known to have cut it"],
     ["not_attainable", "Lost in chunking", "A fact is cut by the chunking, so that no chunk can match it"],
     ["failed", "Failed", "The query failed"],
@@ -34,10 +41,16 @@ const FATES = {
   found: "found",
   below_k: "ranked too low",
   dropped: "dropped by the reranker",
+  lost_by_filter: "lost by the filter",
+  lost_by_index: "lost by the index",
+  lost_by_compression: "lost by compression",
   not_retrieved: "not retrieved",
   missed: "not retrieved, or lost in chunking",
   not_attainable: "lost in chunking: no chunk can match it",
   failed: "the query failed",
+  left_out: "found, left out of the context",
+  asked: "asked for, not retrieved",
+  never_asked: "never asked for",
 };
 
 function betweenSystems(data, { left, right }) {
@@ -59,7 +72,8 @@ function outcomesOf(data, query, left, right) {
     if (is && !was) outcomes.add("fixed");
     if (was && !is) outcomes.add("broken");
   });
-  if (query.facts.every((_, fact) => within(after.facts[fact], data.k))) outcomes.add("found");
+  const isFound = (fact) => (hasSessions(data, right) ? fateOf(data, query, fact, right) === "found" : within(after.facts[fact], data.k));
+  if (query.facts.every((_, fact) => isFound(fact))) outcomes.add("found");
   query.facts.forEach((_, fact) => {
     const fate = fateOf(data, query, fact, right);
     if (fate && fate !== "found") outcomes.add(OUTCOME_OF_FATE[fate] ?? fate);
@@ -70,15 +84,44 @@ function outcomesOf(data, query, left, right) {
 // What became of a fact by the stage of a view. What is said of a system holds for its last stage; of an earlier one,
 // where the fact stands in it and in those before it says the same.
 function fateOf(data, query, fact, view) {
-  const { system } = data.views[view];
-  const ofSystem = (one) => data.views[one].system === system;
-  const stages = [...data.views.keys()].filter(ofSystem);
-  const fate = (query.fates[Math.max(0, data.systems.indexOf(system))] ?? [])[fact];
+  const stages = stagesOf(data, view);
+  const fate = (query.fates[systemOf(data, view)] ?? [])[fact];
   if (view === stages.at(-1)) return fate;
   const rank = query.views[view].facts[fact];
-  if (rank !== null) return within(rank, data.k) ? "found" : "below_k";
-  if (!["found", "below_k", "dropped"].includes(fate)) return fate;
+  if (rank !== null) return within(rank, data.k) || hasSessions(data, view) ? "found" : "below_k";
+  if (!["found", "left_out", "below_k", "dropped"].includes(fate)) return fate;
   return stages.some((one) => one < view && query.views[one].facts[fact] !== null) ? "dropped" : "not_retrieved";
+}
+
+// The system of a view, by number, and all views of that system.
+function systemOf(data, view) {
+  return Math.max(0, data.systems.indexOf(data.views[view].system));
+}
+
+function stagesOf(data, view) {
+  return [...data.views.keys()].filter((one) => data.views[one].system === data.views[view].system);
+}
+
+// The runs of a query by an agent; none where a system is asked once.
+function runsOf(data, query, view) {
+  return query.sessions?.[systemOf(data, view)] ?? [];
+}
+
+// The run that is shown of a view: the chosen one, or the last where there are fewer.
+function runOf(data, query, view, state) {
+  const runs = runsOf(data, query, view);
+  const number = Math.min(state.run, runs.length - 1);
+  return runs.length ? { ...runs[number], number, of: runs.length, views: runs[number].views ?? stagesOf(data, view).map((one) => query.views[one]) } : null;
+}
+
+function hasSessions(data, view) {
+  data.agents ??= data.systems.map((_, system) => data.queries.some((query) => query.sessions?.[system]?.length));
+  return data.agents[systemOf(data, view)];
+}
+
+// How many calls the first run of a query made; null where its system is asked once.
+function callsOf(data, query, view) {
+  return runsOf(data, query, view)[0]?.calls.length ?? null;
 }
 
 function liftOf(query, metric, left, right) {

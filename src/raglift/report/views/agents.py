@@ -1,0 +1,211 @@
+"""What is shown of agents side by side: how each searched, what it lost where, and what more runs would tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from raglift.metrics.computing import mean_title
+from raglift.metrics.registry import MEASURES
+from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.report.cells import share_cell
+from raglift.report.format import number_text, percent_text
+from raglift.report.session_curves import calls_table, tokens_table
+from raglift.report.views import figures
+from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raglift.analysis.agents import AgentsRecord
+    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.records.metric import Metric
+    from raglift.stats.variances import DifferenceComponents
+
+
+_SHOWN = ("calls", "redundancy", "wasted_calls", "kept", "final_recall", "final_precision")
+_HARDLY = 0.2
+"""Where runs make no more than this share of the variance, more of them change little."""
+
+
+def agents_view(found: AgentsRecord) -> Document:
+    """Return what is shown of compared agents."""
+    first, *others = agents_sections(found, "")
+    lead, *said = first.paragraphs or ("",)
+    headline, *tables = first.tables
+    rest = Section("Where each fact was lost", tuple(said), (*tables, *others[0].tables))
+    curves = tuple(table for table in (calls_table(found.analyses), tokens_table(found.analyses)) if table is not None)
+    return Document(
+        "Agents: how each searched", lead, headline, (), sections=(rest, Section("Recall as they search", (), curves))
+    )
+
+
+def agents_sections(found: AgentsRecord, baseline: str) -> tuple[Section, ...]:
+    """Return the sections of agents: how they searched in short, then losses, curves and variances.
+
+    Args:
+        found: the agents.
+        baseline: the system that the others are compared with.
+    """
+    said = tuple(runs_sentence(name, baseline, parts) for name, parts in found.differences.items())
+    charts = figures.session_figures(found.analyses, baseline)
+    variances = tuple(table for table in (_components(found), _differences(found)) if table.rows)
+    sections = [
+        Section("How the agents searched", said[:2], (agents_table(found),)),
+        Section("Where each fact was lost", tables=(_losses(found),)),
+        Section("Recall as the agents search", figures=charts, detail=Detail.DETAILS) if charts else None,
+        Section("Variance from run to run", said, variances, detail=Detail.DETAILS) if variances else None,
+    ]
+    return tuple(section for section in sections if section is not None)
+
+
+_Agent = tuple[str, "SessionAnalysisRecord"]
+
+
+def agents_table(found: AgentsRecord) -> Table:
+    """Return how each agent searched: what it found and kept, and what that took."""
+    measured = [name for name in _SHOWN if any(not math.isnan(one.mean(name)) for one in found.analyses.values())]
+    columns: list[Column[_Agent]] = [
+        Column("agent", lambda one: one[0], words=True),
+        Column(
+            "recall",
+            lambda one: _recall_cell(one[1], -1),
+            definition="The share of a query's facts that all calls together find",
+        ),
+        Column(
+            "call 1",
+            lambda one: _recall_cell(one[1], 0),
+            definition="The share of a query's facts that the first call finds",
+        ),
+        Column(
+            "tokens",
+            lambda one: number_text(one[1].tokens, 0),
+            value=lambda one: one[1].tokens,
+            definition="The tokens of all hits of a session, mean over queries",
+        ),
+        *map(_measure_column, measured),
+    ]
+    agents = sorted(found.analyses.items(), key=lambda one: -_recall(one[1], -1))
+    return table_from(columns, agents, "What each agent found, and what that took", sortable=True)
+
+
+def _measure_column(name: str) -> Column[_Agent]:
+    measure = MEASURES[name]
+
+    def cell(one: _Agent) -> Cell:
+        mean = one[1].mean(name)
+        if math.isnan(mean):
+            return Cell("–", "muted")
+        text = measure_text(_metric_of(one[1], name), mean)
+        return Cell(text, value=mean)
+
+    return Column(measure.title, cell, definition=measure.formula, optional=name in ("redundancy", "final_precision"))
+
+
+def _metric_of(found: SessionAnalysisRecord, name: str) -> Metric:
+    return next(metric for metric, _, _ in found.means if metric.name == name)
+
+
+def _recall(found: SessionAnalysisRecord, call: int) -> float:
+    return found.recall_after[call] if found.recall_after else 0.0
+
+
+def _recall_cell(found: SessionAnalysisRecord, call: int) -> Cell:
+    recall = _recall(found, call)
+    return Cell("–", "muted") if math.isnan(recall) else replace(share_cell(recall), value=recall)
+
+
+def _losses(found: AgentsRecord) -> Table:
+    """Return what became of the facts, an agent a row: so the bars of an outcome are on one scale."""
+    known = any(one.context_known for one in found.analyses.values())
+    happened = [
+        outcome
+        for outcome in IN_ORDER
+        if outcome == "found" or any(_facts(one, outcome) for one in found.analyses.values())
+    ]
+    rows = tuple(
+        row_of((name, *(_count_cell(_facts(one, outcome), len(one.facts)) for outcome in happened)))
+        for name, one in found.analyses.items()
+    )
+    titles = (outcome_in_words(outcome, context_known=known) for outcome in happened)
+    return Table("What became of each fact, in the first run of each query", ("agent", *titles), rows)
+
+
+def _facts(found: SessionAnalysisRecord, outcome: str) -> int:
+    return sum(loss.facts for loss in found.losses if loss.outcome == outcome)
+
+
+def _count_cell(count: int, facts: int) -> Cell:
+    share = count / facts if facts else 0.0
+    return Cell(f"{count:,} ({percent_text(share, 0)})", low=0.0, middle=share, high=share, value=share, is_share=True)
+
+
+# What repeated runs tell: how much of a difference is from run to run, and what more of them would change.
+
+
+def runs_sentence(system: str, baseline: str, parts: DifferenceComponents) -> str:
+    """Return how much of a difference's variance is from run to run, and whether more runs or more queries help."""
+    whose = f"{system} against {baseline}" if baseline else system
+    if not parts.within_queries:
+        return f"{whose}: all runs of a query have the same value, so only more queries would make the figures surer."
+    share, errors = percent_text(parts.share_within, 0), map(number_text, _errors(parts))
+    now, with_runs, with_queries = errors
+    helps = (
+        "more queries would help, and more runs hardly"
+        if parts.share_within <= _HARDLY
+        else "both more runs and more queries would help"
+    )
+    return (
+        f"{whose}: {share} of the variance of a query's difference is from run to run, so {helps}. The standard error "
+        f"is {now}; with twice the runs it would be {with_runs}, with twice the queries {with_queries}."
+    )
+
+
+def _errors(parts: DifferenceComponents) -> tuple[float, float, float]:
+    """Return the standard error of a difference now, with twice the runs, and with twice the queries."""
+    return parts.standard_error(), parts.standard_error(runs=2), parts.standard_error(queries=2 * parts.queries)
+
+
+def _components(found: AgentsRecord) -> Table:
+    rows = tuple(
+        row_of(
+            (
+                name,
+                f"{parts.runs / parts.queries:.1f}".removesuffix(".0"),
+                number_text(parts.between_queries, 4),
+                number_text(parts.within_queries, 4),
+                percent_text(parts.share_within, 0),
+                number_text(parts.standard_error(), 4),
+            )
+        )
+        for name, parts in found.components.items()
+    )
+    columns = (
+        "agent",
+        "runs of a query",
+        "between queries",
+        "from run to run",
+        "share from run to run",
+        "standard error",
+    )
+    return Table(f"Variance of {mean_title(found.primary)} of a single run", columns, rows)
+
+
+def _differences(found: AgentsRecord) -> Table:
+    rows = tuple(row_of((name, *_difference_cells(parts))) for name, parts in found.differences.items())
+    columns = (
+        "system",
+        "share from run to run",
+        "standard error",
+        "twice the runs",
+        "any number of runs",
+        "twice the queries",
+    )
+    return Table(f"Standard error of the difference in {mean_title(found.primary)}", columns, rows)
+
+
+def _difference_cells(parts: DifferenceComponents) -> Iterator[str]:
+    now, with_runs, with_queries = (number_text(error, 4) for error in _errors(parts))
+    yield percent_text(parts.share_within, 0)
+    yield from (now, with_runs, number_text(parts.standard_error(runs=math.inf), 4), with_queries)

@@ -1,0 +1,209 @@
+"""Agents compared: how each searched, which searches better, and what repeated runs do to that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.errors import ConfigurationError
+from raglift.records import Fact, Passage, Query
+from raglift.stats import paired_difference
+
+FACTS = 3
+
+
+def dataset(queries: int) -> rl.Dataset:
+    return rl.Dataset(
+        tuple(
+            Query(
+                f"q{number}",
+                f"what is said of {number}?",
+                tuple(Fact((Passage(chunk_id=f"{number}-{fact}"),)) for fact in range(FACTS)),
+            )
+            for number in range(queries)
+        ),
+        name="numbers",
+    )
+
+
+def hit(name: str) -> rl.Chunk:
+    return rl.Chunk(f"this is what is said of {name} here", id=name)
+
+
+def found(number: int, facts: list[int], *, calls: int = 1) -> list[rl.Call]:
+    """Calls of which the first finds some facts of a query, and the others nothing."""
+    first = [hit(f"{number}-{fact}") for fact in facts] + [hit("nothing")]
+    return [rl.Call.of("said", first), *(rl.Call.of("again", [hit("nothing")]) for _ in range(calls - 1))]
+
+
+def agent(data: rl.Dataset, facts: Any, *, runs: int = 1, calls: int = 1, **options: Any) -> rl.Evaluation:
+    """An agent that finds, of each query and in each run, the facts that a function names."""
+    given = [
+        rl.Session(query.id, found(number, facts(number, run), calls=calls), repetition=run)
+        for number, query in enumerate(data.queries)
+        for run in range(1, runs + 1)
+    ]
+    return rl.evaluate_sessions(given, data, **options)
+
+
+DATA = dataset(30)
+
+
+@pytest.fixture(scope="module")
+def agents() -> dict[str, rl.Evaluation]:
+    return {
+        "hasty": agent(DATA, lambda number, run: [0] if (number + run) % 3 else [0, 1], runs=3),
+        "thorough": agent(DATA, lambda number, run: [0, 1, 2] if (number + run) % 4 else [1], runs=2, calls=2),
+    }
+
+
+@pytest.fixture(scope="module")
+def comparison(agents: dict[str, rl.Evaluation]) -> rl.Comparison:
+    return rl.compare(agents)
+
+
+def test_session_ndcg_decides_even_where_ndcg_was_scored(agents: dict[str, rl.Evaluation]) -> None:
+    assert str(rl.compare(agents).primary) == "session_ndcg@10"
+    metrics = ["ndcg", "session_ndcg", "recall"]
+    both = {name: rl.rescore(one, metrics=metrics, ks=(1, 10)) for name, one in agents.items()}
+    assert str(rl.compare(both).primary) == "session_ndcg@10"
+    assert str(rl.compare(both, primary="ndcg@10").primary) == "ndcg@10"
+
+
+def test_each_agent_has_its_figures_and_its_variances(comparison: rl.Comparison) -> None:
+    told = comparison.agents()
+    frame = told.to_frame().set_index("agent")
+    assert frame.loc["hasty", "calls"] == 1.0
+    assert frame.loc["thorough", "calls"] == 2.0
+    assert frame.loc["thorough", "recall"] == comparison.evaluation("thorough").session_analysis().recall_after[-1]
+    assert frame.loc["thorough", "wasted_calls"] == 0.5
+    assert frame.loc["hasty", "tokens"] < frame.loc["thorough", "tokens"]
+    assert (told.components["hasty"].runs, told.components["thorough"].runs) == (90, 60)
+    parts = told.differences["thorough"]
+    assert parts.queries == 30
+    of_runs = [told.components[name].within_queries / runs for name, runs in (("hasty", 3), ("thorough", 2))]
+    assert parts.within_queries == pytest.approx(sum(of_runs))
+
+
+def test_systems_that_are_asked_once_have_no_agents(agents: dict[str, rl.Evaluation]) -> None:
+    metrics = ["session_ndcg@10"]
+    plain = rl.evaluate(lambda _: [hit("0-0")], DATA, metrics=metrics)
+    with pytest.raises(ConfigurationError, match="agents: found systems that are asked once"):
+        rl.compare({"one": plain, "two": plain}).agents()
+    mixed = rl.compare({"once": plain, "agent": rl.rescore(agents["hasty"], metrics=metrics)}).agents()
+    assert list(mixed.analyses) == ["agent"]
+    assert mixed.differences["agent"].queries == 30  # only its runs vary
+
+
+def test_agents_that_ran_each_query_once_have_no_variance_of_runs() -> None:
+    once = {name: agent(DATA, lambda number, _: [0, number % 2]) for name in ("one", "other")}
+    told = rl.compare(once).agents()
+    assert (told.components, told.differences) == ({}, {})
+    assert "from run to run" not in rl.compare(once).to_text()
+
+
+def test_agents_whose_hits_differ_in_length_are_compared_as_they_searched() -> None:
+    def longer(evaluation_data: rl.Dataset) -> rl.Evaluation:
+        sessions = [
+            rl.Session(query.id, [rl.Call.of("said", [rl.Chunk(f"{number} " * 400, id=f"{number}-0")])])
+            for number, query in enumerate(evaluation_data.queries)
+        ]
+        return rl.evaluate_sessions(sessions, evaluation_data)
+
+    words = rl.Dataset(tuple(Query(f"q{n}", "?", (Fact((Passage(f"what is said of {n}-0"),)),)) for n in range(30)))
+    compared = rl.compare({"short": agent(words, lambda _, __: [0]), "long": longer(words)})
+    assert str(compared.primary) == "session_ndcg@10"
+
+
+# Which searches better, in words.
+
+
+def test_the_better_agent_searches_better(comparison: rl.Comparison) -> None:
+    lead = " ".join(str(comparison).split())
+    assert "thorough searches better than hasty: SessionNDCG@10 " in lead
+    assert "statistically significant on 30 queries." in lead
+
+
+def test_a_worse_agent_is_named_second(agents: dict[str, rl.Evaluation]) -> None:
+    text = " ".join(str(rl.compare({"thorough": agents["thorough"], "hasty": agents["hasty"]})).split())
+    assert "thorough searches better than hasty: SessionNDCG@10 " in text
+
+
+def test_agents_that_cannot_be_told_apart(agents: dict[str, rl.Evaluation]) -> None:
+    other = agent(DATA, lambda number, run: [0] if (number + run + 1) % 3 else [0, 2])
+    text = " ".join(str(rl.compare({"hasty": agents["hasty"], "other": other})).split())
+    assert "Neither other nor hasty clearly searches better: SessionNDCG@10 " in text
+    same = " ".join(str(rl.compare({"one": agents["hasty"], "two": agents["hasty"]})).split())
+    assert "two and one search equally well: SessionNDCG@10 is " in same
+
+
+def test_the_best_of_several_agents_is_named(agents: dict[str, rl.Evaluation]) -> None:
+    none = agent(DATA, lambda _, __: [])
+    text = " ".join(str(rl.compare({**agents, "idle": none}, baseline="hasty")).split())
+    assert "thorough searches best of 3 agents: SessionNDCG@10 " in text
+    first = " ".join(str(rl.compare({**agents, "idle": none}, baseline="thorough")).split())
+    assert "thorough, the baseline, searches best of 3 agents: SessionNDCG@10 " in first
+
+
+# How they searched, on every surface.
+
+
+def test_print_markdown_and_notebooks_show_how_agents_searched(comparison: rl.Comparison) -> None:
+    for text in (str(comparison), comparison.to_markdown(), comparison._repr_html_()):
+        for words in ("How the agents searched", "WastedCalls", "Where each fact was lost", "from run to run"):
+            assert words in text
+    for text in (comparison.to_text(), comparison.to_markdown(), comparison._repr_html_()):
+        for words in ("after call", "after tokens", "Variance from run to run"):
+            assert words in text
+
+
+def test_agents_are_printed_alone(comparison: rl.Comparison) -> None:
+    text = str(comparison.agents())
+    assert text.startswith("Agents: how each searched")
+    assert "after tokens" in text
+
+
+# Repeated runs, by simulation through `rl.compare`: each query has a chance of its own that a fact is found in a run.
+
+
+def simulated(trials: int, *, runs: int, gain: float, queries: int = 30) -> tuple[float, float, float]:
+    """Return how often agents are told apart, how often the interval holds the true difference, and how often runs
+    that were taken for queries would tell them apart."""
+    random, data = np.random.default_rng(7), dataset(queries)
+    apart = covered = naive = 0
+    for trial in range(trials):
+        base = random.beta(1, 1, size=queries) * (1 - gain)
+        moved = base + gain + random.uniform(-1, 1, size=queries) * np.minimum(base, 1 - base - gain)
+        hits = [random.random((runs, queries, FACTS)) < chances[:, np.newaxis] for chances in (base, moved)]
+        one, two = (
+            agent(data, lambda n, run, found=found: np.flatnonzero(found[run - 1, n]).tolist(), runs=runs,
+                  metrics=["session_recall"], ks=(10,))
+            for found in hits
+        )  # fmt: skip
+        row = rl.compare({"one": one, "two": two}, primary="session_recall@10", seed=trial).row("two")
+        assert row.difference is not None
+        apart += row.difference.p <= 0.05
+        covered += row.difference.low <= gain <= row.difference.high
+        pooled = (hits[1].mean(axis=2) - hits[0].mean(axis=2)).ravel()
+        naive += paired_difference(pooled, seed=trial, bound=1.0).p <= 0.05
+    return apart / trials, covered / trials, naive / trials
+
+
+@pytest.mark.slow
+def test_equal_agents_with_several_runs_are_seldom_told_apart() -> None:
+    apart, covered, _ = simulated(25, runs=3, gain=0.0)
+    assert apart <= 0.2
+    assert covered >= 0.8
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("runs", "gain"), [(1, 0.0), (8, 0.0), (4, 0.15)])
+def test_comparisons_of_agents_keep_their_level_and_intervals_their_coverage(runs: int, gain: float) -> None:
+    apart, covered, naive = simulated(300, runs=runs, gain=gain)
+    assert 0.92 <= covered <= 0.98
+    if not gain:
+        assert 0.02 <= apart <= 0.085
+        assert (naive > 0.1) == (runs > 1)  # runs of a query are no queries

@@ -1,0 +1,381 @@
+"""A page shows sessions: calls in order, what each found, the curves, the final context, and every run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import raglift as rl
+from raglift.records import Fact, Passage, Query
+from raglift.report.page.comparison import comparison_document
+from raglift.report.page.evaluation import evaluation_page
+from raglift.report.page.gathering import drill_down
+from raglift.report.page.query_browser import CAPABILITIES, within
+from raglift.report.page.rendering import Page, packed, render
+
+TEXTS = {
+    "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",
+    "keeper": "Its first keeper was Maud Ellery, who served for thirty years.",
+    "horn": "In fog the horn gives two blasts every forty-five seconds.",
+    "tower": "The tower has two hundred and four steps and one landing.",
+    "gulls": "Gulls nest on the rocks below the northern wall in spring.",
+    "boat": "The supply boat comes on the first Tuesday of every month.",
+}
+DATA = rl.Dataset(
+    (
+        Query(
+            "who-and-when",
+            "when was the lamp first lit, and who kept it?",
+            (Fact((Passage(TEXTS["lamp"]),)), Fact((Passage(TEXTS["keeper"]),))),
+            ("two facts",),
+        ),
+        Query("fog", "how often does the horn sound in fog?", (Fact((Passage(TEXTS["horn"]),)),)),
+        Query("steps", "how many steps has the tower?", (Fact((Passage(TEXTS["tower"]),)),)),
+        Query("colour", "which colour has the door?"),
+    ),
+    name="lighthouse",
+)
+
+
+def chunks(*names: str) -> list[rl.Chunk]:
+    return [rl.Chunk(TEXTS[name], id=name, doc_id=f"{name}.md") for name in names]
+
+
+def call(query: str, *names: str, before: tuple[str, ...] | None = None, **known: Any) -> rl.Call:
+    hits = chunks(*names) if before is None else {"retrieve": chunks(*before), "rerank": chunks(*names)}
+    return rl.Call.of(query, hits, **known)
+
+
+LAMP = call(
+    "lamp lit year", "lamp", before=("gulls", "lamp", "boat"),
+    tool="search", arguments={"top": 3, "language": "en"}, tokens=40, seconds=0.5,
+)  # fmt: skip
+KEEPER = call("keeper of the lamp", "lamp", "keeper", before=("keeper", "lamp"))
+FAILED = rl.Call("who kept it", error="timeout after 10 s")
+
+
+def sessions(*, again: bool = True) -> list[rl.Session]:
+    first = [
+        rl.Session("who-and-when", [LAMP, KEEPER, FAILED], context=chunks("gulls", "keeper")),
+        rl.Session("fog", [call("horn fog", "boat", before=("horn", "boat"))], context=chunks("boat")),
+        rl.Session("steps", [call("gulls nest rocks", "gulls")], context=[], error="recursion limit of 25 reached"),
+        rl.Session("colour", [call("door", "gulls")], context=chunks("gulls")),
+    ]
+    second = [
+        rl.Session("who-and-when", [call("maud ellery", "boat", "keeper")], context=chunks("keeper"), repetition=2),
+        rl.Session("fog", [call("horn", "horn")], context=chunks("horn"), repetition=2),
+    ]
+    return first + second * again
+
+
+def measured(**options: Any) -> rl.Evaluation:
+    return rl.evaluate_sessions(sessions(**options), DATA, system="scripted")
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> rl.Evaluation:
+    return measured()
+
+
+@pytest.fixture(scope="module")
+def page_of_one(evaluation: rl.Evaluation) -> Page:
+    return evaluation_page(evaluation)
+
+
+# What is gathered.
+
+
+def test_each_call_has_what_it_found_and_each_run_its_own_hits(page_of_one: Page) -> None:
+    assert page_of_one.queries is not None
+    who, fog, steps, colour = page_of_one.queries.queries
+    first, second = who.sessions[0]
+    assert [(one.query, one.new, one.again, one.error) for one in first.calls] == [
+        ("lamp lit year", (0,), (), None),
+        ("keeper of the lamp", (1,), (0,), None),
+        ("who kept it", (), (), "timeout after 10 s"),
+    ]
+    lamp, keeper = len(TEXTS["lamp"]), len(TEXTS["keeper"])
+    assert [one.seen for one in first.calls] == [0.0, pytest.approx(lamp / (lamp + keeper)), None]
+    assert (first.calls[0].tool, first.calls[0].arguments) == ("search", (("top", "3"), ("language", "en")))
+    assert (first.calls[0].tokens, first.calls[0].is_reported, first.calls[0].seconds) == (40, True, 0.5)
+    assert not first.calls[1].is_reported
+    assert first.outcomes == ("left_out", "found")
+    assert [view.calls for view in who.views] == [(3, 2, 0), (1, 2, 0)]
+    assert [view.found_by for view in who.views] == [(1, 2), (1, 2)]
+    assert [view.facts for view in who.views] == [(2, 1), (1, 2)]
+    assert (second.views[-1].calls, second.views[-1].found_by, second.views[-1].facts) == ((2,), (None, 1), (None, 2))
+    assert second.outcomes == ("never_asked", "found")
+    assert first.value != second.value
+    assert fog.all_outcomes == (("dropped",),)
+    assert (steps.sessions[0][0].error, steps.sessions[0][0].context) == ("recursion limit of 25 reached", ())
+    assert colour.sessions[0][0].outcomes == ()
+
+
+def test_the_hits_of_the_context_are_told_with_what_they_match(page_of_one: Page) -> None:
+    assert page_of_one.queries is not None
+    context = page_of_one.queries.queries[0].sessions[0][0].context
+    assert context is not None
+    assert [[match.fact for match in hit.matches] for hit in context] == [[], [1]]
+    assert page_of_one.queries.chunks[context[1].chunk].text == TEXTS["keeper"]
+
+
+def test_tokens_of_a_fact_are_those_of_all_hits_up_to_it(page_of_one: Page, evaluation: rl.Evaluation) -> None:
+    assert page_of_one.queries is not None
+    first = page_of_one.queries.queries[0].sessions[0][0]
+    facts = evaluation.session_analysis().facts[:2]
+    assert first.tokens == tuple(fact.tokens for fact in facts)
+    assert first.tokens[0] is not None
+    assert first.tokens[1] is not None
+    assert first.tokens[0] < first.tokens[1] == first.all_tokens
+
+
+def test_a_page_without_sessions_carries_nothing_of_them() -> None:
+    plain = rl.evaluate(lambda _: chunks("lamp"), DATA)
+    drill = drill_down({"": plain}, left=("", plain.before), right=("", plain.after), primary=plain.scores.metrics[0])
+    content = json.loads(gzip.decompress(packed(drill)))
+    assert "sessions" not in content["queries"][0]
+    assert set(content["queries"][0]["views"][0]) == {"hits", "returned", "values", "facts"}
+    assert "sessionColumn(data, query, view, role, state, chooseRun) {" not in render(evaluation_page(plain))
+
+
+def test_where_a_page_would_be_too_large_the_first_hits_of_each_call_stay(page_of_one: Page) -> None:
+    assert page_of_one.queries is not None
+    whole = page_of_one.queries
+    small = within(whole, 1, CAPABILITIES)
+    first = small.queries[0]
+    shown = {small.chunks[hit.chunk].text for hit in first.all_hits()}
+    assert TEXTS["gulls"] in shown  # the first hit of call 1, and in the context
+    assert TEXTS["keeper"] in shown  # the first hit of call 2, and a match
+    boats = [hit for view in first.views for hit in view.hits if small.chunks[hit.chunk].text == TEXTS["boat"]]
+    assert len(boats) == 1  # it is the first hit of the second run, so its rank in the first is told too
+    alone = evaluation_page(measured(again=False)).queries
+    assert alone is not None
+    left = within(alone, 1, CAPABILITIES).queries[0]
+    assert sum(1 for _ in left.all_hits()) < sum(1 for _ in alone.queries[0].all_hits())
+    assert left.views[0].calls == (3, 2, 0)
+
+
+# The first screen.
+
+
+def test_the_first_screen_has_figures_outcomes_and_curves_of_sessions(page_of_one: Page) -> None:
+    assert [tile.label for tile in page_of_one.tiles] == [
+        "SessionNDCG@10",
+        "Facts found by any call",
+        "Calls per question",
+        "Facts in the final context",
+    ]
+    assert [(share.label, share.count, share.outcome) for share in page_of_one.shares] == [
+        ("found, in the context", 1, "found"),
+        ("found, left out of the context", 1, "left_out"),
+        ("dropped by the reranker", 1, "dropped"),
+        ("the session failed", 1, "failed"),
+    ]
+    by_call, by_tokens = page_of_one.curves
+    assert by_call.title == "Recall after each call"
+    # Of three queries, over their runs: (0.5 + 0.5) / 2, (0 + 1) / 2 and 0; then call 2 of the first adds a fact
+    assert by_call.lines[0].points == (
+        (1.0, pytest.approx(1 / 3)),
+        (2.0, pytest.approx(5 / 12)),
+        (3.0, pytest.approx(5 / 12)),
+    )
+    assert by_tokens.lines[0].points[-1][1] == pytest.approx(5 / 12)
+    assert "33% after call 1, 42% after call 2" in by_call.description
+
+
+def test_without_any_call_there_is_no_curve() -> None:
+    page = evaluation_page(rl.evaluate_sessions([rl.Session(query.id, []) for query in DATA], DATA))
+    assert page.curves == ()
+    assert [tile.label for tile in page.tiles] == ["SessionNDCG@10"]
+
+
+# In a browser.
+
+
+def item(page: Any, number: int) -> Any:
+    return page.locator(".call").nth(number - 1)
+
+
+def test_calls_stand_in_order_with_what_each_found(open_page: Callable, page_of_one: Page) -> None:
+    page = open_page(page_of_one, "#queries?query=who-and-when").page
+    assert page.locator(".call .searched").all_inner_texts() == ["lamp lit year", "keeper of the lamp", "who kept it"]
+    assert item(page, 1).locator(".about").inner_text() == "search · 1 hit · 40 tokens · 500 ms"
+    assert item(page, 1).locator(".arguments").inner_text().split() == ["top", "3", "language", "en"]
+    assert item(page, 1).locator(".call-facts .news").inner_text().endswith("newly found: fact 1")
+    assert item(page, 2).locator(".call-facts .news").inner_text().endswith("newly found: fact 2")
+    assert item(page, 2).locator(".call-facts .again").inner_text().endswith("found again: fact 1")
+    assert "% seen before" in item(page, 2).locator(".about").inner_text()
+    assert item(page, 2).locator(".why").first.inner_text().endswith("already found by call 1")
+    assert item(page, 2).locator(".why").nth(1).inner_text().endswith("found here")
+    assert item(page, 3).locator(".error").inner_text() == "This call failed: timeout after 10 s"
+    assert page.locator(".session .column-head .count").first.inner_text().startswith("3 calls, ")
+
+
+def test_hits_are_shown_as_the_reranker_moved_and_dropped_them(open_page: Callable, page_of_one: Page) -> None:
+    page = open_page(page_of_one, "#queries?query=who-and-when").page
+    assert item(page, 1).locator(".hits").first.locator(".move").all_text_contents() == ["▲ 2 → 1 (up from rank 2)"]
+    dropped = item(page, 1).locator("details.dropped-hits")
+    assert dropped.locator("summary").inner_text() == "Dropped by the reranker: 2 hits"
+    assert not dropped.locator(".hit").first.is_visible()
+    dropped.locator("summary").click()
+    assert dropped.locator(".rank").all_text_contents() == ["Rank 1", "Rank 3"]
+    assert item(page, 2).locator(".move").all_text_contents() == [
+        "▲ 2 → 1 (up from rank 2)",
+        "▼ 1 → 2 (down from rank 1)",
+    ]
+    fog = open_page(page_of_one, "#queries?query=fog").page
+    assert item(fog, 1).locator("summary").inner_text() == "Dropped by the reranker: 1 hit, with fact 1"
+
+
+def test_the_final_context_says_where_its_hits_came_from_and_what_is_missing(
+    open_page: Callable, page_of_one: Page
+) -> None:
+    page = open_page(page_of_one, "#queries?query=who-and-when").page
+    context = page.locator(".final-context")
+    assert context.locator(".from").all_inner_texts() == ["of no call", "call 2, rank 2"]
+    assert (
+        context.locator(".left-out-facts").inner_text().endswith("Fact 1 was found by call 1 at rank 1 and left out.")
+    )
+    assert page.locator(".fact .standing").all_inner_texts() == [
+        "call 1, rank 2 → call 1, rank 1",
+        "call 2, rank 1 → call 2, rank 2",
+    ]
+    assert [fact.split("\n")[0] for fact in page.locator(".fact-head .muted").all_inner_texts()] == [
+        "found, left out of the context",
+        "found",
+    ]
+
+
+def test_the_curves_of_a_query_rise_where_its_facts_were_found(open_page: Callable, page_of_one: Page) -> None:
+    page = open_page(page_of_one, "#queries?query=who-and-when").page
+    charts = page.locator(".session .step-chart svg")
+    assert charts.first.get_attribute("aria-label") == (
+        "Recall after each call: 50% after call 1, 100% after call 2, 100% after call 3"
+    )
+    assert page_of_one.queries is not None
+    first, last = page_of_one.queries.queries[0].sessions[0][0].tokens
+    assert charts.nth(1).get_attribute("aria-label") == (
+        f"Recall after tokens: 50% after {first}, 100% after {last}, of {last}"
+    )
+
+
+def test_runs_of_a_query_are_chosen_and_are_in_the_address(open_page: Callable, page_of_one: Page) -> None:
+    page = open_page(page_of_one, "#queries?query=who-and-when").page
+    page.get_by_role("button", name="Run 2").click()
+    assert page.url.endswith("#queries?run=2&query=who-and-when")
+    assert page.get_by_role("button", name="Run 2").get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.textContent").startswith("Run 2")
+    assert page.locator(".call .searched").all_inner_texts() == ["maud ellery"]
+    assert page.locator(".fact-head .muted").all_inner_texts() == ["never asked for", "found"]
+    page.go_back()
+    assert page.locator(".call").count() == 3
+    again = open_page(page_of_one, "#queries?run=2&query=fog").page
+    assert again.locator(".call .searched").all_inner_texts() == ["horn"]
+    alone = open_page(page_of_one, "#queries?run=2&query=steps").page
+    assert alone.locator(".runs").count() == 0  # it was run once
+    assert alone.locator(".session > .error").inner_text() == "This session failed: recursion limit of 25 reached"
+
+
+def test_queries_are_chosen_by_outcome_and_by_number_of_calls(open_page: Callable, page_of_one: Page) -> None:
+    page = open_page(page_of_one, "").page
+    page.locator(".shares li a", has_text="left out").click()
+    assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
+    page.get_by_role("button", name="All 4").click()
+    calls = page.get_by_label("Calls", exact=True)
+    assert calls.locator("option").all_inner_texts() == ["All (4)", "1 (3)", "3 (1)"]
+    calls.select_option(label="3 (1)")
+    assert page.url.endswith("#queries?calls=3")
+    assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
+    page.reload()
+    page.wait_for_selector(".rows a")
+    assert page.get_by_label("Calls", exact=True).locator("option:checked").inner_text() == "3 (1)"
+    page.get_by_label("Calls", exact=True).select_option("")
+    page.get_by_label("Order").select_option(label="Most calls first")
+    assert page.locator(".rows .id").first.inner_text() == "who-and-when"
+    page.get_by_label("Search", exact=True).fill("maud ellery")  # what the agent searched for in its second run
+    assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "light"), (1440, "dark")])
+def test_sessions_are_readable_on_every_screen(open_page: Callable, page_of_one: Page, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for address in ("", "#queries?query=who-and-when"):
+        opened = open_page(
+            page_of_one, address, viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+        )
+        page = opened.page
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        for closed in page.locator("details:not([open]) > summary").all():
+            if closed.is_visible():
+                closed.click()
+        found = Axe().run(page)
+        assert found.response["violations"] == [], found.generate_report()
+
+
+def test_agents_stand_side_by_side(open_page: Callable, evaluation: rl.Evaluation) -> None:
+    metrics = ["session_ndcg@10", "session_recall@10"]
+    plain = rl.evaluate(lambda _: chunks("lamp", "gulls"), DATA, metrics=metrics)
+    other = rl.evaluate_sessions(sessions(again=False)[1:], DATA, metrics=metrics)
+    compared = rl.compare(
+        {"first": evaluation, "second": other, "asked once": plain}, baseline="first", primary="session_ndcg@10"
+    )
+    document = comparison_document(compared)
+    page = open_page(document, "#queries?query=who-and-when").page
+    page.get_by_label("Left", exact=True).select_option(label="first: rerank")
+    page.get_by_label("Right", exact=True).select_option(label="asked once")
+    assert page.locator(".columns > .session.left .call").count() == 3
+    assert page.locator(".columns > .column.right:not(.session) .hit").count() == 2
+    page.get_by_label("Right", exact=True).select_option(label="second: rerank")
+    assert page.locator(".columns > .session").count() == 2
+    assert (
+        page.locator(".session.right > .error").inner_text()
+        == "This session failed: no session was given for this query"
+    )
+
+
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202egnp"
+
+
+def test_what_agents_asked_stays_text(open_page: Callable) -> None:
+    deep: dict[str, Any] = {"query": HOSTILE, HOSTILE: [HOSTILE]}
+    one = rl.Call.of(HOSTILE, chunks("lamp"), tool=HOSTILE, arguments=deep, error=HOSTILE)
+    long = rl.Call.of("x" * 100_000, chunks("lamp"), tool="y" * 100_000, arguments={"z" * 9_999: "z" * 100_000})
+    session = rl.Session("who-and-when", [one, long], context=chunks("lamp"), error=HOSTILE)
+    page = open_page(evaluation_page(rl.evaluate_sessions([session], DATA)), "#queries?query=who-and-when").page
+    assert page.title().startswith("lighthouse")
+    assert page.locator(".detail img, .detail script").count() == 0
+    assert page.locator(".call .searched").first.text_content().startswith("</script><script>")
+    assert "\u202e" not in page.evaluate("document.body.innerText")
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+
+
+def test_printed_a_session_is_whole(open_page: Callable, page_of_one: Page) -> None:
+    page = open_page(page_of_one, "#queries?query=who-and-when").page
+    page.emulate_media(media="print")
+    assert item(page, 3).is_visible()
+    assert page.locator(".final-context").is_visible()
+    assert page.locator(".dropped-hits .hit").first.is_visible()
+    assert not page.locator(".list-pane").is_visible()
+    assert not page.locator(".runs").is_visible()
+
+
+@pytest.mark.full
+def test_thousands_of_sessions_open_at_once(open_page: Callable, page_of_one: Page) -> None:
+    assert page_of_one.queries is not None
+    first = page_of_one.queries.queries[0]
+    many = tuple(replace(first, id=f"q{number}") for number in range(5000))
+    document = replace(page_of_one, queries=replace(page_of_one.queries, queries=many))
+    page = open_page(document, "#queries?query=q4321").page
+    spent = page.evaluate(
+        "() => { const start = performance.now(); document.querySelectorAll('.rows a')[3].click();"
+        " document.body.getBoundingClientRect(); return performance.now() - start; }"
+    )
+    assert spent < 500
+    page.get_by_label("Calls", exact=True).select_option("3")
+    assert page.get_by_role("status").inner_text().startswith("5,000 of 5,000 queries")
