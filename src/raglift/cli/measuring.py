@@ -555,6 +555,15 @@ class RunSearch:
     address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
     ] = None
+    worker_cpus: Annotated[
+        float | None, typer.Option(help="With --engine ray: processors that each task takes. Default: 1.")
+    ] = None
+    worker_gpus: Annotated[
+        float | None,
+        typer.Option(
+            help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
+        ),
+    ] = None
     max_model_calls: Annotated[
         int | None, typer.Option(help="Stop before your systems make more model calls in a rung.")
     ] = None

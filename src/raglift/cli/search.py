@@ -36,6 +36,8 @@ def run(request: RunSearch) -> None:
             resume=request.resume,
             engine=cast("EngineName", request.engine),
             address=request.address,
+            worker_cpus=request.worker_cpus,
+            worker_gpus=request.worker_gpus,
             max_model_calls=request.max_model_calls,
             max_cost=request.max_cost,
             price=price,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from raglift.search.result import SearchResult
     from raglift.search.specification import Search
     from raglift.sweep.engine import EngineName
+    from raglift.sweep.ray import Cluster
     from raglift.sweep.specification.cells import Cell
 
 _FEWEST = 20
@@ -46,7 +47,7 @@ def run_search(
     *,
     resume: bool = False,
     engine: EngineName = "local",
-    address: str | None = None,
+    cluster: Cluster | None = None,
     progress: bool | None = None,
     limits: CallLimits | None = None,
 ) -> SearchResult:
@@ -65,7 +66,7 @@ def run_search(
             then, and rungs that were decided stay.
         resume: go on with a search that was stopped.
         engine: `local`, or `ray`.
-        address: of the Ray cluster.
+        cluster: which Ray cluster, and what its tasks take.
         progress: whether to show progress.
         limits: of each rung's model calls and cost.
 
@@ -90,7 +91,7 @@ def run_search(
         search.sweep.to_dict(),
     )
     running = _Running(search, dataset, racing)
-    options = {"engine": engine, "address": address, "progress": progress, "limits": limits}
+    options = {"engine": engine, "cluster": cluster, "progress": progress, "limits": limits}
     with SearchFolder.begin(head, resume=resume) as kept:
         measuring = Measuring(search, dataset, kept, options)
         cells, course = running.course(measuring, progress)

@@ -118,6 +118,8 @@ class Search:
         resume: bool = False,
         engine: EngineName = "local",
         address: str | None = None,
+        worker_cpus: float | None = None,
+        worker_gpus: float | None = None,
         progress: bool | None = None,
         max_model_calls: int | None = None,
         max_cost: float | None = None,
@@ -129,7 +131,9 @@ class Search:
             folder: where what is measured is kept; new, or that of the same search with `resume`.
             resume: go on with a search that was stopped, or killed.
             engine: `local`, or `ray`.
-            address: of the Ray cluster.
+            address: as in `Sweep.run`.
+            worker_cpus: likewise.
+            worker_gpus: likewise.
             progress: whether to show progress.
             max_model_calls: as in `Sweep.run`, for each rung.
             max_cost: likewise.
@@ -140,9 +144,18 @@ class Search:
         """
         from raglift.running.model_calls import CallLimits
         from raglift.search.engine import run_search
+        from raglift.sweep.ray import Cluster
 
         limits = CallLimits(max_model_calls, max_cost, price)
-        return run_search(self, folder, resume=resume, engine=engine, address=address, progress=progress, limits=limits)
+        return run_search(
+            self,
+            folder,
+            resume=resume,
+            engine=engine,
+            cluster=Cluster(address, worker_cpus, worker_gpus),
+            progress=progress,
+            limits=limits,
+        )
 
 
 def load_search(path: str | os.PathLike[str]) -> Search:
