@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 import os
 import signal
 import subprocess
@@ -14,12 +14,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RunError
+from raglift.records.dataset import Dataset
+from raglift.rendering.document import Detail
+from raglift.report.terminal.document import print_document
+from raglift.search.charts import race_chart
 from raglift.search.engine import run_search
 from raglift.search.records import FAILED, FINALIST, NOT_TRIED
 from raglift.search.result import SearchResult
 from raglift.search.specification import Budget, Search
+
+from raglift.search.view import search_view
+from raglift.sweep.engine import load_sweep_result
 
 from .conftest import SPACE
 
@@ -74,8 +83,6 @@ def test_the_winner_is_measured_on_queries_that_took_no_part(found: SearchResult
     assert found.held_out.system == found.recommended
     raced = {trace.query_id for entry in found.finalists.finished for trace in entry.evaluation.run.traces}
     (folder,) = (found.folder / "rungs").glob("held-out-*")
-    from raglift.sweep.engine import load_sweep_result
-
     held = {trace.query_id for entry in load_sweep_result(folder).finished for trace in entry.evaluation.run.traces}
     assert len(held) == 8
     assert not held & raced
@@ -118,18 +125,11 @@ def test_a_budget_that_is_too_small_is_told_before_anything_runs(tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
-def test_too_few_queries_are_told(tmp_path: Path, small_labels: Path):
+def test_too_few_queries_are_told(tmp_path: Path):
+    full = load_dataset("lighthouse")
+    few = Dataset(full.queries[:2], full.documents)
     with pytest.raises(ConfigurationError, match="found 2 labelled queries; expected at least 25"):
-        run_search(Search.of(**{**SPACE, "dataset": str(small_labels)}), tmp_path / "out", progress=False)
-
-
-@pytest.fixture
-def small_labels(tmp_path: Path) -> Path:
-    (tmp_path / "labels").mkdir()
-    rows = [{"id": f"q{n}", "query": f"what is {n}", "facts": ["the lamp is lit"]} for n in range(2)]
-    path = tmp_path / "labels" / "labels.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+        run_search(Search.of(**{**SPACE, "dataset": few}), tmp_path / "out", progress=False)
 
 
 def test_a_metric_without_bounds_is_told(tmp_path: Path):
@@ -193,3 +193,49 @@ def test_a_search_that_is_killed_goes_on_to_the_same_result(file: Path, found: S
     assert process.returncode == -signal.SIGKILL
     again = run_search(Search.of(**SPACE), file.parent / "killed", resume=True, progress=False)
     assert facts(again) == facts(found)
+
+
+# What is shown
+
+
+def test_a_cell_is_told_what_became_of_it(found: SearchResult):
+    frame = found.to_frame()
+    assert len(frame) == 20
+    assert set(frame["fate"]) <= {"finalist", "dropped", "set aside"}
+    assert {one.fate for one in found.survivors} <= {"finalist", "set aside"}
+    text = found.to_markdown()
+    assert f"{len(found.of_fate('set aside'))} cells set aside" in text
+    assert "On 8 queries that took no part" in text
+
+
+def test_the_page_has_the_race(found: SearchResult, tmp_path: Path):
+    page = found.report(tmp_path / "search.html").read_text(encoding="utf-8")
+    assert "best of 20 cells" in page
+    assert "Rung by rung" in page
+    assert "lines end where a cell was dropped or set aside" in page
+    assert found.recommended is not None
+    assert found.recommended in page
+
+
+def test_the_race_is_drawn(found: SearchResult):
+    drawn = race_chart(found).to_dict()
+    rows = next(iter(drawn["datasets"].values()))
+    assert {row["cell"] for row in rows} == {one.cell.name for one in found.entrants if one.asked}
+    assert {row["fate"] for row in rows} >= {"recommended", "set aside"}
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_terminal_of_any_width_has_whole_lines(found: SearchResult, width: int):
+    console = Console(file=io.StringIO(), width=width)
+    print_document(search_view(found, detail=Detail.DETAILS), console, Detail.DETAILS)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert any("Rung by rung" in line for line in lines)
+
+
+def test_the_recommended_pipeline_is_exported(found: SearchResult, tmp_path: Path):
+    files = found.export_best(tmp_path / "pipeline")
+    assert {file.name for file in files} == {"langchain_pipeline.py", "llama_index_pipeline.py"}
+    for file in files:
+        compile(file.read_text(encoding="utf-8"), str(file), "exec")

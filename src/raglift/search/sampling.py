@@ -60,7 +60,6 @@ def sample(search: Search, entries: Entries, measure: Measure) -> list[Cell]:
         multivariate=True,
         group=True,
         n_startup_trials=generation,
-        warn_independent_sampling=False,
     )
     study = optuna.create_study(direction="maximize", sampler=sampler)
     chosen: dict[Cell, None] = {}
