@@ -26,7 +26,6 @@ from raglift.search.engine import run_search
 from raglift.search.records import FAILED, FINALIST, NOT_TRIED
 from raglift.search.result import SearchResult
 from raglift.search.specification import Budget, Search
-
 from raglift.search.view import search_view
 from raglift.sweep.engine import load_sweep_result
 

@@ -144,4 +144,4 @@ class Course:
 
 def _answered(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which systems did not fail."""
-    return ~np.isnan(values).any(axis=0)
+    return np.asarray(~np.isnan(values).any(axis=0))

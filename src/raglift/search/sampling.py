@@ -90,7 +90,7 @@ def _generation(search: Search, study: Any, allowed: AbstractSet[Cell], wanted: 
             break
         trial = study.ask()
         cell = _suggested(trial, search)
-        if cell in allowed and cell not in trials:
+        if cell is not None and cell in allowed and cell not in trials:
             trials[cell] = trial
         else:
             study.tell(trial, state=_optuna().trial.TrialState.FAIL)
@@ -113,7 +113,8 @@ def _suggested(trial: Any, search: Search) -> Cell | None:
     rerankers = sweep.rerankers or (NO_RERANKER,)
     reranker = NO_RERANKER
     if NO_RERANKER not in rerankers:
-        reranker = rerankers[0] if len(rerankers) == 1 else trial.suggest_categorical("rerankers", rerankers)
+        one = rerankers[0] if len(rerankers) == 1 else trial.suggest_categorical("rerankers", rerankers)
+        reranker = str(one)
     return Cell((sweep.chunkers or ())[chunker], embedding, spec, reranker)
 
 

@@ -1,0 +1,90 @@
+"""`raglift search`: run, print, resume, and what is wrong with what was asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from raglift import cli
+
+SPACE = """\
+dataset: lighthouse
+chunkers:
+  - {splitter: recursive, size: {from: 200, to: 800, step: 200}, overlap: [0, 100]}
+retrievers: bm25
+ks: [5]
+metrics: [ndcg]
+primary: ndcg@5
+candidates: 10
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "space.yaml").write_text(SPACE, encoding="utf-8")
+
+    def command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["raglift", "search", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+@pytest.mark.slow
+def test_a_search_prints_what_to_use_and_how_the_race_went(run, tmp_path: Path) -> None:
+    code, out, err = run("space.yaml", "--share", "0.6", "--report", "search.html", "--export-best", "pipeline")
+    assert code == 0
+    assert out.startswith("lighthouse: best of 8 cells\nby NDCG@5; ")
+    assert "budget: 60% of the questions of a full sweep" in out
+    assert "\nUse recursive:" in out
+    assert "Rung by rung" in out
+    assert "kept in runs/space\n" in err
+    assert "written to search.html" in err
+    assert (tmp_path / "pipeline" / "langchain_pipeline.py").is_file()
+
+    code, _, err = run("space.yaml")
+    assert code != 0
+    assert "runs/space: found a search there already" in err
+
+    code, out, _ = run("space.yaml", "--resume", "--share", "0.6", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["budget"] == "60% of the questions of a full sweep"
+    assert told["questions"] <= 0.6 * told["questions_of_a_full_sweep"]
+    assert told["recommended"] in {cell["cell"] for cell in told["cells"]}
+    assert told["held_out"]["queries"] == 8
+    assert [rung["queries"] for rung in told["rungs"]][-1] == told["queries"] == 32
+    assert {cell["fate"] for cell in told["cells"]} <= {"finalist", "dropped", "set aside"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--share", "2"], "--share: found 2; expected a number above 0, at most 1"),
+        (["--share", "0"], "--share: found 0; expected"),
+        (["--minutes", "-1"], "--minutes: found -1; expected a number above 0"),
+        (["--share", "0.5", "--minutes", "3"], "--share, --minutes: found both; expected one budget"),
+    ],
+)
+def test_a_wrong_budget_is_told(run, options: list[str], told: str) -> None:
+    code, _, err = run("space.yaml", *options)
+    assert code != 0
+    assert told in err
+
+
+def test_a_file_that_is_not_there_or_describes_no_search_is_told(run, tmp_path: Path) -> None:
+    code, _, err = run("nowhere.yaml")
+    assert code != 0
+    assert "nowhere.yaml" in err
+    (tmp_path / "space.yaml").write_text("dataset: lighthouse\nbudget: {hours: 2}\n", encoding="utf-8")
+    code, _, err = run("space.yaml")
+    assert code != 0
+    assert "space.yaml:2: budget" in err
