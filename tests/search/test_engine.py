@@ -225,7 +225,7 @@ def test_the_race_is_drawn(found: SearchResult):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_terminal_of_any_width_has_whole_lines(found: SearchResult, width: int):
-    console = Console(file=io.StringIO(), width=width)
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
     print_document(search_view(found, detail=Detail.DETAILS), console, Detail.DETAILS)
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()

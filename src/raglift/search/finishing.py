@@ -14,6 +14,7 @@ from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
+from raglift.running.options import dataset_hash
 from raglift.running.scoring import evaluation_of
 from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant, HeldOutWinner
 from raglift.search.result import SearchResult
@@ -64,6 +65,7 @@ def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_
         finalists=finalists,
         held_out=None,
         folder=measuring.folder.path,
+        dataset=dataset_hash(measuring.dataset),
         spec=search.sweep.to_dict(),
     )
     return replace(found, held_out=_checked(measuring, found, held_out))

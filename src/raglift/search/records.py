@@ -106,6 +106,8 @@ class SearchRecord:
     """None where no queries were held out, or one cell alone was measured."""
     folder: Path
     """Where it is kept."""
+    dataset: str
+    """The hash of the whole dataset."""
     spec: Mapping[str, object]
     """The fields of the sweep that was searched, as JSON has them."""
 

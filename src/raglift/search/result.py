@@ -37,7 +37,7 @@ class SearchResult(Presentable, SearchRecord):
         Raises:
             ConfigurationError: as `SweepResult.export_best` says.
         """
-        return export_pipeline(self.finalists, folder, self.spec, cell=cell, overwrite=overwrite)
+        return export_pipeline(self.finalists, folder, self.spec, cell=cell, overwrite=overwrite, measured=self.dataset)
 
     def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
         """Write a page to look at: the finalists with their queries, and the race.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
@@ -55,12 +56,11 @@ def sample(search: Search, entries: Entries, measure: Measure) -> list[Cell]:
     allowed = [cell for cell in entries.first if cell.system is None]
     many = min(max(1, search.configurations - len(own)), len(allowed))
     generation = -(-many // _GENERATIONS)
-    sampler = optuna.samplers.TPESampler(
-        seed=search.sweep.seed,
-        multivariate=True,
-        group=True,
-        n_startup_trials=generation,
-    )
+    with warnings.catch_warnings():  # what is experimental of these options is their signature
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.TPESampler(
+            seed=search.sweep.seed, multivariate=True, group=True, n_startup_trials=generation
+        )
     study = optuna.create_study(direction="maximize", sampler=sampler)
     chosen: dict[Cell, None] = {}
     if own:

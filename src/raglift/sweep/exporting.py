@@ -42,6 +42,7 @@ def export_pipeline(
     *,
     cell: str | None = None,
     overwrite: bool = False,
+    measured: str | None = None,
 ) -> tuple[Path, ...]:
     """Write scripts that build the pipeline of a cell.
 
@@ -51,12 +52,13 @@ def export_pipeline(
         sweep: the fields of the sweep that the cells are from, as JSON has them.
         cell: the name or key of a cell; by default the recommended one.
         overwrite: replace scripts that are already there.
+        measured: the hash of the dataset that was measured; by default that of the cell's run.
 
     Raises:
         ConfigurationError: as `SweepResult.export_best` says.
     """
     chosen = _chosen(result, cell)
-    pipeline = _pipeline(sweep, chosen)
+    pipeline = _pipeline(sweep, chosen, measured)
     target = user_path(Path(folder))
     files = [target / name for name in SCRIPTS]
     for file in files:
@@ -84,7 +86,7 @@ def _chosen(result: SweepResultRecord, name: str | None) -> CellResult:
     )
 
 
-def _pipeline(sweep: Mapping[str, Any], entry: CellResult) -> Pipeline:
+def _pipeline(sweep: Mapping[str, Any], entry: CellResult, measured: str | None) -> Pipeline:
     """Return what the scripts of a cell build.
 
     Raises:
@@ -109,7 +111,7 @@ def _pipeline(sweep: Mapping[str, Any], entry: CellResult) -> Pipeline:
         arguments["documents"] = str(resolved(user_path(Path(str(arguments["documents"])))))
     if is_there(user_path(Path(dataset))):
         dataset = str(resolved(user_path(Path(dataset))))
-    _check_documents(dataset, arguments, str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))
+    _check_documents(dataset, arguments, measured or str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))
     counts = [k for k in sweep["ks"] if isinstance(k, int)]
     candidates = int(sweep["candidates"])
     return Pipeline(
