@@ -37,6 +37,7 @@ from raglift.cli.arguments import (
     Reranker,
     Retriever,
     SavedRun,
+    SavedRuns,
     Track,
     TrackFiles,
     TrackProject,
