@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.components.bm25 import BM25Retriever
-from raglift.components.models import embedded_model_path, quiet_loading, resolve_dtype
+from raglift.components.devices import resolve_device, resolve_dtype
+from raglift.components.models import embedded_model_path, quiet_loading
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusMissing
 from raglift.records.dataset import Dataset
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--characters", type=int, default=CHARACTERS)
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--dtype", default="auto")
     parser.add_argument("--defaults", action="store_true", help="Also the loop in its libraries' default number type.")
     asked = parser.parse_args(arguments)
     try:
@@ -62,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(str(missing))
         return 1
     dataset = first_part(book, asked.characters, asked.queries)
-    dtype = resolve_dtype("auto")
+    _device.append(resolve_device(asked.device))
+    dtype = resolve_dtype(asked.dtype, _device[-1])
     say(
         f"{asked.characters:,} characters, {len(dataset)} queries, {len(SIZES)} chunk sizes × {len(RETRIEVERS)} "
         f"retrievers × 2, {dtype}; median of {asked.repetitions} rounds in which each has its turn"
@@ -117,6 +121,7 @@ def sweep(dataset: Dataset, dtype: str) -> SweepResult:
             ks=KS,
             primary=f"ndcg@{KS[-1]}",
             dtype=dtype,  # type: ignore[arg-type]
+            device=_device[-1],
         )
         result = run_sweep(asked, Path(folder) / "sweep", progress=False)
         if result.failed:
@@ -133,13 +138,17 @@ def models(dtype: str) -> tuple[Any, Any]:
         from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
         with quiet_loading():
-            dense = SentenceTransformer(str(embedded_model_path()), model_kwargs={"dtype": getattr(torch, dtype)})
+            dense = SentenceTransformer(
+                str(embedded_model_path()), device=_device[-1], model_kwargs={"dtype": getattr(torch, dtype)}
+            )
         late = MultiVectorEncoder(modules=[dense[0], MultiVectorMask(), Normalize("token_embeddings")])
         _loaded[dtype] = (dense, late)
     return _loaded[dtype]
 
 
 _loaded: dict[str, tuple[Any, Any]] = {}
+_device = ["cpu"]
+"""Where models compute: the last."""
 
 
 def loop(dataset: Dataset, dtype: str) -> dict[tuple[int, str, str], list[list[str]]]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from raglift.errors import MissingDependency
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.running.systems import load_system
-from raglift.sweep.ray import RayWorkers, _applied, _knock
+from raglift.sweep.ray import Cluster, RayWorkers, _applied, _knock
 
 SAME = """
 import sys
@@ -56,7 +56,8 @@ LOST = """
 import os, signal, sys, time
 from functools import partial
 from pathlib import Path
-from raglift.sweep.ray import RayWorkers
+from raglift.errors import ConfigurationError, RunError
+from raglift.sweep.ray import Cluster, RayWorkers
 
 def work(folder, item):
     begun = Path(folder) / f"{item}-{os.getpid()}"
@@ -77,16 +78,120 @@ if __name__ == "__main__":
         except LookupError as error:
             print("raised", error)
         print(list(workers.map(fails, [])))
+    for cluster in (Cluster(worker_gpus=1), Cluster(worker_cpus=1000)):
+        try:
+            with RayWorkers(cluster) as workers:
+                list(workers.map(fails, [7]))
+        except RunError as error:
+            print(str(error).partition(",")[0])
+    with RayWorkers() as workers:
+        print(workers.placed("float32", "auto"))
+        for device in ("cuda", "cuda:1"):
+            try:
+                workers.placed("float32", device)
+            except (ConfigurationError, RunError) as error:
+                print(str(error).partition(";")[0])
+"""
+
+
+TWO_NODES = """
+import os, sys, threading, time
+from pathlib import Path
+import numpy as np
+import ray
+from ray.cluster_utils import Cluster as Nodes
+from raglift.components import embedding, rerankers
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.ray import Cluster
+from raglift.sweep.specification.record import Sweep
+
+def rankings(evaluation):
+    return [[[(hit.chunk.id, hit.score) for hit in s.ranking] for s in t.stages] for t in evaluation.run.traces]
+
+def main(folder):
+    seen = Path(folder) / "seen"
+    seen.mkdir()
+    sweep = Sweep(
+        dataset="lighthouse", chunkers=["recursive:1000/0"], retrievers=["dense"], candidates=3, ks=(1, 3),
+        primary="ndcg@3", rerankers=["none", "late-interaction"], device="cpu", batch_tokens=512,
+    )
+    os.environ["RAGLIFT_CACHE"] = folder + "/cache/local"
+    local = run_sweep(sweep, folder + "/local", progress=False)
+    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 1, "num_gpus": 1, "include_dashboard": False})
+    other = nodes.add_node(num_cpus=1, num_gpus=1)
+    nodes.wait_for_nodes()
+
+    def kill() -> None:
+        # As soon as the other node has begun to work
+        while not any(file.name.startswith(other.node_id) for file in seen.iterdir()):
+            time.sleep(0.02)
+        nodes.remove_node(other, allow_graceful=False)
+        (Path(folder) / "killed").touch()
+
+    killing = threading.Thread(target=kill, daemon=True)
+    killing.start()
+    os.environ["RAGLIFT_CACHE"] = folder + "/cache/ray"
+    spread = run_sweep(
+        sweep, folder + "/ray", engine="ray", progress=False, cluster=Cluster(nodes.address, 1, 0.5)
+    )
+    killing.join(60)
+    assert (Path(folder) / "killed").exists()
+    assert len(local.finished) == len(spread.finished) == 2, (local, spread)
+    for one, two in zip(local.results, spread.results):
+        assert rankings(one.evaluation) == rankings(two.evaluation), one.cell.name
+        np.testing.assert_array_equal(one.evaluation.scores.values, two.evaluation.scores.values)
+    told = [file.read_text().split() for file in seen.iterdir()]
+    assert {gpus for gpus, _ in told} == {"0.5"}, told  # what tasks of models took
+    loads = [int(loaded) for _, loaded in told]
+    assert max(loads) == 1, told  # a worker loads the model once
+    print("same", len(spread.finished), len({file.name.partition("-")[0] for file in seen.iterdir()}), "nodes")
+    ray.shutdown()
+    nodes.shutdown()
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+"""
+
+OBSERVED = """
+# Imported by every process that can see this folder: notes what each task of a model is given
+import os
+from pathlib import Path
+
+FOLDER = Path(os.environ["OBSERVED"])
+
+def observe():
+    from raglift.components import embedding, models, rerankers
+
+    def noting(function):
+        def call(*given):
+            import ray
+            if ray.is_initialized() and FOLDER.is_dir():
+                context = ray.get_runtime_context()
+                if context.get_task_id() is not None:
+                    found = function(*given)
+                    loaded = models._load_sentence_transformer.cache_info().misses
+                    taken = context.get_assigned_resources().get("GPU", 0)
+                    (FOLDER / f"{context.get_node_id()}-{os.getpid()}").write_text(f"{taken} {loaded}")
+                    return found
+            return function(*given)
+        return call
+
+    for cls in (embedding.SentenceTransformerEmbedder, rerankers.LateInteractionReranker):
+        name = "embed" if hasattr(cls, "embed") else "score"
+        setattr(cls, name, noting(getattr(cls, name)))
+
+observe()
 """
 
 
 def run(tmp_path: Path, script: str, *arguments: str) -> str:
     file = tmp_path / "script.py"
     file.write_text(script, encoding="utf-8")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tmp_path)}
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     environment.pop("RAY_ADDRESS", None)
     done = subprocess.run(
-        [sys.executable, str(file), *arguments], env=environment, capture_output=True, text=True, timeout=400
+        [sys.executable, str(file), *arguments], env=environment, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -103,8 +208,29 @@ def test_what_is_lost_with_a_worker_is_done_again(tmp_path: Path) -> None:
     (tmp_path / "begun").mkdir()
     out = run(tmp_path, LOST, str(tmp_path / "begun"))
     # Above it, Ray says on its own account that a worker died
-    assert out.splitlines()[-4:] == ["[(0, 0), (1, 1), (2, 4), (3, 9)]", "2 tries", "raised no 7", "[]"]
+    assert [line for line in out.splitlines() if "Worker" not in line][-9:] == [
+        *("[(0, 0), (1, 1), (2, 4), (3, 9)]", "2 tries", "raised no 7", "[]"),
+        "Ray: no node of the cluster has 1 CPU and 1 GPU",
+        "Ray: no node of the cluster has 1000 CPU",
+        "('float32', 'cpu')",
+        "Ray: no node of the cluster has 1 CPU and 1 GPU, which each task takes",
+        "device: found 'cuda:1' with the engine 'ray', which itself gives each task its GPU",
+    ]
     assert "Worker IP address: 127.0.0.1" in out
+
+
+@pytest.mark.full
+def test_a_node_that_dies_during_a_sweep_changes_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two nodes on this machine, each with a processor and a GPU in name; models compute on the processor."""
+    monkeypatch.setenv("OBSERVED", str(tmp_path / "seen"))
+    (tmp_path / "sitecustomize.py").write_text(OBSERVED, encoding="utf-8")
+    assert run(tmp_path, TWO_NODES, str(tmp_path)).splitlines()[-1] == "same 2 2 nodes"
+
+
+def test_a_share_that_no_task_can_take_is_an_error() -> None:
+    for name, value in (("worker_cpus", 0), ("worker_cpus", -1.0), ("worker_gpus", 1.5), ("worker_gpus", float("nan"))):
+        with pytest.raises(ConfigurationError, match=f"{name}: found {value!r}; expected"):
+            RayWorkers(Cluster(**{name: value}))
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

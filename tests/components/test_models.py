@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from raglift.components import models
-from raglift.components.models import embedded_model_path, load_sentence_transformer, model_identity, resolve_dtype
+from raglift.components.devices import resolve_dtype
+from raglift.components.models import embedded_model_path, load_sentence_transformer, model_identity
 from raglift.errors import ConfigurationError, ModelError
 
 

@@ -402,7 +402,7 @@ class Elsewhere:
     def __init__(self, loses: str) -> None:
         self.loses = loses
 
-    def map(self, function: object, items: object, lost: object = None) -> object:
+    def map(self, function: object, items: object, lost: object = None, *, uses_models: bool = True) -> object:
         for item in items:  # type: ignore[attr-defined]
             sent, given = pickle.loads(pickle.dumps((function, item)))  # noqa: S301 — of our own making
             name = str(getattr(item, "system", None))

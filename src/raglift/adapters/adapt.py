@@ -14,13 +14,14 @@ from raglift.adapters import functions as plain
 from raglift.adapters.base import adapter_of
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
+from raglift.components.devices import split_device
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.records.documents import Chunk, Document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
 
 
 # Adapt a user's object to stages.
@@ -51,7 +52,13 @@ def adapt_system(system: Any, *, as_deployed: bool = False, doc_key: str | None 
 
 
 def adapt_reranker(
-    reranker: Any, *, as_deployed: bool = False, dtype: Dtype = "auto", progress: bool | None = None
+    reranker: Any,
+    *,
+    as_deployed: bool = False,
+    dtype: Dtype = "auto",
+    device: str = "auto",
+    batch_tokens: int | None = None,
+    progress: bool | None = None,
 ) -> list[RerankStage]:
     """Return the stages of a reranker.
 
@@ -59,19 +66,23 @@ def adapt_reranker(
         reranker: None or "none"; "late-interaction" (the embedded default); the name or path of a cross-encoder, or a
             `CrossEncoder`; a LangChain document compressor; a LlamaIndex node postprocessor; a Haystack ranker; a
             function of a query and texts; anything with `rerank(queries, rankings)` or `rerank_one(query, ranking)`;
-            or a list of these.
+            or a list of these. A name may bring its device: `late-interaction(device=cuda:1)`.
         as_deployed: keep the reranker's own top_n.
         dtype: what a model named here computes in.
+        device: where it computes, unless its name says so.
+        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
         progress: whether a model named here shows progress.
 
     Raises:
         UnsupportedSystem: none of these.
-        ConfigurationError: a name that is nearly, but not, the embedded reranker's, or "none".
+        ConfigurationError: a name that is nearly, but not, the embedded reranker's, or "none"; a device that is not
+            there.
     """
     if reranker is None:
         return []
     if isinstance(reranker, str):
-        return _by_name(reranker, dtype, progress)
+        name, own = split_device(reranker)
+        return _by_name(name, dtype, own or device, batch_tokens, progress)
     if isinstance(reranker, type):
         raise UnsupportedSystem(f"reranker: found the class {reranker.__name__}; expected an object made from it")
     if isinstance(reranker, (list, tuple)):
@@ -79,7 +90,14 @@ def adapt_reranker(
         return [
             stage
             for part in parts
-            for stage in adapt_reranker(part, as_deployed=as_deployed, dtype=dtype, progress=progress)
+            for stage in adapt_reranker(
+                part,
+                as_deployed=as_deployed,
+                dtype=dtype,
+                device=device,
+                batch_tokens=batch_tokens,
+                progress=progress,
+            )
         ]
     if any(base.__name__ == "CrossEncoder" for base in type(reranker).__mro__):
         from raglift.components.rerankers import CrossEncoderReranker
@@ -117,7 +135,9 @@ def named_stages(stages: Sequence[Stage]) -> list[Stage]:
     return list(named.values())
 
 
-def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage]:
+def _by_name(
+    name: str, dtype: Dtype, device: str, batch_tokens: int | None, progress: bool | None
+) -> list[RerankStage]:
     from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 
     if name.lower() == "none":
@@ -125,7 +145,7 @@ def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage
     if importlib.util.find_spec("sentence_transformers") is None:
         raise MissingDependency("sentence_transformers", "local", f"the reranker {name!r}")
     if name == LATE_INTERACTION:
-        late = LateInteractionReranker(dtype=dtype, progress=progress)
+        late = LateInteractionReranker(dtype=dtype, device=device, batch_tokens=batch_tokens, progress=progress)
         return [RerankStage(late, str(late))]
     near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION, "none"], n=1, cutoff=0.7)
     if not name.strip() or (near and "/" not in name and os.sep not in name):  # those are hub ids and paths
@@ -134,7 +154,7 @@ def _by_name(name: str, dtype: Dtype, progress: bool | None) -> list[RerankStage
             f"reranker: found {name!r}{hint}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a "
             "cross-encoder"
         )
-    cross = CrossEncoderReranker(name, dtype=dtype, progress=progress)
+    cross = CrossEncoderReranker(name, dtype=dtype, device=device, batch_tokens=batch_tokens, progress=progress)
     return [RerankStage(cross, f"cross-encoder {name}")]
 
 

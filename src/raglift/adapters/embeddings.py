@@ -12,6 +12,7 @@ import numpy as np
 from raglift.base.display import describe_error, encodable
 from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
+from raglift.components.devices import split_device
 from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
 from raglift.components.late_chunking import LATE, LateChunkingEmbedder, base_of, is_late
 from raglift.components.models import STATIC_MODEL
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.components.devices import Dtype
     from raglift.components.embedding import Kind
-    from raglift.components.models import Dtype
 
 
 # Embedding models of OpenAI and of OpenAI-compatible servers, through langchain-openai's client.
@@ -283,33 +284,47 @@ def is_of_provider(name: str) -> bool:
     return _PROVIDER.fullmatch(name) is not None
 
 
-def embedder_by_name(name: str, *, dtype: Dtype = "auto") -> Embedder:
+def embedder_by_name(
+    name: str, *, dtype: Dtype = "auto", device: str = "auto", batch_tokens: int | None = None
+) -> Embedder:
     """Return an embedding model.
 
     Args:
         name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it); `minilm(late)`, or
             any other model on this machine with `(late)` behind its name, for late chunking;
             `provider:model`, as `openai:text-embedding-3-small`, for any provider that
-            `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
+            `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers. The
+            name of a sentence-transformers model may bring its device: `minilm(device=cuda:1)`,
+            `minilm(late,device=cuda)`.
         dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
+        device: where such a model computes, unless its name says so; `minilm-static` always uses the CPU.
+        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
 
     Raises:
-        ConfigurationError: an empty name, an unknown provider, or a provider without its API key.
+        ConfigurationError: an empty name, an unknown provider, a provider without its API key, a device that is not
+            there, or one for a model that raglift does not run.
         MissingDependency: LangChain, or the provider's package, is not installed.
     """
     if not name.strip():
         raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
+    name, own = split_device(name)
+    if own is not None and (name == STATIC_MODEL or is_of_provider(name)):
+        raise ConfigurationError(
+            f"embedding: found {name!r} with the device {own!r}; expected a device with a sentence-transformers model "
+            "alone"
+        )
+    device = own or device
     if is_late(name):
         base = base_of(name)
         if is_of_provider(base):
             raise ConfigurationError(
                 f"embedding: found {name!r}; expected late chunking of a model on this machine, as minilm{LATE}"
             )
-        return LateChunkingEmbedder(base, dtype=dtype)
+        return LateChunkingEmbedder(base, dtype=dtype, device=device, batch_tokens=batch_tokens)
     if name == STATIC_MODEL:
         return StaticEmbedder()
     if not is_of_provider(name):
-        return SentenceTransformerEmbedder(name, dtype=dtype)
+        return SentenceTransformerEmbedder(name, dtype=dtype, device=device, batch_tokens=batch_tokens)
     provider, _, model = name.partition(":")
     return OpenAIEmbedder(model) if provider == "openai" else LangChainEmbedder.by_name(name)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.base.cache import default_cache
+from raglift.components.devices import CPU
 from raglift.components.embedding import embed
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def _vectors(model: str, texts: Sequence[str]) -> NDArray[np.float32]:
-    return embed(embedder_by_name(model, dtype="float32"), texts, "document", default_cache(), progress=False).vectors
+    embedder = embedder_by_name(model, dtype="float32", device=CPU)  # where chunks end does not depend on the machine
+    return embed(embedder, texts, "document", default_cache(), progress=False).vectors
 
 
 def for_langchain(model: str) -> Any:

@@ -107,6 +107,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
         profile=settings.profile,
         metrics=TUTORIAL_METRICS,
         dtype=settings.system.dtype,
+        device=settings.system.device,
     )
     if len(questions) == 1:
         _show_hits(evaluation, settings, console)
@@ -123,7 +124,7 @@ def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: 
         return Walk(evaluation, ())
     _heading(console, 10, "What would have helped")
     system = settings.system
-    trials = try_what_helps(evaluation, retriever, system.chunker, settings.reranker, system.dtype)
+    trials = try_what_helps(evaluation, retriever, system.chunker, settings.reranker, system)
     show_trials(trials, len(questions), settings.k, console)
     return Walk(evaluation, trials)
 
@@ -143,7 +144,7 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
     lengths = sorted(len(chunk.text) for chunk in chunks)
     say(console, f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters", wrap=True)
     _heading(console, 3, "Embed the chunks, normalize the vectors, index them in FAISS by inner product")
-    embedder = embedder_by_name(settings.system.embedding, dtype=settings.system.dtype)
+    embedder = embedder_by_name(settings.system.embedding, dtype=settings.system.dtype, device=settings.system.device)
     index = build_index(chunks, embedder, documents=dataset.documents, progress=None)
     say(console, f"model: {embedder.identity}")
     distinct = len({chunk.text for chunk in chunks})

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raglift.components.chunkers import Chunker
-    from raglift.components.models import Dtype
     from raglift.components.retrievers import Retriever
     from raglift.records.dataset import Dataset
     from raglift.records.rankings import Ranking
     from raglift.results.evaluation import Evaluation
+    from raglift.running.systems import LocalSystem
 
 
 CANDIDATES = 100
@@ -66,7 +66,7 @@ class Trial:
 
 
 def try_what_helps(
-    evaluation: Evaluation, retriever: DenseRetriever, chunker: Chunker, reranker: str, dtype: Dtype
+    evaluation: Evaluation, retriever: DenseRetriever, chunker: Chunker, reranker: str, computing: LocalSystem
 ) -> tuple[Trial, ...]:
     """Measure the walkthrough with more candidates, with hybrid retrieval, with smaller chunks, and with all of them.
 
@@ -77,7 +77,7 @@ def try_what_helps(
         retriever: its retriever.
         chunker: its chunker.
         reranker: its reranker.
-        dtype: what its models compute in.
+        computing: in which number type and where its models compute.
 
     Returns:
         The walkthrough itself, then the trials.
@@ -95,7 +95,8 @@ def try_what_helps(
             candidates=more,
             profile=evaluation.profile,
             metrics=[Recall],
-            dtype=dtype,
+            dtype=computing.dtype,
+            device=computing.device,
         )
         return _trial(name, tried, system)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+
+from raglift.base.progress import notice
+from raglift.errors import ConfigurationError, ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +28,8 @@ class Workers(Protocol):
         function: Callable[[Item], Result],
         items: Iterable[Item],
         lost: Callable[[Exception], Result] | None = None,
+        *,
+        uses_models: bool = True,
     ) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
@@ -31,6 +37,7 @@ class Workers(Protocol):
             function: can be pickled: it carries names and settings, never a loaded model or an open file.
             items: can be pickled, as their results can; taken as there is somebody to work on them.
             lost: makes the result of an item whose worker is lost however often it is tried; None raises.
+            uses_models: whether the function computes with a model, on the device of models.
 
         Raises:
             Exception: what the function raised for an item; the results yielded before stand.
@@ -46,6 +53,8 @@ class _Here:
         function: Callable[[Item], Result],
         items: Iterable[Item],
         lost: Callable[[Exception], Result] | None = None,  # noqa: ARG002 — here nobody is lost but all of us
+        *,
+        uses_models: bool = True,  # noqa: ARG002 — everything has the same process
     ) -> Iterator[tuple[Item, Result]]:
         for item in items:
             yield item, function(item)
@@ -62,11 +71,13 @@ HERE: Workers = _Here()
 # threads changes a bit of a token's embedding (MiniLM on an x86 processor, float32 and bfloat16; held by tests).
 # Where a model has a layer over whole texts, as a cross-encoder has, the number of rows is fixed too. Lengths are
 # multiples of 16, which costs 1 % more padding than batches merely sorted by length, and is faster than they are: at
-# other lengths the kernels have remainders to take care of, and it is those that change the last bits.
+# other lengths the kernels have remainders to take care of, and it is those that change the last bits. An accelerator
+# chooses its kernels by the number of rows as well: there, last bits depend on the batch.
 
 
 ROWS = 32
-"""The most rows of a batch."""
+"""The most rows of a batch whose tokens are not known."""
+_MOST_ROWS = 4096
 _FIXED_ROWS = 16  # where the number of rows matters; more would have to be filled up where there are few
 _STEP = 16
 SHAPES = f"padded{_STEP}"
@@ -95,7 +106,7 @@ class Counted(list[Item]):
 
 
 def shape_of(tokens: int, limit: int | None) -> Shape:
-    """Return how a text is padded: to the next multiple of 16 above its tokens, or to what the model reads.
+    """Return how a text is padded: to the next multiple of 16, or to what the model reads.
 
     Args:
         tokens: how many tokens the text has, the model's marks included.
@@ -103,8 +114,9 @@ def shape_of(tokens: int, limit: int | None) -> Shape:
     """
     if limit is not None and tokens >= limit:
         return Shape(limit, full=True)
-    above = (tokens // _STEP + 1) * _STEP
-    return Shape(above if limit is None else min(above, limit), full=False)
+    length = max(-(-tokens // _STEP), 1) * _STEP
+    length = length if limit is None else min(length, limit)
+    return Shape(length, full=tokens == length)
 
 
 def batches_by_length(items: Sequence[Item], lengths: Sequence[int]) -> list[list[Item]]:
@@ -113,15 +125,57 @@ def batches_by_length(items: Sequence[Item], lengths: Sequence[int]) -> list[lis
     return [ordered[begin : begin + ROWS] for begin in range(0, len(ordered), ROWS)]
 
 
-def counted_batches(
-    items: Sequence[Item], tokens: Sequence[int], limit: int | None, most: int = ROWS
-) -> list[Counted[Item]]:
-    """Return the items in batches of one shape each, shortest first; items of equal length in their given order."""
+class Room:
+    """How many tokens a batch may hold, padding included; less after a device ran out of memory.
+
+    Args:
+        tokens: 1 or more.
+        is_given: whether the user asked for this number: then a text that is longer is an error, else it goes alone.
+    """
+
+    def __init__(self, tokens: int, *, is_given: bool = False) -> None:
+        self.tokens = tokens
+        self._is_given = is_given
+
+    def rows(self, length: int) -> int:
+        """Return how many rows of a length a batch may have: 1 or more.
+
+        Raises:
+            ConfigurationError: the user asked for fewer tokens than one row has.
+        """
+        if self._is_given and length > self.tokens:
+            raise ConfigurationError(
+                f"batch_tokens: found {self.tokens:,}, and a text of {length:,} tokens with its padding; expected "
+                f"{length:,} or more, or none, for what the device's memory allows"
+            )
+        return max(min(self.tokens // length, _MOST_ROWS), 1)
+
+    def shrink(self, tokens: int) -> None:
+        """Let batches hold no more than this from now on."""
+        self.tokens, self._is_given = min(self.tokens, max(tokens, 1)), False
+
+
+def counted_batches(items: Sequence[Item], tokens: Sequence[int], limit: int | None, room: Room) -> list[Counted[Item]]:
+    """Return the items in batches of one shape each, shortest first; items of equal length in their given order.
+
+    Args:
+        items: any number of items.
+        tokens: how many tokens each has.
+        limit: how many tokens the model reads; None for any number.
+        room: how much a batch holds.
+
+    Raises:
+        ConfigurationError: the user asked for fewer tokens in a batch than an item has.
+    """
     groups: dict[Shape, list[int]] = {}
     for place in sorted(range(len(items)), key=lambda place: tokens[place]):
         groups.setdefault(shape_of(tokens[place], limit), []).append(place)
-    rows = [group[begin : begin + most] for group in groups.values() for begin in range(0, len(group), most)]
+    rows = [part for shape, group in groups.items() for part in _parts(group, room.rows(shape.length))]
     return [Counted([items[place] for place in row], [tokens[place] for place in row]) for row in rows]
+
+
+def _parts(items: Sequence[Item], most: int) -> list[Sequence[Item]]:
+    return [items[begin : begin + most] for begin in range(0, len(items), most)]
 
 
 def compute_by_shape(
@@ -131,8 +185,11 @@ def compute_by_shape(
     *,
     limit: int | None,
     rows: int | None,
+    room: Room,
 ) -> list[Result]:
     """Return what a model makes of each item, in their order.
+
+    Where the device runs out of memory, the batch is halved and tried again, and later batches are no larger.
 
     Args:
         compute: calls the model with items, and the settings that make it pad them.
@@ -140,22 +197,119 @@ def compute_by_shape(
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
         rows: how many rows every batch must have, filled up where there are too few; None if any number will do.
+        room: how much a batch holds.
+
+    Raises:
+        ConfigurationError: the user asked for fewer tokens in a batch than an item has.
+        ModelError: the device runs out of memory with one item.
     """
     results: dict[int, Result] = {}
-    for batch in counted_batches(range(len(items)), tokens, limit, rows or ROWS):
-        text = {"padding": "max_length", "max_length": shape_of(batch.tokens[0], limit).length}
-        filled = [*batch, *batch[:1] * ((rows or 0) - len(batch))]
-        made = compute([items[place] for place in filled], {"processing_kwargs": {"text": text}})
-        results.update(zip(filled, made, strict=True))
+    for batch in counted_batches(range(len(items)), tokens, limit, room):
+        length = shape_of(batch.tokens[0], limit).length
+        settings = {"processing_kwargs": {"text": {"padding": "max_length", "max_length": length}}}
+
+        def made_of(places: list[int], settings: dict[str, Any] = settings) -> Sequence[Result]:
+            return compute([items[place] for place in places], settings)
+
+        results.update(_by_halves(made_of, batch, length, rows, room))
     return [results[place] for place in range(len(items))]
+
+
+def compute_plainly(compute: Callable[[list[Item]], Sequence[Result]], items: Sequence[Item]) -> list[Result]:
+    """Return what a model makes of each item of a batch that it pads itself; halved where memory runs out.
+
+    Raises:
+        ModelError: the device runs out of memory with one item.
+    """
+    results = _by_halves(lambda places: compute([items[place] for place in places]), range(len(items)), 1, None, None)
+    return [results[place] for place in range(len(items))]
+
+
+def _by_halves(
+    compute: Callable[[list[int]], Sequence[Result]],
+    places: Sequence[int],
+    length: int,
+    rows: int | None,
+    room: Room | None,
+) -> dict[int, Result]:
+    results: dict[int, Result] = {}
+    waiting = [list(places)]
+    most = len(places) if room is None else room.rows(length)
+    while waiting:
+        part = waiting.pop()
+        size = min(rows or most, most)
+        if len(part) > size:
+            waiting += [list(each) for each in _parts(part, size)][::-1]
+            continue
+        filled = part + part[:1] * (size - len(part)) if rows else part
+        made = _unless_out_of_memory(compute, filled, length)
+        if made is None:
+            most = len(filled) // 2
+            if room is not None:
+                room.shrink(most * length)
+            waiting.append(part)
+        else:
+            results.update(zip(filled, made, strict=True))
+    return results
+
+
+def _unless_out_of_memory(
+    compute: Callable[[list[int]], Sequence[Result]], places: list[int], length: int
+) -> Sequence[Result] | None:
+    """Return what is computed; None where the memory of the device does not suffice, but might for half of it.
+
+    By the time it returns, nothing holds what was computed up to there.
+
+    Raises:
+        ModelError: the memory does not suffice for one.
+    """
+    try:
+        return compute(places)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    _free()
+    if len(places) == 1:
+        raise ModelError(
+            f"the device has not enough memory for one text of {length:,} tokens: {reason}; expected a smaller model, "
+            "shorter texts, a number type of 16 bits, or the device 'cpu'"
+        )
+    notice(f"out of memory with {len(places):,} texts at a time; trying {len(places) // 2:,}")
+    return None
+
+
+_OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that a device has not enough memory: `torch.OutOfMemoryError`, or what a CPU or MPS raises.
+
+    PyTorch raises a plain `RuntimeError` there, which is told by its message.
+    """
+    if isinstance(error, MemoryError) or any(base.__name__ == "OutOfMemoryError" for base in type(error).__mro__):
+        return True
+    return isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(str(error)) is not None
+
+
+def _free() -> None:
+    """Give memory that PyTorch keeps for later back to the device."""
+    import torch
+
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()
 
 
 def fixed_rows(model: Any) -> int | None:
     """Return how many rows each batch of a sentence-transformers model must have; None if any number will do.
 
     A layer that computes on whole texts (a classification head, a dense layer behind the pooling) has one row per text,
-    and its kernel is chosen by their number.
+    and its kernel is chosen by their number. On an accelerator that is so of all layers, and no number is better.
     """
+    if str(getattr(model, "device", "cpu")).partition(":")[0] != "cpu":
+        return None
     from sentence_transformers import CrossEncoder
     from sentence_transformers.base.modules import Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling

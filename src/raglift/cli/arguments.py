@@ -9,6 +9,7 @@ import typer
 
 from raglift.cli.choices import (
     CHUNKERS,
+    DEVICES,
     DTYPES,
     EMBEDDINGS,
     MATCH_RULES,
@@ -89,7 +90,20 @@ Reranker = Annotated[
     ),
 ]
 DtypeOption = Annotated[
-    str, choice(DTYPES, help="Number format of local models; auto is bfloat16 if the processor supports it.")
+    str, choice(DTYPES, help="Number format of local models; auto is bfloat16 if the device supports it.")
+]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        autocompletion=completion(DEVICES),
+        help="Where local models compute: auto (the best that is there), cpu, cuda, cuda:1 (any number) or mps.",
+    ),
+]
+BatchTokens = Annotated[
+    int | None,
+    typer.Option(
+        help="Most tokens in a batch of a local model, padding included. Default: what the device's memory allows."
+    ),
 ]
 CHUNKER = "recursive:1000/100"
 """How documents are split where nothing else is said."""

@@ -94,7 +94,12 @@ def _assistant(request: Chat, parts: LocalSystem, model: LanguageModel | None) -
     return Assistant(
         system,
         dataset,
-        reranker=[stage.reranker for stage in adapt_reranker(request.reranker, dtype=parts.dtype)],
+        reranker=[
+            stage.reranker
+            for stage in adapt_reranker(
+                request.reranker, dtype=parts.dtype, device=parts.device, batch_tokens=parts.batch_tokens
+            )
+        ],
         model=model,
         k=max(numbers_of_hits(request.k)),
         context=request.context,

@@ -19,6 +19,7 @@ EMBEDDINGS = ("minilm", "minilm-static")
 RERANKERS = ("late-interaction", "none")
 CHUNKERS = ("recursive:", "token:", "sentence:", "semantic(model=minilm)", "markdown", "html", "code(language=python):")
 CHUNK_UNITS = ("characters", "tokens")
+DEVICES = ("auto", "cpu", "cuda", "cuda:1", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 WRITTEN_FORMATS = (
     "jsonl",

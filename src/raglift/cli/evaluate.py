@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +26,7 @@ from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
 from raglift.components.chunkers import CHUNKERS, make_chunker
-from raglift.components.models import resolve_dtype
+from raglift.components.devices import checked_batch_tokens, require_device, resolve_device, resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from raglift.cli.judging import Chat
     from raglift.cli.measuring import Evaluate
     from raglift.components.chunkers import Chunker
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Calls, Tokens
     from raglift.records.rankings import StageInfo
@@ -57,8 +57,8 @@ _CODE_SHOWN = 80
 _SIZE, _OVERLAP = 1000, 100
 """Those of a chunker whose name alone is given."""
 _UNCHANGED = (
-    *("reranker", "candidates", "profile", "dtype", "depth", "doc_key", "concurrency", "timeout", "retries"),
-    *("on_error", "repeats", "latency", "max_model_calls", "max_cost"),
+    *("reranker", "candidates", "profile", "dtype", "device", "batch_tokens", "depth", "doc_key", "concurrency"),
+    *("timeout", "retries", "on_error", "repeats", "latency", "max_model_calls", "max_cost"),
 )
 """The options that are arguments of `evaluate()` of the same name."""
 
@@ -265,7 +265,8 @@ def _next_line(request: Evaluate) -> str:
 def local_system(request: Evaluate | Chat) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
     chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
-    return system_of(request.retriever, request.embedding, chunker, request.dtype)
+    computing = Computing(request.dtype, request.device, request.batch_tokens)
+    return system_of(request.retriever, request.embedding, chunker, computing)
 
 
 def numbered_steps(parts: LocalSystem, reranker: str) -> AbstractContextManager[None]:
@@ -295,10 +296,23 @@ def chunker_of(text: str, size: int | None = None, overlap: int | None = None, u
     return make_chunker(text.partition(":")[0], size, overlap, unit)
 
 
-def system_of(retriever: str, embedding: str, chunker: Chunker, dtype: str) -> LocalSystem:
-    """Return a system of raglift's own; an unknown number format is an error at once."""
-    resolve_dtype(cast("Dtype", dtype))
-    return LocalSystem(retriever, chunker, embedding, cast("Dtype", dtype))
+@dataclass(frozen=True)
+class Computing:
+    """How local models compute, as the options say."""
+
+    dtype: str = "auto"
+    device: str = "auto"
+    batch_tokens: int | None = None
+
+
+def system_of(retriever: str, embedding: str, chunker: Chunker, computing: Computing) -> LocalSystem:
+    """Return a system of raglift's own; a number format or device that cannot be used is an error at once."""
+    dtype = cast("Dtype", computing.dtype)
+    device = resolve_device(computing.device)
+    require_device(device, None if dtype == "auto" else resolve_dtype(dtype, device))
+    resolve_dtype(dtype, device)
+    checked_batch_tokens(computing.batch_tokens)
+    return LocalSystem(retriever, chunker, embedding, dtype, computing.device, computing.batch_tokens)
 
 
 def depths(given: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:

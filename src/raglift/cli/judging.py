@@ -10,11 +10,13 @@ import typer
 
 from raglift.cli.arguments import (
     CHUNKER,
+    BatchTokens,
     Chunker,
     ChunkOverlap,
     ChunkSize,
     ChunkUnit,
     Concurrency,
+    DeviceOption,
     Documents,
     DtypeOption,
     Embedding,
@@ -350,5 +352,7 @@ class Chat:
     chunk_overlap: ChunkOverlap = None
     chunk_unit: ChunkUnit = None
     dtype: DtypeOption = "auto"
+    device: DeviceOption = "auto"
+    batch_tokens: BatchTokens = None
     profile: Profile = "default"
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per question.")] = False

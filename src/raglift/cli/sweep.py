@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.display import printable
@@ -13,6 +13,7 @@ from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
 from raglift.cli.model_options import parse_price
 from raglift.cli.tracking import Tracking
+from raglift.components.devices import checked_device
 from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
@@ -20,6 +21,7 @@ from raglift.running.model_calls import CallLimits
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
+from raglift.sweep.ray import Cluster
 from raglift.sweep.terminal import print_plan
 from raglift.sweep.view import sweep_view
 
@@ -55,6 +57,9 @@ def run(request: RunSweep) -> None:
         return
     console = Console(stderr=True)
     sweep = load_sweep(request.file)
+    if request.device is not None:
+        named = sweep.primary if sweep.names_primary else None
+        sweep = replace(sweep, device=checked_device(request.device), primary=named)
     if request.plan:
         plan = plan_sweep(sweep, request.folder)
         if request.as_json:
@@ -95,7 +100,7 @@ def _measured(sweep: Sweep, request: RunSweep, limits: CallLimits, console: Cons
             request.folder,
             resume=request.resume,
             engine=cast("EngineName", request.engine),
-            address=request.address,
+            cluster=Cluster(request.address, request.worker_cpus, request.worker_gpus),
             announce=lambda plan: print_plan(plan, console),
             limits=limits,
         )

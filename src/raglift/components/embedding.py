@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from raglift.base.batches import (
     HERE,
     SHAPES,
     Counted,
+    Room,
     Workers,
     batches_by_length,
     can_be_padded,
     compute_by_shape,
+    compute_plainly,
     counted_batches,
     fixed_rows,
     prompt_of,
@@ -26,21 +28,30 @@ from raglift.base.batches import (
 )
 from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.progress import track
+from raglift.components.devices import (
+    AUTO,
+    Dtype,
+    checked_batch_tokens,
+    computed_on,
+    here,
+    require_device,
+    resolve_device,
+    resolve_dtype,
+    room_on,
+)
 from raglift.components.models import (
     EMBEDDED_MODEL,
-    Dtype,
     has_known_revision,
     identity_of,
     load_sentence_transformer,
     one_thread,
-    resolve_dtype,
     seconds_loading,
 )
 from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
 from raglift.records.rankings import IndexCost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
@@ -92,39 +103,79 @@ class Embedding:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model as an Embedder, loaded when the first text needs it.
 
-    A vector depends on its text alone (`raglift.base.batches`). A model that cannot be given what to pad to gets plain
-    batches, and then its vectors depend on their batch in the last bits.
+    On a CPU a vector depends on its text alone (`raglift.base.batches`); on an accelerator, and with a model that
+    cannot be given what to pad to, its last bits depend on its batch as well.
 
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id.
-        dtype: what to compute in; `auto` is bfloat16 where the processor has it.
+        dtype: what to compute in; `auto` is bfloat16 where the device has it.
+        device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`; `auto` is the best that is there.
+        batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows. A
+            batch for which the memory does not suffice is halved.
+
+    Raises:
+        ConfigurationError: a device or a number type that does not exist, or a device that is not there.
     """
 
-    def __init__(self, model: str = EMBEDDED_MODEL, *, dtype: Dtype = "auto") -> None:
+    def __init__(
+        self,
+        model: str = EMBEDDED_MODEL,
+        *,
+        dtype: Dtype = "auto",
+        device: str = AUTO,
+        batch_tokens: int | None = None,
+    ) -> None:
         self.model = model
-        self.dtype = resolve_dtype(dtype)
+        self.device = resolve_device(device)
+        self.dtype = resolve_dtype(dtype, self.device)
+        self.batch_tokens = checked_batch_tokens(batch_tokens)
 
     @property
     def identity(self) -> str:
-        """The model's name and revision, the number type, and how texts are padded."""
-        named = identity_of(self.model, self.dtype, lambda: load_sentence_transformer(self.model, self.dtype))
-        return f"sentence-transformers:{named}:{SHAPES}"
+        """The model's name and revision, the number type, how texts are padded, and an accelerator's kind."""
+        named = identity_of(self.model, self.dtype, lambda: self._loaded)
+        return f"sentence-transformers:{named}:{SHAPES}{computed_on(self.device, self.batch_tokens)}"
 
     @property
     def has_known_identity(self) -> bool:
         """Whether the identity can be determined without loading the model: not for a hub model not yet downloaded."""
         return has_known_revision(self.model)
 
+    @property
+    def _loaded(self) -> SentenceTransformer:
+        return load_sentence_transformer(self.model, self.dtype, here(self.device))
+
+    @cached_property
+    def _room(self) -> Room:
+        return room_on(self.device, self.batch_tokens)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without what this machine's memory allows."""
+        return {name: value for name, value in vars(self).items() if name != "_room"}
+
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Put texts that are padded alike together, shortest first; the batches remember what was counted."""
-        model = load_sentence_transformer(self.model, self.dtype)
+        model = self._loaded
         if not can_be_padded(model):
             return batches_by_length(texts, [len(text) for text in texts])
-        return [*counted_batches(texts, _tokens_of(model, texts), token_limit(model))]
+        return [*counted_batches(texts, _tokens_of(model, texts), token_limit(model), self._room)]
+
+    def plan_queries(self, texts: Sequence[str]) -> list[list[str]]:
+        """Put queries that are padded alike together, shortest first; each goes alone where the model pads them."""
+        model = self._loaded
+        if not can_be_padded(model):
+            return [[text] for text in texts]
+        return [*counted_batches(texts, _tokens_of(model, texts, "query"), token_limit(model), self._room)]
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return one vector a text, with the model's own query or document prompt if it has one."""
-        model = load_sentence_transformer(self.model, self.dtype)
+        """Return one vector a text, with the model's own query or document prompt if it has one.
+
+        Raises:
+            ModelError: the device has not enough memory for one text.
+            ConfigurationError: a text has more tokens than `batch_tokens`, or the device is not there.
+        """
+        require_device(self.device, self.dtype)
+        model = self._loaded
 
         def compute(batch: list[str], settings: dict[str, Any]) -> list[NDArray[np.float32]]:
             encode = model.encode_query if kind == "query" else model.encode_document
@@ -133,13 +184,13 @@ class SentenceTransformerEmbedder:
             return [*np.asarray(vectors, dtype=np.float32)]
 
         if not can_be_padded(model):
-            return np.stack(compute(list(texts), {}))
-        limit, rows = token_limit(model), fixed_rows(model)
-        return np.stack(compute_by_shape(compute, texts, _tokens_of(model, texts, kind), limit=limit, rows=rows))
+            return np.stack(compute_plainly(partial(compute, settings={}), list(texts)))
+        limit, rows, tokens = token_limit(model), fixed_rows(model), _tokens_of(model, texts, kind)
+        return np.stack(compute_by_shape(compute, texts, tokens, limit=limit, rows=rows, room=self._room))
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Count the tokens of each text against the model's maximum."""
-        model = load_sentence_transformer(self.model, self.dtype)
+        model = self._loaded
         limit = token_limit(model)
         if limit is None or not callable(model.tokenizer):  # a static model reads texts of any length
             return None
@@ -185,7 +236,8 @@ def embed(
     with track(f"embed {unit}", len(missing), unit, show=progress) as advance:
         batches = _batches(embedder, missing, kind)
         # Longest first, so that the time left is not underestimated
-        for batch, made in workers.map(partial(_entries_of, embedder, identity, kind), batches[::-1]):
+        for batch, computed in workers.map(partial(_computed, embedder, identity, kind), batches[::-1]):
+            made = computed.entries(_keys(identity, kind, batch))
             cache.put_many(made)
             entries.update(made)
             advance(len(batch))
@@ -214,18 +266,33 @@ def _keys(identity: str, kind: Kind, texts: Iterable[str]) -> dict[str, bytes]:
 def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
     """Return the batches that the texts are embedded in.
 
-    Each query alone, as it is when it is the only one, unless the embedder says that batches make no difference.
+    Each query alone, as it is when it is the only one, unless the embedder says how queries are put together, or that
+    batches make no difference.
     """
+    if not texts:
+        return []
     if kind == "query" and not getattr(embedder, "batches_queries", False):
-        return [[text] for text in texts]
-    return embedder.plan(texts) if texts else []
+        plan_queries = getattr(embedder, "plan_queries", None)
+        return plan_queries(texts) if callable(plan_queries) else [[text] for text in texts]
+    return embedder.plan(texts)
 
 
-def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> dict[bytes, bytes]:
-    """Embed one batch; an entry is one byte that says whether the text was truncated, then the vector.
+class _Computed(NamedTuple):
+    """What became of a batch: it travels as one array, whatever the number of texts."""
 
-    The identity is that of whoever asked, because another machine may know the same model by another.
-    """
+    flags: bytes
+    """For each text one byte, which says whether it was truncated."""
+    vectors: NDArray[np.float32]
+    """Of unit length, one row a text."""
+
+    def entries(self, keys: Mapping[str, bytes]) -> dict[bytes, bytes]:
+        """Return what is kept for the key of each text: its byte, then its vector."""
+        rows = zip(keys.values(), self.flags, self.vectors.astype("<f4", copy=False), strict=True)
+        return {key: bytes([flag]) + vector.tobytes() for key, flag, vector in rows}
+
+
+def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> _Computed:
+    """Embed one batch of distinct texts."""
     vectors = np.asarray(embedder.embed(texts, kind), dtype=np.float32)
     unusable = int(np.count_nonzero(~np.isfinite(vectors).all(axis=1)))
     if unusable:
@@ -236,10 +303,7 @@ def _entries_of(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[s
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
     parts = embedder.read_in_part(texts)
-    flags = [_NOT_KNOWN] * len(texts) if parts is None else [b"\x01" if part else b"\x00" for part in parts]
-    keys = _keys(identity, kind, texts)
-    rows = zip(texts, flags, vectors, strict=True)
-    return {keys[text]: flag + vector.astype("<f4").tobytes() for text, flag, vector in rows}
+    return _Computed(_NOT_KNOWN * len(texts) if parts is None else bytes(map(bool, parts)), vectors)
 
 
 # Exact search over the vectors of chunks: FAISS, inner product of unit vectors, which is cosine similarity.
@@ -340,7 +404,7 @@ def build_index(
     cache: Cache | None = None,
     progress: bool | None = None,
 ) -> DenseIndex:
-    """Embed chunks and index their vectors.
+    """Embed chunks and index their vectors, for exact search; `approximate` makes another index of it.
 
     Args:
         chunks: at least one.

@@ -26,8 +26,9 @@ from raglift.base.batches import (
     token_counts,
     token_limit,
 )
+from raglift.components.devices import require_device, split_device
 from raglift.components.embedding import SentenceTransformerEmbedder
-from raglift.components.models import STATIC_MODEL, load_sentence_transformer
+from raglift.components.models import STATIC_MODEL
 from raglift.components.truncation import OVERLAP, between_words, can_be_windowed
 from raglift.errors import ConfigurationError
 
@@ -53,16 +54,16 @@ Part = tuple[str, int, int]
 
 def is_late(name: str) -> bool:
     """Whether the name of an embedding model asks for late chunking."""
-    return name.rstrip().endswith(LATE)
+    return split_device(name)[0].rstrip().endswith(LATE)
 
 
 def base_of(name: str) -> str:
-    """Return the name of the model, without what asks for late chunking.
+    """Return the name of the model, without what asks for late chunking and a device.
 
     Raises:
         ConfigurationError: a model that has no token embeddings.
     """
-    base = name.strip().removesuffix(LATE).strip()
+    base = split_device(name)[0].strip().removesuffix(LATE).strip()
     if base in ("", STATIC_MODEL):
         raise ConfigurationError(
             f"embedding: found {name!r}; expected late chunking of a model with token embeddings, as minilm{LATE}"
@@ -91,7 +92,9 @@ class LateChunkingEmbedder(SentenceTransformerEmbedder):
 
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id.
-        dtype: what to compute in; `auto` is bfloat16 where the processor has it.
+        dtype: what to compute in; `auto` is bfloat16 where the device has it.
+        device: where to compute.
+        batch_tokens: how many tokens a batch may hold.
     """
 
     @property
@@ -121,7 +124,7 @@ class LateChunkingEmbedder(SentenceTransformerEmbedder):
 
     @property
     def _model(self) -> Any:
-        model = load_sentence_transformer(self.model, self.dtype)
+        model = self._loaded
         _check(model, self.model)
         return model
 
@@ -142,6 +145,7 @@ class LateChunkingEmbedder(SentenceTransformerEmbedder):
         """Return one vector for each query, or for each chunk that `inputs` described."""
         if kind == "query":
             return super().embed(texts, kind)
+        require_device(self.device, self.dtype)
         model = self._model
         parts = [_parts(text) for text in texts]
         windows = list(dict.fromkeys(window for each in parts for window, _, _ in each))
@@ -154,7 +158,7 @@ class LateChunkingEmbedder(SentenceTransformerEmbedder):
             return [tokens.float().cpu().numpy() for tokens in made]
 
         tokens = token_counts(model, windows)
-        by_window = compute_by_shape(compute, windows, tokens, limit=limit, rows=fixed_rows(model))
+        by_window = compute_by_shape(compute, windows, tokens, limit=limit, rows=fixed_rows(model), room=self._room)
         encoded = model.tokenizer(windows, truncation=True, max_length=limit, return_offsets_mapping=True)
         known = dict(zip(windows, zip(by_window, encoded["offset_mapping"], strict=True), strict=True))
         return np.stack([_pooled([(*known[window], first, last) for window, first, last in each]) for each in parts])

@@ -14,15 +14,16 @@ import time
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import is_file, is_folder, user_path
-from raglift.errors import ConfigurationError, MissingDependency, ModelError
+from raglift.components.devices import CPU, require_device
+from raglift.errors import MissingDependency, ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
 
 EMBEDDED_MODEL = "minilm"
@@ -35,29 +36,6 @@ _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128
 _UNKNOWN_REVISION = "unknown"
 _HUB_SECONDS = 20.0
 _loading = threading.local()
-
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-"""What weights and activations are computed in; `auto` is bfloat16 where the processor has it, else float32."""
-
-
-def resolve_dtype(dtype: Dtype) -> str:
-    """Return the number type to compute in.
-
-    bfloat16 is 2 to 4 times as fast on processors with AMX or AVX512-BF16, at a cosine above 0.999 to the
-    float32 vectors.
-
-    Raises:
-        ConfigurationError: the name is not a number type.
-    """
-    if dtype not in get_args(Dtype):
-        raise ConfigurationError(f"dtype: found {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
-    if dtype != "auto":
-        return dtype
-    try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:  # not Linux
-        return "float32"
-    return "bfloat16" if "avx512_bf16" in flags or "amx_bf16" in flags else "float32"
 
 
 @lru_cache(maxsize=1)
@@ -135,20 +113,40 @@ def identity_of(name: str, dtype: str, load: Callable[[], object]) -> str:
     return f"{model_identity(name)}:{dtype}"
 
 
-def load_sentence_transformer(name: str, dtype: str) -> SentenceTransformer:
+def load_sentence_transformer(name: str, dtype: str, device: str = CPU) -> SentenceTransformer:
     """Load a sentence-transformers model: the embedded one, a local folder, or one from a hub.
 
     Args:
         name: `minilm`, a path, or a hub id.
         dtype: `float32`, `bfloat16` or `float16`.
+        device: `cpu`, `cuda`, `cuda:1` or `mps`.
 
     Raises:
         MissingDependency: sentence-transformers is not installed.
         ModelError: the model cannot be loaded.
+        ConfigurationError: the device is not there, or does not compute in the number type.
     """
     with loading():
         path = str(embedded_model_path()) if name == EMBEDDED_MODEL else local_or_hub(name)
-        return _load_sentence_transformer(path, dtype, model_identity(name))
+        return _load_sentence_transformer(path, dtype, device, model_identity(name))
+
+
+def load_cross_encoder(name: str, dtype: str, device: str = CPU) -> CrossEncoder:
+    """Load a cross-encoder from a local folder or a hub.
+
+    Args:
+        name: a path, or a hub id.
+        dtype: `float32`, `bfloat16` or `float16`.
+        device: `cpu`, `cuda`, `cuda:1` or `mps`.
+
+    Raises:
+        MissingDependency: sentence-transformers is not installed.
+        ModelError: the model cannot be loaded.
+        ConfigurationError: the device is not there, or does not compute in the number type.
+    """
+    with loading():
+        found: CrossEncoder = _load_cross_encoder(local_or_hub(name), dtype, device, model_identity(name))
+        return found
 
 
 @contextmanager
@@ -184,20 +182,40 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+# Loaded once for each state of its files, which `_identity` stands for, and device: one model a process
+
+
 @lru_cache(maxsize=4)
-def _load_sentence_transformer(path: str, dtype: str, _identity: str) -> SentenceTransformer:
-    """Load a model once for each state of its files: `_identity` changes when they do."""
+def _load_sentence_transformer(path: str, dtype: str, device: str, _identity: str) -> SentenceTransformer:
     try:
         import torch
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingDependency(error.name or "sentence_transformers", "local", f"the model {path}") from None
+    require_device(device, dtype)
     require_reachable(path)
     with quiet_loading():
         try:
-            return SentenceTransformer(path, model_kwargs={"dtype": getattr(torch, dtype)})
+            return SentenceTransformer(path, device=device, model_kwargs={"dtype": getattr(torch, dtype)})
         except Exception as error:
             raise model_not_loaded(path, error) from error
+
+
+@lru_cache(maxsize=4)
+def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> CrossEncoder:
+    try:
+        import torch
+        from sentence_transformers import CrossEncoder
+    except ImportError as error:
+        raise MissingDependency(error.name or "sentence_transformers", "local", f"the cross-encoder {path}") from None
+    require_device(device, dtype)
+    require_reachable(path)
+    with quiet_loading():
+        try:
+            model: CrossEncoder = CrossEncoder(path, device=device, model_kwargs={"dtype": getattr(torch, dtype)})
+        except Exception as error:
+            raise model_not_loaded(path, error) from error
+    return model
 
 
 def local_or_hub(name: str) -> str:

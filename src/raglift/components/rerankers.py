@@ -9,16 +9,19 @@ from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from raglift.base.batches import (
     HERE,
-    ROWS,
     SHAPES,
     Counted,
+    Room,
     Workers,
     batches_by_length,
     can_be_padded,
     can_count_tokens,
     compute_by_shape,
+    compute_plainly,
     counted_batches,
     fixed_rows,
     pair_token_counts,
@@ -27,18 +30,28 @@ from raglift.base.batches import (
 )
 from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.progress import track
+from raglift.components.devices import (
+    AUTO,
+    CPU,
+    Dtype,
+    checked_batch_tokens,
+    computed_on,
+    here,
+    require_device,
+    resolve_device,
+    resolve_dtype,
+    room_on,
+)
+from raglift.components.maxsim import MAXSIM, TokenMatrix, maxsim
 from raglift.components.models import (
     EMBEDDED_MODEL,
-    Dtype,
     has_known_revision,
     identity_of,
+    load_cross_encoder,
     load_sentence_transformer,
     local_or_hub,
-    model_not_loaded,
     one_thread,
-    quiet_loading,
     require_reachable,
-    resolve_dtype,
 )
 from raglift.components.truncation import (
     OVERLAP,
@@ -54,6 +67,8 @@ from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from raglift.records.rankings import ReadInPart
 
@@ -94,6 +109,7 @@ class AsyncQueryReranker(Protocol):
 # Scores of (query, text) pairs: each distinct pair is scored once and cached.
 
 _NOT_KNOWN = b"\xff"
+_SCORE = struct.Struct("<d")
 
 
 class PairReranker(ABC):
@@ -160,11 +176,12 @@ class PairReranker(ABC):
         with track("rerank", len(missing), "pairs", show=self._progress) as advance:
             batches = self.plan(missing) if missing else []
             # Longest first, so that the time left is not underestimated
-            for batch, made in workers.map(partial(_entries_of, self, identity), batches[::-1]):
+            for batch, scores in workers.map(partial(_checked_scores, self), batches[::-1]):
+                made = dict(zip(_keys(identity, batch).values(), map(_SCORE.pack, scores), strict=True))
                 cache.put_many(made)
                 entries.update(made)
                 advance(len(batch))
-        return {pair: struct.unpack("<d", entries[keys[pair]])[0] for pair in pairs}
+        return {pair: _SCORE.unpack(entries[keys[pair]])[0] for pair in pairs}
 
     def missing(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Return the distinct pairs whose scores the cache lacks, sorted, without loading the model."""
@@ -223,19 +240,16 @@ def _keys(identity: str, pairs: Iterable[Pair]) -> dict[Pair, bytes]:
     return {pair: content_key("score", identity, *pair) for pair in dict.fromkeys(pairs)}
 
 
-def _entries_of(reranker: PairReranker, identity: str, batch: Sequence[Pair]) -> dict[bytes, bytes]:
-    """Score one batch, for the identity of whoever asked: another machine may know the same model by another."""
-    keys = _keys(identity, batch)
-    return {keys[pair]: _packed(pair, score) for pair, score in zip(batch, reranker.score(batch), strict=True)}
-
-
-def _packed(pair: Pair, score: float) -> bytes:
-    if not math.isfinite(score):
-        raise ModelOutputError(
-            f"the reranker gave {score} for the query {pair[0][:80]!r} and a text of {len(pair[1])} characters; "
-            "expected a number (float16 overflows on some models: try dtype='float32')"
-        )
-    return struct.pack("<d", score)
+def _checked_scores(reranker: PairReranker, batch: Sequence[Pair]) -> list[float]:
+    """Score one batch of distinct pairs."""
+    scores = reranker.score(batch)
+    for (query, text), score in zip(batch, scores, strict=True):
+        if not math.isfinite(score):
+            raise ModelOutputError(
+                f"the reranker gave {score} for the query {query[:80]!r} and a text of {len(text)} characters; "
+                "expected a number (float16 overflows on some models: try dtype='float32')"
+            )
+    return scores
 
 
 def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
@@ -250,33 +264,48 @@ def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
 class CrossEncoderReranker(PairReranker):
     """Scores pairs with a sentence-transformers `CrossEncoder`.
 
-    A score depends on its pair alone: see `raglift.base.batches`. A model that cannot be given what to pad to gets
-    plain batches, and then its scores depend on their batch in the last bits.
+    On a CPU a score depends on its pair alone: see `raglift.base.batches`. On an accelerator, with a model that cannot
+    be given what to pad to, and where memory ran out and batches were halved, its last bits depend on its batch too.
 
     Args:
         model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
             its weights have no name).
         dtype: what to compute in, for a model that raglift loads; an object is used as it is.
+        device: where to compute, for a model that raglift loads: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows.
         cache: where scores are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
     """
 
     def __init__(
-        self, model: Any, *, dtype: Dtype = "auto", cache: Cache | None = None, progress: bool | None = None
+        self,
+        model: Any,
+        *,
+        dtype: Dtype = "auto",
+        device: str = AUTO,
+        batch_tokens: int | None = None,
+        cache: Cache | None = None,
+        progress: bool | None = None,
     ) -> None:
         from raglift.base.cache import Cache
 
         named = isinstance(model, str)
         super().__init__(cache=cache if named else Cache(None), progress=progress)
         self.model = model
-        self._dtype = resolve_dtype(dtype) if named else None
+        self.device = resolve_device(device) if named else str(getattr(model, "device", CPU))
+        self._dtype = resolve_dtype(dtype, self.device) if named else None
+        self.batch_tokens = checked_batch_tokens(batch_tokens)
 
     @cached_property
     def identity(self) -> str:
-        """The model's name and revision, the number type, and how pairs are padded; of when first asked for."""
+        """The model's name and revision, the number type, how pairs are padded, and an accelerator's kind.
+
+        Of when first asked for.
+        """
+        computed = f"{SHAPES}{computed_on(self.device, self.batch_tokens)}"
         if self._dtype is None:
-            return f"cross-encoder:{_name_of(self.model)}:{SHAPES}"
-        return f"cross-encoder:{identity_of(self.model, self._dtype, lambda: self._model)}:{SHAPES}"
+            return f"cross-encoder:{_name_of(self.model)}:{computed}"
+        return f"cross-encoder:{identity_of(self.model, self._dtype, lambda: self._model)}:{computed}"
 
     def check(self) -> None:
         """Raise now, not when the first pair is scored, if the model is neither here nor on a hub.
@@ -296,10 +325,16 @@ class CrossEncoderReranker(PairReranker):
         """Put pairs that are padded alike together, shortest first; the batches remember what was counted."""
         if not can_be_padded(self._model):
             return batches_by_length(pairs, [len(query) + len(text) for query, text in pairs])
-        return [*counted_batches(pairs, self._tokens_of(pairs), token_limit(self._model))]
+        return [*counted_batches(pairs, self._tokens_of(pairs), token_limit(self._model), self._room)]
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
-        """Return the model's relevance score for each pair."""
+        """Return the model's relevance score for each pair.
+
+        Raises:
+            ModelError: the device has not enough memory for one pair.
+            ConfigurationError: a pair has more tokens than `batch_tokens`, or the device is not there.
+        """
+        require_device(self.device, self._dtype)
         model = self._model
 
         def compute(pairs: list[Pair], settings: dict[str, Any]) -> list[float]:
@@ -308,9 +343,9 @@ class CrossEncoderReranker(PairReranker):
             return [float(score) for score in scores]
 
         if not can_be_padded(model):
-            return compute(list(batch), {})
-        limit, rows = token_limit(model), fixed_rows(model)
-        return compute_by_shape(compute, batch, self._tokens_of(batch), limit=limit, rows=rows)
+            return compute_plainly(partial(compute, settings={}), list(batch))
+        limit, rows, tokens = token_limit(model), fixed_rows(model), self._tokens_of(batch)
+        return compute_by_shape(compute, batch, tokens, limit=limit, rows=rows, room=self._room)
 
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
         """Return what the model reads in part of each pair; None where it cannot be known."""
@@ -330,24 +365,15 @@ class CrossEncoderReranker(PairReranker):
                 "CrossEncoderReranker: found a model given as an object; expected a hub id or a folder, so that other "
                 "processes can load it: save the model with save_pretrained() and name its folder"
             )
-        return {name: value for name, value in super().__getstate__().items() if name != "_model"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_room"}
+
+    @property
+    def _model(self) -> Any:
+        return self.model if self._dtype is None else load_cross_encoder(self.model, self._dtype, here(self.device))
 
     @cached_property
-    def _model(self) -> Any:
-        if self._dtype is None:
-            return self.model
-        try:
-            import torch
-            from sentence_transformers import CrossEncoder
-        except ImportError as error:
-            purpose = f"the cross-encoder {self.model}"
-            raise MissingDependency(error.name or "sentence_transformers", "local", purpose) from None
-        require_reachable(self.model)
-        with quiet_loading():
-            try:
-                return CrossEncoder(self.model, model_kwargs={"dtype": getattr(torch, self._dtype)})
-            except Exception as error:
-                raise model_not_loaded(self.model, error) from error
+    def _room(self) -> Room:
+        return room_on(self.device, self.batch_tokens)
 
 
 def _name_of(model: Any) -> str:
@@ -365,7 +391,8 @@ class LateInteractionReranker(PairReranker):
     """Scores a pair by Σ over query tokens of the greatest cosine similarity to any token of the text.
 
     Special tokens count, as in ColBERT. A score lies in [−n, n] for a query of n tokens, so scores of different
-    queries do not compare. A score depends on its pair alone: see `raglift.base.batches`.
+    queries do not compare. On a CPU a score depends on its pair alone: see `raglift.base.batches` and
+    `raglift.components.maxsim`; on an accelerator its last bits depend on its batch as well.
 
     A text that is longer than the model reads is encoded in windows that overlap, and all their tokens count: also
     those of the special tokens of each window, and both embeddings of a token that two windows share. A query that
@@ -373,7 +400,9 @@ class LateInteractionReranker(PairReranker):
 
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id of an embedding model.
-        dtype: what to compute in; `auto` is bfloat16 where the processor has it.
+        dtype: what to compute in; `auto` is bfloat16 where the device has it.
+        device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows.
         cache: where scores are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
     """
@@ -383,22 +412,28 @@ class LateInteractionReranker(PairReranker):
         model: str = EMBEDDED_MODEL,
         *,
         dtype: Dtype = "auto",
+        device: str = AUTO,
+        batch_tokens: int | None = None,
         cache: Cache | None = None,
         progress: bool | None = None,
     ) -> None:
         super().__init__(cache=cache, progress=progress)
         self.model = model
-        self.dtype = resolve_dtype(dtype)
+        self.device = resolve_device(device)
+        self.dtype = resolve_dtype(dtype, self.device)
+        self.batch_tokens = checked_batch_tokens(batch_tokens)
         self._query_tokens: dict[str, Any] = {}
 
     @cached_property
     def identity(self) -> str:
-        """The model's name and revision, the number type, how texts are padded and how long ones are read.
+        """The model's name and revision, the number type, how texts are padded and read, an accelerator's kind.
 
         Of when first asked for.
         """
-        named = identity_of(self.model, self.dtype, lambda: load_sentence_transformer(self.model, self.dtype))
-        return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}"
+        load = partial(load_sentence_transformer, self.model, self.dtype, here(self.device))
+        named = identity_of(self.model, self.dtype, load)
+        computed = computed_on(self.device, self.batch_tokens)
+        return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}:{MAXSIM}{computed}"
 
     @property
     def has_known_identity(self) -> bool:
@@ -415,7 +450,7 @@ class LateInteractionReranker(PairReranker):
             by_text.setdefault(pair[1], []).append(pair)
         counts = self._counts([*by_text])
         short = {text: tokens for text, tokens in counts.items() if not self._is_long(tokens)}
-        batches = counted_batches([*short], [*short.values()], self._text_limit)
+        batches = counted_batches([*short], [*short.values()], self._text_limit, self._room)
         batches += self._batches_of_long({text: counts[text] for text in counts.keys() - short.keys()})
         return [_pairs_of(batch, by_text) for batch in batches]
 
@@ -426,7 +461,7 @@ class LateInteractionReranker(PairReranker):
             windows = tokens / max((self._text_limit or tokens) - OVERLAP, 1)
             if not batches or windows > room:
                 batches.append(Counted([], []))
-                room = ROWS
+                room = self._room.rows(self._text_limit or tokens)
             batches[-1].append(text)
             batches[-1].tokens.append(tokens)
             room -= windows
@@ -440,7 +475,13 @@ class LateInteractionReranker(PairReranker):
             self._query_tokens.clear()
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
-        """Return the MaxSim of each pair."""
+        """Return the MaxSim of each pair.
+
+        Raises:
+            ModelError: the device has not enough memory for one text.
+            ConfigurationError: a text has more tokens than `batch_tokens`, or the device is not there.
+        """
+        require_device(self.device, self.dtype)
         texts = [text for _, text in batch]
         counts = dict(zip(texts, batch.tokens, strict=True)) if isinstance(batch, Counted) else self._counts(texts)
         new = [query for query, _ in batch if query not in self._query_tokens]
@@ -450,20 +491,18 @@ class LateInteractionReranker(PairReranker):
             queries.setdefault(text, []).append(query)
         windows = [(text, window, tokens) for text in queries for window, tokens in self._windows(text, counts[text])]
         # The greatest similarity of each query token so far: however long a text is, few windows are held at a time
-        greatest: dict[Pair, Any] = {}
-        for begin in range(0, len(windows), ROWS):
-            group = windows[begin : begin + ROWS]
+        greatest: dict[Pair, NDArray[np.float32]] = {}
+        at_once = self._room.rows(self._text_limit or max((tokens for *_, tokens in windows), default=1))
+        for begin in range(0, len(windows), at_once):
+            group = windows[begin : begin + at_once]
             distinct = {window: tokens for _, window, tokens in group}
             encoded = self._encoded(self._encoder.encode_document, distinct, self._text_limit)
-            # Pair by pair and on one thread: a product's last bits change with its size and with the number of threads
-            with one_thread():
-                for text, window, _ in group:
-                    for query in queries[text]:
-                        found = (self._query_tokens[query] @ encoded[window].T).amax(dim=1)
-                        before = greatest.get((query, text))
-                        greatest[query, text] = found if before is None else found.maximum(before)
-        with one_thread():
-            return [float(greatest[pair].sum()) for pair in batch]
+            wanted = [(query, text, window) for text, window, _ in group for query in queries[text]]
+            asked = [(self._query_tokens[query], encoded[window]) for query, _, window in wanted]
+            for (query, text, _), found in zip(wanted, maxsim(asked), strict=True):
+                before = greatest.get((query, text))
+                greatest[query, text] = found if before is None else np.maximum(before, found)
+        return [float(greatest[pair].sum(dtype=np.float64)) for pair in batch]
 
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
         """Return what the model reads in part of each pair: long queries, and texts where they have no windows."""
@@ -505,26 +544,30 @@ class LateInteractionReranker(PairReranker):
             return dict.fromkeys(distinct, 0)  # each goes through the model alone, so lengths do not matter
         return dict(zip(distinct, token_counts(self._encoder, distinct), strict=True))
 
-    def _encoded(self, encode: Callable[..., Any], counts: Mapping[str, int], limit: int | None) -> dict[str, Any]:
-        """Return each text's token embeddings, float32 rows of unit length; in bfloat16 they are only nearly so."""
-        from torch.nn.functional import normalize
+    def _encoded(
+        self, encode: Callable[..., Any], counts: Mapping[str, int], limit: int | None
+    ) -> dict[str, TokenMatrix]:
+        """Return each text's token embeddings, where they were computed."""
 
-        def compute(batch: list[str], settings: dict[str, Any]) -> Sequence[Any]:
+        def compute(batch: list[str], settings: dict[str, Any]) -> Sequence[TokenMatrix]:
             with one_thread() if len(batch) == 1 else nullcontext():
                 encoded = encode(batch, batch_size=len(batch), show_progress_bar=False, **settings)
-            # Each in memory of its own, so aligned: a product's last bits change with that, too
-            return [normalize(rows.float(), dim=-1) for rows in encoded]
+            return [TokenMatrix.of(rows) for rows in encoded]
 
         texts = list(counts)
         if not can_be_padded(self._encoder):
-            return {text: compute([text], {})[0] for text in texts}
-        made = compute_by_shape(compute, texts, list(counts.values()), limit=limit, rows=None)
+            return {text: compute_plainly(partial(compute, settings={}), [text])[0] for text in texts}
+        made = compute_by_shape(compute, texts, list(counts.values()), limit=limit, rows=None, room=self._room)
         return dict(zip(texts, made, strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel as a name and settings."""
         state = super().__getstate__() | {"_query_tokens": {}}
-        return {name: value for name, value in state.items() if name != "_encoder"}
+        return {name: value for name, value in state.items() if name not in ("_encoder", "_room")}
+
+    @cached_property
+    def _room(self) -> Room:
+        return room_on(self.device, self.batch_tokens)
 
     @cached_property
     def _encoder(self) -> Any:
@@ -538,7 +581,7 @@ class LateInteractionReranker(PairReranker):
             from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
         except ImportError as error:
             raise MissingDependency(error.name or "sentence_transformers", "local", "late interaction") from None
-        transformer = load_sentence_transformer(self.model, self.dtype)[0]
+        transformer = load_sentence_transformer(self.model, self.dtype, here(self.device))[0]
         return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, compress, count
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@runtime_checkable
+class NumberedRankings(Protocol):
+    """Rankings as numbers: for many hits, where an object for each would be most of the work.
+
+    In each ranking an id stands once.
+    """
+
+    names: NDArray[np.object_]
+    """The ids that came back, each once."""
+    ids: NDArray[np.signedinteger[Any]]
+    """All rankings one after the other, best first: for each hit, which of `names` it is."""
+
+    def span(self, query_id: str) -> tuple[int, int]:
+        """Return where the ranking of a query begins and ends in `ids`; equal where there is none."""
+        ...
+
+
 # 2 to the power of the highest is still a float, which exponential gain needs
 _HIGHEST_GRADE = 1000
 _IDS = "a list of ids"
@@ -46,6 +63,7 @@ def match_ids(
 
     Args:
         rankings: for each query, the ids that came back, best first. A query that is not among them came back empty.
+            Those of `NumberedRankings` are matched by their numbers.
         relevant: for each query, the ids that are relevant, or the grade of each; 0 is judged irrelevant, and less was
             in the pool but not judged, which only the measures of judged ids distinguish.
 
@@ -61,8 +79,11 @@ def match_ids(
     grades = _read_labels(relevant, Location("relevant", faults))
     location = Location("rankings", faults)
     found = _read_queries(rankings, location, _RANKING)
-    checked = (_read_ids(query, found.get(query, ()), location, _RANKING, in_order=True) for query in grades)
-    hits, label, rank, repeating, repeated = _matching(checked, grades.values())
+    if isinstance(found, NumberedRankings):
+        hits, label, rank, repeating, repeated = _matching_numbers(found, grades)
+    else:
+        checked = (_read_ids(query, found.get(query, ()), location, _RANKING, in_order=True) for query in grades)
+        hits, label, rank, repeating, repeated = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
     facts, query_of, is_fact = _fact_table(grades.values())
@@ -114,6 +135,53 @@ def _matching(rankings: Iterable[Sequence[str]], labels: Iterable[Mapping[str, i
             ranks += labelled
         first_label += len(of_query)
     return tuple(np.array(column, dtype=np.int64) for column in (hits, found, ranks, repeating, repeated))
+
+
+def _matching_numbers(
+    rankings: NumberedRankings, labels: Mapping[str, Mapping[str, int]]
+) -> tuple[NDArray[np.int64], ...]:
+    """Return what `_matching` returns, from rankings whose ids are numbers; no hit is an object of its own."""
+    nothing = np.zeros(0, dtype=np.int64)
+    spans = np.array([rankings.span(query) for query in labels], dtype=np.int64).reshape(-1, 2)
+    lengths = spans[:, 1] - spans[:, 0]
+    begins = np.cumsum(lengths) - lengths
+    counts = np.fromiter(map(len, labels.values()), dtype=np.int64, count=len(labels))
+    # Hits and labels as one number each, of the query and the id; that of a label that never came back is negative
+    number = _places_of(list(chain.from_iterable(labels.values())), rankings.names)
+    keys = np.repeat(np.arange(len(labels)), counts) * len(rankings.names) + number
+    keys[number < 0] = -1
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    query = np.repeat(np.arange(len(labels)), lengths)
+    found = query * len(rankings.names) + rankings.ids[np.arange(len(query)) + (spans[:, 0] - begins)[query]]
+    rows = _perhaps_among(found, ordered[np.searchsorted(ordered, 0) :])
+    if not len(rows):
+        return lengths, nothing, nothing, nothing, nothing
+    label = order[np.minimum(np.searchsorted(ordered, found[rows]), len(order) - 1)]
+    same = keys[label] == found[rows]
+    return lengths, label[same], rows[same] - begins[query[rows[same]]] + 1, nothing, nothing
+
+
+def _places_of(ids: Sequence[str], names: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Return where each id stands in `names`; -1 if nowhere."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        places = pc.index_in(pa.array(ids, pa.string()), value_set=pa.array(names, pa.string()))
+    except UnicodeEncodeError:  # half a character, which Arrow cannot hold
+        place_of = {name: place for place, name in enumerate(names.tolist())}
+        return np.array([place_of.get(id_, -1) for id_ in ids], dtype=np.int64)
+    return np.asarray(places.fill_null(-1)).astype(np.int64)
+
+
+def _perhaps_among(found: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of all numbers that are among the wanted ones, and of a few more: by one bit of a hash each."""
+    bits = max(len(wanted).bit_length() + 5, 10)
+    shift, factor = np.uint64(64 - bits), np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, vol. 3, 6.4)
+    is_wanted = np.zeros(1 << bits, dtype=np.bool_)
+    is_wanted[(wanted.astype(np.uint64) * factor) >> shift] = True
+    return np.flatnonzero(is_wanted[(found.astype(np.uint64) * factor) >> shift])
 
 
 def _repeats(ids: Sequence[str]) -> list[int]:

@@ -22,7 +22,7 @@ from raglift.running.model_calls import CallLimits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Metric
 
@@ -107,6 +107,10 @@ class Options(TypedDict, total=False):
     chunks: Sequence[Any] | None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     tell them: then the evaluation knows which facts the chunks allow at all."""
+    exact: bool | None
+    """Whether to search exactly too, over the same vectors, and so tell what an approximate or compressed index loses:
+    True also for a vector store of yours, whose vectors are read out, or else its chunks embedded again by its own
+    embedding model; None (default) for raglift's own indexes alone; False for none."""
     depth: Literal["deployed", "deep"]
     """`deployed` (default) asks every part with its own settings, and gives no figures deeper than it returns; `deep`
     asks for `candidates` hits, and keeps to the deployed ones where the first hits would be others."""
@@ -116,6 +120,10 @@ class Options(TypedDict, total=False):
     """The metadata key of the hits that holds the ids of the dataset's documents."""
     dtype: Dtype
     """What a reranker given by name computes in."""
+    device: str
+    """Where it computes: `auto` (default, the best that is there), `cpu`, `cuda`, `cuda:1` or `mps`."""
+    batch_tokens: int | None
+    """How many tokens a batch of it may hold, padding included. Default: what the device's memory allows."""
     concurrency: int
     """How many queries may be under way at once, for systems that take one query at a time. Default 1."""
     timeout: float | None
@@ -154,10 +162,13 @@ class Config:
 
     metrics: Sequence[Metric | str] = DEFAULT_METRICS
     chunks: Sequence[Any] | None = None
+    exact: bool | None = None
     depth: Literal["deployed", "deep"] = "deployed"
     k: int | None = None
     doc_key: str | None = None
     dtype: Dtype = "auto"
+    device: str = "auto"
+    batch_tokens: int | None = None
     concurrency: int = 1
     timeout: float | None = None
     retries: int = 2
@@ -188,6 +199,8 @@ class Config:
             raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")
         if config.k is not None:
             positive("k", config.k)
+        if config.exact not in (True, False, None):
+            raise ConfigurationError(f"exact: found {config.exact!r}; expected True, False or None")
         positive("repeats", config.repeats)
         _ = config.call_limits
         if config.answers is not None and not isinstance(config.answers, (str, os.PathLike)):
@@ -227,6 +240,8 @@ def spec_of(dataset: Dataset, config: Config) -> dict[str, Any]:
         "depth": config.depth,
         "doc_key": config.doc_key,
         "dtype": config.dtype,
+        "device": config.device,
+        "batch_tokens": config.batch_tokens,
         "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
         "concurrency": config.concurrency,
         "timeout": config.timeout,
@@ -247,6 +262,8 @@ def dataset_hash(dataset: Dataset) -> str:
         digest.update(f"{', ' if number else '('}{query!r}".encode("utf-8", "surrogatepass"))
     digest.update(b",)" if len(dataset) == 1 else b")")
     for query in dataset.queries:  # what is said of nuggets is in no repr, so that other labels keep their hashes
+        if query.filter is not None:
+            digest.update(repr((query.id, query.filter)).encode("utf-8", "surrogatepass"))
         for number, fact in enumerate(query.facts):
             if fact.is_nugget:
                 partial = [passage.partial for passage in fact.passages]

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.base.display import describe_error
 from raglift.base.validation import quoted
+from raglift.components.approximate_index import searched
 from raglift.components.chunkers import Chunker, RecursiveChunker
+from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
 from raglift.components.http.client import is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import mapping_digest
@@ -23,7 +25,7 @@ from raglift.components.late_chunking import is_late
 from raglift.components.mcp.address import is_mcp_reference
 from raglift.components.mcp.mapping import mcp_mapping_digest
 from raglift.components.mcp.retriever import McpRetriever
-from raglift.components.models import EMBEDDED_MODEL, Dtype
+from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.errors import ConfigurationError, order_to_stop
 from raglift.llm.dot_env import load_dot_env
@@ -163,6 +165,10 @@ class LocalSystem:
     """The embedding model of a dense or hybrid retriever."""
     dtype: Dtype = "auto"
     """What the embedding model computes in."""
+    device: str = AUTO
+    """Where it computes."""
+    batch_tokens: int | None = None
+    """How many tokens a batch of it may hold; None for what the device's memory allows."""
 
 
 def chunks_of(dataset: Dataset, chunker: Chunker) -> tuple[Chunk, ...]:
@@ -193,8 +199,11 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     chunks = chunks_of(dataset, parts.chunker)
     if not spec.needs_embedding:
         return spec.bm25.retriever(chunks)
-    embedder = embedder_by_name(parts.embedding, dtype=parts.dtype)
-    dense = DenseRetriever(build_index(chunks, embedder, documents=dataset.documents, progress=progress))
+    embedder = embedder_by_name(
+        parts.embedding, dtype=parts.dtype, device=parts.device, batch_tokens=parts.batch_tokens
+    )
+    index = build_index(chunks, embedder, documents=dataset.documents, progress=progress)
+    dense = DenseRetriever(searched(index, spec.index, spec.dimensions))
     if spec.kind == "dense":
         return dense
     return HybridRetriever([dense, spec.bm25.retriever(chunks)], spec.weights, constant=spec.constant)

@@ -14,6 +14,7 @@ from raglift.base.display import counted, describe_error
 from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
 from raglift.components.bm25 import BM25_VERSION
+from raglift.components.devices import require_device, resolve_device
 from raglift.components.embedding import embed
 from raglift.components.vocabulary import names_of_models
 from raglift.datasets.loading import load_dataset
@@ -54,6 +55,7 @@ from raglift.sweep.measuring import (
     source_of,
 )
 from raglift.sweep.planning import Plan, make_plan
+from raglift.sweep.ray import Cluster, RayWorkers
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
@@ -229,7 +231,7 @@ class Engine:
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
                     # A query that the model refuses is asked again with its retrieval, and fails alone
                     with self._course.taking(query_label(model)), suppress(ModelOutputError):
-                        embed(embedder, self.parts.queries, "query", cache, progress=show)
+                        embed(embedder, self.parts.queries, "query", cache, progress=show, workers=workers)
             self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
 
     def _why_not_paid_for(self, model: str, embedder: Embedder) -> str:
@@ -295,7 +297,7 @@ class Engine:
             with self._course.taking(ASKING_LABEL):
                 named = [system for system in sweep.systems if system.reference is not None]
                 ask = partial(ask_elsewhere, replace(sweep, systems=named), dataset)  # objects stay here
-                for source, outcome in self.workers.map(ask, there, lost):
+                for source, outcome in self.workers.map(ask, there, lost, uses_models=False):
                     self._settle_system(source, outcome)
                     self._course.advance("queries", len(dataset))
 
@@ -326,7 +328,8 @@ class Engine:
                 truncated = reranker.truncated(sorted(pairs))
             with self._course.taking(measuring_label(name)):
                 items = self._measurements(name, alive, scores, truncated)
-                for item, outcome in self.workers.map(partial(measure, self.parts.dataset), items, lost):
+                measuring = partial(measure, self.parts.dataset)
+                for item, outcome in self.workers.map(measuring, items, lost, uses_models=False):
                     self._settle(item.cell, outcome, item.source.run.spec.get("sweep", {}).get("read_in_part", 0))
                     self._course.advance("cells", 1)
         self._course.skip(scoring_label(name), measuring_label(name))
@@ -500,7 +503,7 @@ def run_sweep(
     *,
     resume: bool = False,
     engine: EngineName = "local",
-    address: str | None = None,
+    cluster: Cluster | None = None,
     progress: bool | None = None,
     announce: Callable[[Plan], None] = lambda _plan: None,
     limits: CallLimits | None = None,
@@ -515,7 +518,8 @@ def run_sweep(
         folder: where what is finished is kept; new, or that of the same sweep with `resume`.
         resume: resume a sweep that was stopped; cells that failed are tried again.
         engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
-        address: of the Ray cluster; by default the one that Ray finds, else one that is started here.
+        cluster: which Ray cluster, and what its tasks take; by default the one that Ray finds, else one that is started
+            here.
         progress: whether to show progress; None decides by the terminal.
         announce: called with the plan before any work is done.
         limits: how much the cells may call models and cost, all together; None for no limit. Embeddings of a provider
@@ -523,7 +527,7 @@ def run_sweep(
 
     Raises:
         ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
-            computed from the labels.
+            computed from the labels; a device is not there.
         DatasetError, CorpusError: the dataset cannot be loaded.
         RunError: the folder cannot be written, something in it is damaged, or another process works on it.
         MissingDependency: Ray is not installed.
@@ -535,30 +539,31 @@ def run_sweep(
     choose_metrics(sweep.metrics, sweep.ks, dataset)  # labels that a metric cannot use are told before any work
     # Workers come first: a cluster that does not answer leaves no folder behind
     begun = SweepFolder.begin(user_path(folder), _head(sweep, dataset), resume=resume)
-    with _workers(engine, address) as workers, begun as kept:
-        parts = Parts(sweep, dataset, progress)
+    with _workers(engine, cluster or Cluster(), sweep) as (workers, placed), begun as kept:
+        parts = Parts(sweep, dataset, progress, placed=placed)
         plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
         return Engine(parts, kept, plan, workers, progress, Account(limits or CallLimits())).run()
 
 
 @contextmanager
-def _workers(engine: EngineName, address: str | None) -> Iterator[Workers]:
-    """Yield who computes.
+def _workers(engine: EngineName, cluster: Cluster, sweep: Sweep) -> Iterator[tuple[Workers, tuple[str, str] | None]]:
+    """Yield who computes, and in which number type and where, if that is elsewhere.
 
     Raises:
-        ConfigurationError: an address for an engine that has none; or no cluster answers.
+        ConfigurationError: settings of a cluster for an engine that has none; no cluster answers; no such device.
         MissingDependency: Ray is not installed.
     """
     if engine == "local":
-        if address is not None:
-            raise ConfigurationError(f"address: found {address!r} with the engine 'local'; expected it with 'ray'")
-        yield HERE
+        if cluster.given:
+            name, value = next(iter(cluster.given.items()))
+            raise ConfigurationError(f"{name}: found {value!r} with the engine 'local'; expected it with 'ray'")
+        for device in sweep.devices:
+            require_device(resolve_device(device))
+        yield HERE, None
         return
-    from raglift.sweep.ray import RayWorkers
-
-    with RayWorkers(address) as workers:
-        yield workers
+    with RayWorkers(cluster) as workers:
+        yield workers, workers.placed(sweep.dtype, sweep.device)
 
 
 def load_sweep_result(folder: str | Path) -> SweepResult:

@@ -88,7 +88,15 @@ def _pipeline(result: SweepResultRecord, entry: CellResult) -> Pipeline:
     _check_documents(dataset, arguments, str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))
     counts = [k for k in sweep["ks"] if isinstance(k, int)]
     candidates = int(sweep["candidates"])
-    return Pipeline(cell, dataset, arguments, candidates, max(counts, default=candidates), str(sweep["dtype"]))
+    return Pipeline(
+        cell,
+        dataset,
+        arguments,
+        candidates,
+        max(counts, default=candidates),
+        str(sweep["dtype"]),
+        str(sweep.get("device", "auto")),
+    )
 
 
 def _check_documents(dataset: str, arguments: dict[str, object], measured: str) -> None:

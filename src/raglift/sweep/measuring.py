@@ -14,6 +14,8 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
+from raglift.components.approximate_index import searched
+from raglift.components.devices import CPU
 from raglift.components.embedding import build_index, texts_to_embed
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from raglift.components.embedding import Embedder
     from raglift.components.truncation import Pair, Truncated
     from raglift.records.documents import Chunk
+    from raglift.records.filters import Filter
     from raglift.records.rankings import ReadInPart
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
@@ -55,15 +58,16 @@ class Remembered:
 
     def __init__(self, retriever: Any) -> None:
         self._retriever = retriever
-        self._asked: tuple[tuple[str, ...], int] = ((), 0)
+        self._asked: tuple[tuple[str, ...], int, Any] = ((), 0, None)
         self._rankings: list[Ranking] = []
 
-    def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
         """Return the first `k` hits of each query."""
-        known, depth = self._asked
-        if known != tuple(queries) or depth < k:
-            self._rankings = self._retriever.retrieve(queries, k)
-            self._asked = (tuple(queries), k)
+        known, depth, filtered = self._asked
+        if known != tuple(queries) or depth < k or filtered != filters:
+            options = {} if filters is None else {"filters": filters}
+            self._rankings = self._retriever.retrieve(queries, k, **options)
+            self._asked = (tuple(queries), k, filters)
         return [Ranking(ranking.hits[:k]) for ranking in self._rankings]
 
     def __getattr__(self, name: str) -> Any:
@@ -132,6 +136,8 @@ class Parts:
     dataset: Dataset
     progress: bool | None = None
     cache: Cache = field(default_factory=default_cache)
+    placed: tuple[str, str] | None = None
+    """The number type and the device of models that compute elsewhere; None where they compute here."""
     _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict, repr=False)
     _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, RerankStage] = field(default_factory=dict, repr=False)
@@ -142,6 +148,12 @@ class Parts:
     def depth(self) -> int:
         """How many hits are retrieved for each query."""
         return max(self.sweep.candidates, *(k for k in self.sweep.ks if isinstance(k, int)))
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """How models compute, as `embedder_by_name` and `adapt_reranker` take it."""
+        dtype, device = self.placed or (self.sweep.dtype, self.sweep.device)
+        return {"dtype": dtype, "device": device, "batch_tokens": self.sweep.batch_tokens}
 
     @property
     def queries(self) -> list[str]:
@@ -161,7 +173,7 @@ class Parts:
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
         if model not in self._embedders:
-            self._embedders[model] = embedder_by_name(model, dtype=self.sweep.dtype)
+            self._embedders[model] = embedder_by_name(model, **self.computing)
         return self._embedders[model]
 
     def reranker(self, name: str) -> PairReranker:
@@ -180,12 +192,12 @@ class Parts:
         found = {} if cell.embedding is None else {cell.embedding: self.embedder(cell.embedding).identity}
         cuts = None if cell.chunker is None else getattr(chunker_by_name(cell.chunker), "model", None)
         if cuts is not None:
-            found[str(cell.chunker)] = embedder_by_name(cuts, dtype="float32").identity
+            found[str(cell.chunker)] = embedder_by_name(cuts, dtype="float32", device=CPU).identity
         return found if cell.reranker == NO_RERANKER else {**found, cell.reranker: self.reranker_title(cell.reranker)}
 
     def _stage(self, name: str) -> RerankStage:
         if name not in self._rerankers:
-            (self._rerankers[name],) = adapt_reranker(name, dtype=self.sweep.dtype, progress=self.progress)
+            (self._rerankers[name],) = adapt_reranker(name, **self.computing, progress=self.progress)
         return self._rerankers[name]
 
     def retriever(self, cell: Cell) -> Remembered:
@@ -221,16 +233,14 @@ class Parts:
         if kind == "bm25":
             return source.retriever.bm25.retriever(self.chunks(source.chunker))
         if kind == "dense":
-            embedder = self.embedder(str(source.embedding))
-            return DenseRetriever(
-                build_index(
-                    self.chunks(source.chunker),
-                    embedder,
-                    documents=self.dataset.documents,
-                    cache=self.cache,
-                    progress=self.progress,
-                )
+            dense = build_index(
+                self.chunks(source.chunker),
+                self.embedder(str(source.embedding)),
+                documents=self.dataset.documents,
+                cache=self.cache,
+                progress=self.progress,
             )
+            return DenseRetriever(searched(dense, source.index, source.dimensions))
         parts = [make_part(part) for part in parts_of(source)]
         return HybridRetriever(parts, source.retriever.weights, constant=source.retriever.constant)
 
@@ -248,7 +258,10 @@ def parts_of(source: Cell) -> list[Cell]:
     """Return the cells whose rankings a hybrid cell fuses; none for another."""
     parts = () if source.retriever is None else source.retriever.parts
     return [
-        replace(source, retriever=part, embedding=source.embedding if part.needs_embedding else None) for part in parts
+        replace(source, retriever=part)
+        if part.needs_embedding
+        else replace(source, retriever=part, embedding=None, index=None, dimensions=None)
+        for part in parts
     ]
 
 
@@ -315,6 +328,8 @@ def evaluated(
         timeout=sweep.timeout,
         retries=sweep.retries,
         dtype=sweep.dtype,
+        device=sweep.device,
+        batch_tokens=sweep.batch_tokens,
         progress=progress,
         answers=answers,
         version=version,

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import socket
 import sys
 import uuid
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.components.devices import AUTO, CPU, checked_device, require_device, resolve_device, resolve_dtype
+from raglift.errors import ConfigurationError, MissingDependency, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Self
+
+    from raglift.components.devices import Dtype
 
 
 Item = TypeVar("Item")
@@ -29,28 +34,67 @@ _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's way to say that a cluster is one machine: it then listens at 127.0.0.1 alone."""
 _TRIES_OF_A_LOST_TASK = 5
 _SECONDS_TO_ANSWER = 10.0
-_TASKS_PER_PROCESSOR = 3
+_TASKS_PER_WORKER = 3
 """Under way at once: enough that no worker waits, few enough that results are kept soon after they are finished."""
+_SECONDS_BETWEEN_LOOKS = 10.0
+"""After so long without a result, it is looked whether the cluster still has what a task takes."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Which Ray cluster works, and what each of its tasks takes."""
+
+    address: str | None = None
+    """As `auto` for this machine's or `ray://host:10001`; None for that of `RAY_ADDRESS`, else for one that is started
+    here, reachable only from this machine."""
+    worker_cpus: float | None = None
+    """How many processors a task takes; None for 1."""
+    worker_gpus: float | None = None
+    """How many GPUs a task takes, as 0.5 where two share one; None for 1 where models compute on GPUs, else none."""
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The settings that are not left to raglift, by their names."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def check(self) -> None:
+        """Raise for numbers that no task can take.
+
+        Raises:
+            ConfigurationError: below 0, no processor at all, or several GPUs and a part of one.
+        """
+        shares = {"worker_cpus": (self.worker_cpus, "above 0"), "worker_gpus": (self.worker_gpus, "0 or more")}
+        for name, (value, least) in shares.items():
+            if value is None:
+                continue
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or not 0 <= value < math.inf or (not value and name == "worker_cpus"):
+                raise ConfigurationError(f"{name}: found {value!r}; expected a number, {least}")
+            if value > 1 and value != int(value):
+                raise ConfigurationError(f"{name}: found {value!r}; expected a whole number, or a part of 1 as 0.5")
 
 
 class RayWorkers:
     """Sends work to a Ray cluster; a context manager that ends what it started.
 
-    Each task takes one processor, and works in the working folder of the process that asked where its machine has that
-    folder, so that users' modules are found there. The function and what it carries are sent once. Results come back
-    to the process that asked, which alone keeps them; a task whose worker is lost is done again by another.
+    Each task takes its share of processors and GPUs, and works in the working folder of the process that asked where
+    its machine has that folder, so that users' modules are found there. The function and what it carries are sent
+    once, and a worker loads each model once. Results come back to the process that asked, which alone keeps them; a
+    task whose worker is lost is done again by another.
 
     Args:
-        address: of a running cluster, as `auto` for this machine's or `ray://host:10001`; None for that of
-            `RAY_ADDRESS`, else for one that is started here, reachable only from this machine.
+        cluster: which cluster, and what each task takes of it.
 
     Raises:
         MissingDependency: Ray is not installed.
-        ConfigurationError: no cluster answers at the address.
+        ConfigurationError: no cluster answers at the address, or shares that no task can take.
     """
 
-    def __init__(self, address: str | None = None) -> None:
-        wanted = address or os.environ.get("RAY_ADDRESS")
+    def __init__(self, cluster: Cluster | None = None) -> None:
+        self._cluster = Cluster() if cluster is None else cluster
+        self._cluster.check()
+        self._gpus = self._cluster.worker_gpus or 0.0
+        wanted = self._cluster.address or os.environ.get("RAY_ADDRESS")
         for name, value in {**_SETTINGS, **({} if wanted else _LOOPBACK)}.items():
             os.environ.setdefault(name, value)
         try:
@@ -82,17 +126,29 @@ class RayWorkers:
         function: Callable[[Item], Result],
         items: Iterable[Item],
         lost: Callable[[Exception], Result] | None = None,
+        *,
+        uses_models: bool = True,
     ) -> Iterator[tuple[Item, Result]]:
         """Yield each item with its result as it is finished, in any order.
 
+        Args:
+            function: can be pickled.
+            items: can be pickled.
+            lost: makes the result of an item whose worker is lost however often it is tried; None raises.
+            uses_models: whether the function computes with a model: only then a task takes GPUs.
+
         Raises:
             Exception: what the function raised for an item; what is still under way is given up.
+            RunError: no node has what a task takes, or has it any more.
         """
-        task: Any = self._ray.remote(num_cpus=1, max_retries=_TRIES_OF_A_LOST_TASK)(_task)
+        shares = self._shares(uses_models=uses_models)
+        self._require_workers(shares)
+        taken = {"num_cpus": shares["CPU"], "num_gpus": shares.get("GPU", 0.0)}
+        task: Any = self._ray.remote(**taken, max_retries=_TRIES_OF_A_LOST_TASK)(_task)
         # In a list Ray leaves it where it is, and a worker fetches it once
         sent = [self._ray.put((function, os.getcwd()))]  # noqa: PTH109 — sys.path holds texts
         name = uuid.uuid4().hex
-        most = max(int(self._ray.cluster_resources().get("CPU", 1)), 1) * _TASKS_PER_PROCESSOR
+        most = self._workers(shares) * _TASKS_PER_WORKER
         waiting = iter(items)
         under_way: dict[Any, Item] = {}
         try:
@@ -101,11 +157,61 @@ class RayWorkers:
                     under_way[task.remote(name, sent, item)] = item
                 if not under_way:
                     return
-                (done, *_), _ = self._ray.wait(list(under_way), num_returns=1)
-                yield under_way.pop(done), self._result(done, lost)
+                ready, _ = self._ray.wait(list(under_way), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
+                if not ready:
+                    self._require_workers(shares)
+                for done in ready:
+                    yield under_way.pop(done), self._result(done, lost)
         finally:
             for left in under_way:
                 self._ray.cancel(left, force=True)
+
+    def _shares(self, *, uses_models: bool = True) -> dict[str, float]:
+        """Return what a task takes."""
+        cpus = 1.0 if self._cluster.worker_cpus is None else self._cluster.worker_cpus
+        return {"CPU": cpus, "GPU": self._gpus} if uses_models and self._gpus else {"CPU": cpus}
+
+    def _workers(self, shares: Mapping[str, float]) -> int:
+        """Return how many tasks the nodes of the cluster can work on at once."""
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        return sum(int(min(node.get(name, 0) / share for name, share in shares.items())) for node in nodes)
+
+    def _require_workers(self, shares: Mapping[str, float]) -> None:
+        """Raise where no node has what a task takes: Ray would wait until one comes.
+
+        Raises:
+            RunError: no node has it.
+        """
+        if self._workers(shares) < 1:
+            taken = " and ".join(f"{share:g} {name}" for name, share in shares.items())
+            raise RunError(
+                f"Ray: no node of the cluster has {taken}, which each task takes; expected one: join such a node, or "
+                "ask for less (worker_cpus, worker_gpus)"
+            )
+
+    def placed(self, dtype: Dtype, device: str) -> tuple[str, str]:
+        """Return the number type and the device of models on the workers, and let tasks take GPUs where they need them.
+
+        Args:
+            dtype: as the user said.
+            device: as the user said; a GPU has no number here, because Ray says which one a task gets.
+
+        Raises:
+            ConfigurationError: the workers have no such device, or it does not compute in the number type.
+            RunError: no node has what a task takes.
+        """
+        if checked_device(device).startswith("cuda:"):
+            raise ConfigurationError(
+                f"device: found {device!r} with the engine 'ray', which itself gives each task its GPU; expected 'cuda'"
+            )
+        if self._cluster.worker_gpus is None:
+            there = self._ray.cluster_resources().get("GPU", 0)
+            self._gpus = 1.0 if device == "cuda" or (device == AUTO and there) else 0.0
+        self._require_workers(self._shares())
+        if device == CPU or (device == AUTO and not self._gpus):
+            return resolve_dtype(dtype, CPU), CPU
+        ((_, found),) = self.map(_place, [(dtype, device)])
+        return found
 
     def _result(self, done: Any, lost: Callable[[Exception], Any] | None) -> Any:
         try:
@@ -137,6 +243,14 @@ def _knock(address: str | None) -> None:
     place = urlsplit(text if "://" in text else f"//{text}")
     if place.port is not None:
         socket.create_connection((place.hostname or "127.0.0.1", place.port), timeout=_SECONDS_TO_ANSWER).close()
+
+
+def _place(asked: tuple[Dtype, str]) -> tuple[str, str]:
+    """In a worker: return the number type and the device that names stand for."""
+    dtype, device = asked
+    device = resolve_device(device)
+    require_device(device, None if dtype == AUTO else dtype)
+    return resolve_dtype(dtype, device), device
 
 
 _held: dict[str, tuple[Callable[..., Any], str]] = {}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.splitters import chunker_by_name
 from raglift.components.chunkers import SEPARATORS, RecursiveChunker
+from raglift.components.devices import split_device
 from raglift.components.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER
 
@@ -37,6 +38,8 @@ class Pipeline:
     """How many of them are returned."""
     dtype: str
     """What models compute in."""
+    device: str = "auto"
+    """Where they compute."""
 
     @property
     def kind(self) -> str:
@@ -157,7 +160,7 @@ def _from(module: str, names: list[str]) -> str:
 
 
 def _with_model(block: _Block, pipeline: Pipeline) -> _Block:
-    constants = (("EMBEDDING", pipeline.cell.embedding), ("DTYPE", pipeline.dtype))
+    constants = (("EMBEDDING", pipeline.cell.embedding), ("DTYPE", pipeline.dtype), ("DEVICE", pipeline.device))
     return _Block(block.code, (*block.needs, ("raglift.adapters", "embedder_by_name")), constants)
 
 
@@ -170,10 +173,12 @@ def _with_bm25(block: _Block, pipeline: Pipeline) -> _Block:
 
 def _with_reranker(block: _Block, pipeline: Pipeline) -> _Block:
     """Return a block with what makes the reranker."""
-    name = pipeline.cell.reranker
+    name, device = split_device(pipeline.cell.reranker)
     late = name == LATE_INTERACTION
-    made = "LateInteractionReranker(dtype=DTYPE)" if late else "CrossEncoderReranker(RERANKER, dtype=DTYPE)"
-    constants = (*(() if late else (("RERANKER", name),)), ("DTYPE", pipeline.dtype))
+    settings = "dtype=DTYPE, device=RERANKER_DEVICE"
+    made = f"LateInteractionReranker({settings})" if late else f"CrossEncoderReranker(RERANKER, {settings})"
+    named = () if late else (("RERANKER", name),)
+    constants = (*named, ("DTYPE", pipeline.dtype), ("RERANKER_DEVICE", device or pipeline.device))
     needs = (*block.needs, ("raglift.components", made.partition("(")[0]))
     return _Block(block.code.replace("MADE", made), needs, constants)
 
@@ -250,7 +255,7 @@ class MeasuredEmbeddings(Embeddings):
     """The embedding model that was measured, computing in the same number type."""
 
     def __init__(self) -> None:
-        self.model = embedder_by_name(EMBEDDING, dtype=DTYPE)
+        self.model = embedder_by_name(EMBEDDING, dtype=DTYPE, device=DEVICE)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text."""
@@ -439,7 +444,7 @@ class MeasuredEmbedding(BaseEmbedding):
 
     def __init__(self) -> None:
         super().__init__(model_name=EMBEDDING)
-        self._model = embedder_by_name(EMBEDDING, dtype=DTYPE)
+        self._model = embedder_by_name(EMBEDDING, dtype=DTYPE, device=DEVICE)
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: dict[str, list[float]] = {}

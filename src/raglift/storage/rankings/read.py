@@ -176,6 +176,8 @@ class FileRankings(Mapping[str, list[str]]):
         tag: what a TREC run calls itself on its last line; for other forms the file's name without its ending.
         hits: how many hits there are in all.
         notes: what a reader of figures made of them must know: ranks that contradict the scores.
+        names: the ids of all hits, each once.
+        ids: all rankings one after the other, best first: for each hit, which of `names` it is.
     """
 
     def __init__(self, path: Path, tag: str, hits: Hits) -> None:
@@ -183,8 +185,8 @@ class FileRankings(Mapping[str, list[str]]):
         self.tag = tag
         self.hits = len(hits.id)
         self.notes = tuple(_ranks_against_scores(hits))
-        self._names = hits.names
-        self._ids, bounds = ranked(hits)
+        self.names = hits.names
+        self.ids, bounds = ranked(hits)
         ends = bounds.tolist()
         self._place: dict[str, tuple[int, int]] = dict(zip(hits.queries, pairwise(ends), strict=True))
 
@@ -195,13 +197,17 @@ class FileRankings(Mapping[str, list[str]]):
             KeyError: the file says nothing of the query.
         """
         begin, end = self._place[query_id]
-        ids: list[str] = self._names[self._ids[begin:end]].tolist()
+        ids: list[str] = self.names[self.ids[begin:end]].tolist()
         return ids
 
     def length(self, query_id: str) -> int:
         """Return how many hits a query has; 0 where the file says nothing of it."""
-        begin, end = self._place.get(query_id, (0, 0))
+        begin, end = self.span(query_id)
         return end - begin
+
+    def span(self, query_id: str) -> tuple[int, int]:
+        """Return where the hits of a query begin and end in `ids`; equal where the file says nothing of it."""
+        return self._place.get(query_id, (0, 0))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._place)

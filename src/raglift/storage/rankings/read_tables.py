@@ -6,9 +6,11 @@ import gzip
 import io
 import re
 import zlib
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from raglift.base.validation import quoted, shown
 from raglift.records.labels import RELEVANT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     Codes = NDArray[np.signedinteger[Any]]
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
 # Reading files in blocks of whole lines, decompressed on the fly, so that a large file is never in memory as text.
 
 
@@ -36,6 +42,9 @@ BLOCK = 2**21
 """So many bytes are read at a time; larger ones are slower, as their memory is new each time."""
 LONGEST_ROW, LONGEST_OBJECT = 2**20, 2**27
 """So many bytes may a line of columns have, and one of JSON, which may hold all hits of a query."""
+_READERS = 2
+_BLOCKS_AT_ONCE = 32
+"""So many blocks are held as texts until these are numbered: 64 MB."""
 MOST_FAULTS = 1000
 """After so many faults the rest of a file is not looked at."""
 _GZIP = b"\x1f\x8b"
@@ -187,7 +196,7 @@ def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
     import pyarrow as pa
 
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    chunks = encoded.unify_dictionaries().chunks
+    chunks = (encoded if encoded.num_chunks == 1 else encoded.unify_dictionaries()).chunks
     if not chunks:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.object_)
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
@@ -370,8 +379,17 @@ _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 _WORDS = re.compile(r"[^ \t\v\f\r]+")  # what C's isspace() knows: other white space may stand in an id
 
 
-def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.DataType]) -> pa.Table | None:
+class Bulk(NamedTuple):
+    """What lines of columns say, and the columns of the last one as texts."""
+
+    table: pa.Table
+    last: list[str]
+
+
+def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.DataType]) -> Bulk | None:
     """Return the columns asked for; None if the lines must be looked at one by one.
+
+    Texts are dictionaries of numbers, one for many blocks: so a large file is never in memory as text.
 
     Args:
         file: the file, at its beginning.
@@ -381,31 +399,75 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
     import pyarrow as pa
     from pyarrow import csv
 
-    reading = csv.ReadOptions(column_names=list(columns), use_threads=True)
+    reading = csv.ReadOptions(column_names=list(columns), use_threads=False)
     parsing = csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False)
     converting = csv.ConvertOptions(include_columns=list(types), column_types=dict(types), null_values=[])
-    tables = []
-    for block in blocks_of(file, LONGEST_ROW):
+
+    def read(block: bytes | None) -> tuple[bytes, pa.Table | None] | None:
+        """Return lines, and what they say; None if they must be looked at one by one."""
         lines = None if block is None else _evenly_spaced(block)
-        if lines is None:
+        if not lines:
+            return None if lines is None else (b"", None)
+        try:
+            return lines, csv.read_csv(arrow_copy(lines), reading, parsing, converting)
+        except pa.ArrowInvalid:
             return None
-        if lines:
-            try:
-                tables.append(csv.read_csv(arrow_copy(lines), reading, parsing, converting))
-            except pa.ArrowInvalid:
-                return None
+
+    encoded: list[pa.Table] = []
+    tables: list[pa.Table] = []
+    last = b""
+    for found in _ahead(read, blocks_of(file, LONGEST_ROW)):
+        if found is None:
+            return None
+        lines, table = found
+        if table is None:
+            continue
+        last = lines
+        tables.append(table)
+        if len(tables) == _BLOCKS_AT_ONCE:
+            encoded.append(_encoded(tables))
+            tables = []
+    encoded += [_encoded(tables)] if tables else []
     # Byte-order marks alone are a line to us, and none to Arrow
-    return pa.concat_tables(tables) if any(table.num_rows for table in tables) else None
+    if not any(table.num_rows for table in encoded):
+        return None
+    return Bulk(pa.concat_tables(encoded), last.rstrip(b"\n").rpartition(b"\n")[2].decode().split(" "))
+
+
+def _ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield what a function makes of each item, in their order, worked on by two threads a few items ahead."""
+    with ThreadPoolExecutor(_READERS) as readers:
+        waiting: deque[Future[Result]] = deque()
+        for item in items:
+            waiting.append(readers.submit(function, item))
+            if len(waiting) > 2 * _READERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _encoded(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables as one, with texts as numbers."""
+    import pyarrow as pa
+
+    table = pa.concat_tables(tables)
+
+    def numbered(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+        # As one chunk: of several, each would have all texts
+        return column.combine_chunks().dictionary_encode() if pa.types.is_string(column.type) else column
+
+    return pa.table(list(_ahead(numbered, table.columns)), names=table.column_names)
 
 
 def _evenly_spaced(block: bytes) -> bytes | None:
     """Return lines whose columns have one space between them; None for what is not text."""
     if not block.strip():  # of which a small compressed file can hold a lot
         return b""
-    try:
-        block.decode()  # Arrow looks only at the columns that are asked for
-    except UnicodeDecodeError:
-        return None
+    if not block.isascii():
+        try:
+            block.decode()  # Arrow looks only at the columns that are asked for
+        except UnicodeDecodeError:
+            return None
     if b"\0" in block:
         return None
     if is_evenly_spaced(block):

@@ -63,10 +63,11 @@ def read_trec_run(path: Path, location: Location, trec_eval: int = 9) -> tuple[H
 def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     import pyarrow as pa
 
-    text = pa.dictionary(pa.int32(), pa.string())
-    table = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64(), _TAG: text})
-    if table is None:
+    text = pa.string()
+    found = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64()})
+    if found is None:
         return None
+    table = found.table
     score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
     if np.isnan(score).any():
         return None
@@ -74,9 +75,9 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     if trec_eval >= 10 and any(name.startswith("#") for name in queries.tolist()):  # a comment of six words
         return None
     id_, names = coded(table.column(_ID))
-    tag = table.column(_TAG)[-1].as_py()
     rank, ranks = coded(table.column(_RANK))
     known = _ranks(ranks.tolist())
+    tag = found.last[-1]
     return Hits(tuple(queries.tolist()), names, query, id_, score, None if known is None else known[rank]), tag
 
 
@@ -130,11 +131,11 @@ def read_trec_qrels(path: Path, location: Location, trec_eval: int = 9) -> dict[
 def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
     import pyarrow as pa
 
-    text = pa.dictionary(pa.int32(), pa.string())
     query_column, _, id_column, grade_column = QRELS_COLUMNS
-    table = bulk_table(file, QRELS_COLUMNS, {query_column: text, id_column: text, grade_column: text})
-    if table is None:
+    found = bulk_table(file, QRELS_COLUMNS, dict.fromkeys((query_column, id_column, grade_column), pa.string()))
+    if found is None:
         return None
+    table = found.table
     grade, texts = coded(table.column(grade_column))
     known = [grade_of(each) for each in texts]
     if not all(isinstance(each, int) and each < RELEVANT.stop for each in known):

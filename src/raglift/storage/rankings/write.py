@@ -50,7 +50,8 @@ def descending(scores: Sequence[float | None]) -> Descending | None:
         scores: in the order of the ranking, as the stage gave them.
 
     Returns:
-        The scores; None if they do not tell the order: one is missing, is not finite, or is above the one before it.
+        The scores; None if they do not tell the order: one is missing, is not finite, or is above the one before it;
+        or if single precision has no lower number any more.
     """
     given = np.array(scores, dtype=np.float64)  # None becomes NaN
     with np.errstate(over="ignore", under="ignore"):

@@ -8,6 +8,8 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from raglift.components.bm25 import BM25_VERSION
+from raglift.components.devices import split_device
+from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.components.models import Dtype
+    from raglift.components.devices import Dtype
     from raglift.records.dataset import Dataset
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 _HASH_LENGTH = 16
 _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
-_ADDED = ("include_files", "encoding")
+_ADDED = ("include_files", "encoding", "indexes", "dimensions", "device", "batch_tokens")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
@@ -61,11 +63,19 @@ class Sweep:
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
     retrievers: Sequence[Any] | None = None
     """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
+    indexes: Sequence[Any] | None = None
+    """Vector indexes of what embeds, as `flat`, `hnsw(M=32,ef=64)`, `ivf(nlist=1024,nprobe=8)`, `int8`, `binary`,
+    `binary+rescore`, `pq(m=48)` or `faiss("IVF1024,PQ32")`; by default exact search. Each is compared with exact search
+    over the model's own vectors."""
+    dimensions: Sequence[Any] | None = None
+    """To how many dimensions vectors are reduced: `128` (the first ones of a Matryoshka model), `pca(128)`, or `all`;
+    by default all."""
     rerankers: Sequence[str | None] | None = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
     exclude: Sequence[Any] = ()
-    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever`, `reranker` to a value or
-    to a list of values; one that names several parts leaves out the cells that match in all of them."""
+    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever`, `index`, `dimensions`,
+    `reranker` to a value or to a list of values; one that names several parts leaves out the cells that match in all
+    of them."""
     include: Sequence[Any] = ()
     """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
     chunker, embedding or retriever, there is no grid."""
@@ -90,6 +100,11 @@ class Sweep:
     """Whose metric conventions."""
     dtype: Dtype = "auto"
     """What models compute in."""
+    device: str = "auto"
+    """Where they compute: `auto` (the best that is there), `cpu`, `cuda`, `cuda:1` or `mps`; a model's name may say so
+    itself, as `minilm(device=cuda:1)`."""
+    batch_tokens: int | None = None
+    """How many tokens a batch of theirs may hold, padding included; None for what the device's memory allows."""
     doc_key: str | None = None
     """The metadata key of the hits of the user's systems that holds document ids."""
     concurrency: int = 1
@@ -124,7 +139,14 @@ class Sweep:
 
     def grid(self) -> list[Cell]:
         """Return every combination of the sweep's parts, without regard to exclusions."""
-        return grid(self.chunkers or (), self.embeddings or (), self.retrievers or (), self._reranker_names)
+        return grid(
+            self.chunkers or (),
+            self.embeddings or (),
+            self.retrievers or (),
+            self._reranker_names,
+            self.indexes or (),
+            self.dimensions or (),
+        )
 
     def _own_cells(self) -> Iterator[Cell]:
         for system in self.systems:
@@ -161,6 +183,8 @@ class Sweep:
         resume: bool = False,
         engine: EngineName = "local",
         address: str | None = None,
+        worker_cpus: float | None = None,
+        worker_gpus: float | None = None,
         progress: bool | None = None,
         max_model_calls: int | None = None,
         max_cost: float | None = None,
@@ -173,6 +197,9 @@ class Sweep:
             resume: resume a sweep that was stopped, or killed.
             engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
             address: of the Ray cluster; by default one is started here.
+            worker_cpus: how many processors of the cluster each task takes; by default 1.
+            worker_gpus: how many GPUs, as 0.5 where two tasks share one; by default 1 where the device is `cuda`, or
+                `auto` and the cluster has one, else none.
             progress: whether to show progress; None decides by the terminal.
             max_model_calls: the most calls of models that systems of yours make in this run, all cells together,
                 counted as `evaluate` counts them.
@@ -184,9 +211,25 @@ class Sweep:
         """
         from raglift.running.model_calls import CallLimits
         from raglift.sweep.engine import run_sweep
+        from raglift.sweep.ray import Cluster
 
         limits = CallLimits(max_model_calls, max_cost, price)
-        return run_sweep(self, folder, resume=resume, engine=engine, address=address, progress=progress, limits=limits)
+        return run_sweep(
+            self,
+            folder,
+            resume=resume,
+            engine=engine,
+            cluster=Cluster(address, worker_cpus, worker_gpus),
+            progress=progress,
+            limits=limits,
+        )
+
+    @property
+    def devices(self) -> list[str]:
+        """The devices that are named: the sweep's, and those of single models."""
+        models = [name for cell in self.cells() for name in (cell.embedding, cell.reranker) if name is not None]
+        own = [device for name in models if (device := split_device(name)[1]) is not None]
+        return list(dict.fromkeys([self.device, *own]))
 
     @property
     def title(self) -> str:
@@ -228,7 +271,7 @@ class Sweep:
     @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
-        left_out = {*_HOW_CALLED, *(name for name in _ADDED if not getattr(self, name))}
+        left_out = {*_HOW_CALLED, *(name for name in _ADDED if getattr(self, name) in ("auto", None, ()))}
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings
@@ -253,7 +296,7 @@ def _plain(value: Any) -> Any:
         mapping = {} if value.mapping is None else {"mapping": value.mapping}
         version = {} if value.version is None else {"version": value.version}
         return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version}
-    if isinstance(value, RetrieverSpec):
+    if isinstance(value, (RetrieverSpec, IndexSpec, Dimensions)):
         return str(value)
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]

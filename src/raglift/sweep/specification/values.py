@@ -21,13 +21,15 @@ from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, nearest, quoted, shown, wrong
 from raglift.components.chunkers import Chunker, RecursiveChunker
+from raglift.components.devices import checked_device, split_device
 from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import load_mapping
+from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index
 from raglift.components.late_chunking import LATE, base_of, is_late
 from raglift.components.mcp.address import is_mcp_reference, parse_mcp_reference
 from raglift.components.mcp.mapping import load_mcp_mapping
-from raglift.components.models import EMBEDDED_MODEL
+from raglift.components.models import EMBEDDED_MODEL, STATIC_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.datasets.formats.catalogue import named_format
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 # Single values of a sweep: parsed from the user's input, or refused with what was expected.
 
 
-_EMBEDDED = (EMBEDDED_MODEL, "minilm-static")
+_EMBEDDED = (EMBEDDED_MODEL, STATIC_MODEL)
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 # a grammar, and after it what in particular is wrong
 _INNER = re.compile(r"; expected KIND.*?: ((?:chunker|chunk \w+|encoding): found .*)", re.DOTALL)
@@ -161,8 +163,33 @@ def _chunker(given: str) -> Chunker:
     return chunker_by_name(given)
 
 
+def device(value: Any) -> str:
+    """Read the name of a device; whether it is there matters where the sweep is run."""
+    try:
+        return checked_device(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+
+
+def _with_device(value: Any, read: Callable[[Any, Path | None], str], folder: Path | None) -> str | None:
+    """Read a model whose name says where it computes; None for one whose name does not."""
+    try:
+        name, on = split_device(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+    if on is None:
+        return None
+    known = read(name, folder)
+    late = known.endswith(LATE)
+    return f"{known.removesuffix(LATE)}({'late,' if late else ''}device={on})"
+
+
 def embedding(value: Any, folder: Path | None) -> str:
     """Read an embedding model: a name, or the path of a folder that exists."""
+    if (placed := _with_device(value, embedding, folder)) is not None:
+        if split_device(placed)[0] == STATIC_MODEL or is_of_provider(placed):
+            raise wrong(quoted(text(value)), "a device with a sentence-transformers model alone")
+        return placed
     name = text(value)
     if is_late(name):
         try:
@@ -184,6 +211,10 @@ def reranker(value: Any, folder: Path | None) -> str:
     """Read a reranker: a name, or the path of a folder that exists; null is `none`."""
     if value is None:
         return NO_RERANKER
+    if (placed := _with_device(value, reranker, folder)) is not None:
+        if split_device(placed)[0] == NO_RERANKER:
+            raise wrong(quoted(text(value)), f"{NO_RERANKER!r} without a device")
+        return placed
     name = text(value)
     if name.lower() == NO_RERANKER:
         return NO_RERANKER
@@ -226,6 +257,24 @@ def retriever(value: Any) -> RetrieverSpec:
         return value
     try:
         return parse_retriever(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+
+
+def index(value: Any) -> IndexSpec:
+    """Read a vector index from its text form."""
+    if isinstance(value, IndexSpec):
+        return value
+    try:
+        return parse_index(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+
+
+def dimensions(value: Any) -> Dimensions:
+    """Read to how many dimensions vectors are reduced: an integer, `pca(128)`, or `all`."""
+    try:
+        return parse_dimensions(value)
     except ConfigurationError as error:
         raise told(error, value) from None
 
