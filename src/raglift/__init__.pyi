@@ -25,5 +25,6 @@ from .running.evaluation import evaluate as evaluate
 from .running.scoring import rescore as rescore
 from .running.sessions import evaluate_sessions as evaluate_sessions
 from .sweep.specification.record import Sweep as Sweep
+from .tracing.reading import read_traces as read_traces
 
 __version__: str

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
 from raglift.adapters.results import chunk_of_mapping, read_all, require_text, results_in, shown_keys
@@ -22,6 +22,12 @@ from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Hit, Ranking
 
+if TYPE_CHECKING:
+    from raglift.records.filters import Filter
+
+
+_FILTER_NAME = "filter"
+"""The parameter by which a function gets the metadata filter of a query, as it is written in labels; None for none."""
 _DEPTH_NAMES = ("k", "top_k", "n", "limit")
 _RETRIEVE_METHODS = ("retrieve", "retrieve_one", "aretrieve_one")
 _RERANK_METHODS = ("rerank", "rerank_one", "arerank_one")
@@ -117,10 +123,10 @@ def retriever_stage(
 ) -> RetrieveStage:
     """Adapt a function from a query's text to its results, sync or async.
 
-    The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`; otherwise it returns as
-    many results as it likes, as a list or as what holds one (see `results_in`). A result is a text, a LangChain or
-    Haystack document, a LlamaIndex node, a raglift Chunk, a mapping (see `chunk_of_mapping`), or a pair of one of these
-    and a score.
+    The function may take the depth as a second argument named `k`, `top_k`, `n` or `limit`, and the metadata filter of
+    the query as `filter`: a mapping as labels have it, or None. Without a depth it returns as many results as it likes,
+    as a list or as what holds one (see `results_in`). A result is a text, a LangChain or Haystack document, a
+    LlamaIndex node, a raglift Chunk, a mapping (see `chunk_of_mapping`), or a pair of one of these and a score.
 
     Args:
         function: what is asked.
@@ -179,6 +185,13 @@ def _given_score(value: Any) -> float | None:
     )
 
 
+def _takes_filter(function: Callable[..., Any]) -> bool:
+    try:
+        return _FILTER_NAME in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 class _FunctionRetriever:
     def __init__(
         self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
@@ -190,8 +203,14 @@ class _FunctionRetriever:
         self._shown = f"{name if name.isidentifier() else 'search'}(query)"
         self._keeps_all = keeps_all
 
-    def _call(self, query: str, k: int) -> Any:
-        return self.function(query, **({self._depth_name: k} if self._depth_name else {}))
+    @property
+    def takes_filters(self) -> bool:
+        """Whether the function has a parameter for a filter."""
+        return _takes_filter(self.function)
+
+    def _call(self, query: str, k: int, given: Filter | None = None) -> Any:
+        filtered = {_FILTER_NAME: None if given is None else given.to_dict()} if self.takes_filters else {}
+        return self.function(query, **({self._depth_name: k} if self._depth_name else {}), **filtered)
 
     def _ranking(self, results: Any, k: int) -> Ranking:
         _refuse_coroutine(self.function, results)
@@ -200,8 +219,8 @@ class _FunctionRetriever:
         ranked = [chunk_and_score(result, self._doc_key) for result in found]
         return Ranking.of(ranked if self._keeps_all else ranked[:k])
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
-        return self._ranking(self._call(query, k), k)
+    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        return self._ranking(self._call(query, k, given), k)
 
 
 class _AsyncFunctionRetriever:
@@ -210,8 +229,13 @@ class _AsyncFunctionRetriever:
     ) -> None:
         self.inner = _FunctionRetriever(function, depth_name, doc_key, keeps_all=keeps_all)
 
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        results = await cast("Awaitable[Any]", self.inner._call(query, k))  # noqa: SLF001 — same module
+    @property
+    def takes_filters(self) -> bool:
+        """Whether the function has a parameter for a filter."""
+        return self.inner.takes_filters
+
+    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        results = await cast("Awaitable[Any]", self.inner._call(query, k, given))  # noqa: SLF001 — same module
         return self.inner._ranking(results, k)  # noqa: SLF001
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
+from raglift.adapters.filters import takes_langchain_filter, with_langchain_filter
 from raglift.adapters.langchain_agents import AsyncAgent, AsyncOnlyAgent, SyncAgent
 from raglift.adapters.langchain_chains import (
     Asking,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.records.documents import Chunk
+    from raglift.records.filters import Filter
     from raglift.records.rankings import ReadInPart
 
 
@@ -217,16 +219,32 @@ class _RetrieverAdapter:
         self._async_is_stub = False
         self._refusals: list[UnsupportedSystem] = []
 
-    def _at_depth(self, k: int) -> Any:
+    @property
+    def asked_system(self) -> Any:
+        """What is asked."""
+        return self._runnable
+
+    @property
+    def takes_filters(self) -> bool:
+        """Whether a filter can be passed on: to the search of a vector store."""
+        return takes_langchain_filter(self._runnable)
+
+    def _at_depth(self, k: int, given: Filter | None = None) -> Any:
         depth = None if self._as_deployed else k
         if depth not in self._by_depth:
             copied = with_own_settings(self._runnable) if depth is None else with_depth(self._runnable, depth)[0]
-            return self._by_depth.setdefault(depth, copied)
-        return self._by_depth[depth]
+            self._by_depth.setdefault(depth, copied)
+        found = self._by_depth[depth]
+        if given is None:
+            return found
+        if depth is None or "k" not in self._runnable.search_kwargs:
+            return with_langchain_filter(found, given)
+        # What it fetches before it filters is raised with its own k
+        return with_depth(with_langchain_filter(self._runnable, given), depth)[0]
 
-    def _ask(self, query: str, k: int) -> Ranking:
+    def _ask(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         self._stop_if_refused()
-        runnable = self._at_depth(k)
+        runnable = self._at_depth(k, given)
         scored = _vector_search(runnable, query)
         if scored is None:
             with self._explained():
@@ -234,10 +252,10 @@ class _RetrieverAdapter:
             return self._ranking(answer, k)
         return self._kept([(chunk_of(document, self._doc_key), score) for document, score in scored], k)
 
-    async def _ask_async(self, query: str, k: int) -> Ranking:
+    async def _ask_async(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         self._stop_if_refused()
         with self._explained():
-            answer = await self._at_depth(k).ainvoke(self._asked.question(query))
+            answer = await self._at_depth(k, given).ainvoke(self._asked.question(query))
         return self._ranking(answer, k)
 
     @contextmanager
@@ -272,31 +290,31 @@ class _RetrieverAdapter:
 
 
 class _Retriever(_RetrieverAdapter):
-    def retrieve_one(self, query: str, k: int) -> Ranking:
+    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
         if not self._sync_is_stub:
             try:
-                return self._ask(query, k)
+                return self._ask(query, k, given)
             except NotImplementedError:
                 self._sync_is_stub = True
-        return result_of(self._ask_async(query, k))
+        return result_of(self._ask_async(query, k, given))
 
 
 class _AsyncOnlyRetriever(_RetrieverAdapter):
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         """Return a ranking of at most `k` hits, without blocking."""
-        return await self._ask_async(query, k)
+        return await self._ask_async(query, k, given)
 
 
 class _AsyncRetriever(_Retriever):
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         """Return a ranking of at most `k` hits; in a thread where the async method is only a stub."""
         if not self._async_is_stub:
             try:
-                return await self._ask_async(query, k)
+                return await self._ask_async(query, k, given)
             except NotImplementedError:
                 self._async_is_stub = True  # trying it again would call once more what comes before the stub
-        return await asyncio.to_thread(self._ask, query, k)
+        return await asyncio.to_thread(self._ask, query, k, given)
 
 
 def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | None]] | None:

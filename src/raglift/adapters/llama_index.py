@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
+from raglift.adapters.filters import takes_llama_index_filters, with_llama_index_filters
 from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.records.documents import Chunk
+    from raglift.records.filters import Filter
     from raglift.records.rankings import ReadInPart
 
 
@@ -159,11 +161,22 @@ class _Asked:
         self._doc_key = doc_key
         self._copies: dict[int, Any] = {}
 
-    def _at_depth(self, k: int) -> Any:
+    @property
+    def asked_system(self) -> Any:
+        """What is asked."""
+        return self._system
+
+    @property
+    def takes_filters(self) -> bool:
+        """Whether a filter can be passed on: to the search of a vector index."""
+        return takes_llama_index_filters(self._system)
+
+    def _at_depth(self, k: int, given: Filter | None = None) -> Any:
         depth = _OWN_DEPTH if self._as_deployed else k
         if depth not in self._copies:
             self._copies[depth], _ = deepen(self._system, depth, as_deployed=self._as_deployed)
-        return self._copies[depth]
+        found = self._copies[depth]
+        return found if given is None else with_llama_index_filters(found, given)
 
     def _ranking(self, nodes: Sequence[Any], k: int) -> Ranking:
         return ranking_of(nodes, None if self._as_deployed else k, self._doc_key)
@@ -172,12 +185,12 @@ class _Asked:
 class LlamaIndexRetriever(_Asked):
     """Asks a LlamaIndex retriever, one query at a time."""
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
+    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep.
 
         As deployed, the copy has the system's own settings, and all that it returns is kept.
         """
-        return self._ranking(self._ask(self._at_depth(k), query), k)
+        return self._ranking(self._ask(self._at_depth(k, given), query), k)
 
     def _ask(self, system: Any, query: str) -> Sequence[Any]:
         return list(system.retrieve(query))
@@ -186,20 +199,20 @@ class LlamaIndexRetriever(_Asked):
 class AsyncOnlyLlamaIndexRetriever(_Asked):
     """Asks a LlamaIndex retriever whose sync method is only a stub."""
 
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
+    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         """Return a ranking of at most `k` hits, without blocking."""
-        return self._ranking(await self._at_depth(k).aretrieve(query), k)
+        return self._ranking(await self._at_depth(k, given).aretrieve(query), k)
 
 
 class AsyncLlamaIndexRetriever(AsyncOnlyLlamaIndexRetriever, LlamaIndexRetriever):
     """Asks a LlamaIndex retriever that is async of its own, in either way."""
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
+    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
         """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
         try:
-            return super().retrieve_one(query, k)
+            return super().retrieve_one(query, k, given)
         except NotImplementedError:
-            return result_of(self.aretrieve_one(query, k))
+            return result_of(self.aretrieve_one(query, k, given))
 
 
 _Adapter = type[LlamaIndexRetriever] | type[AsyncOnlyLlamaIndexRetriever]

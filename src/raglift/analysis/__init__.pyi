@@ -7,6 +7,10 @@ from .answering import ScoreGroup as ScoreGroup
 from .answering import StageSeparation as StageSeparation
 from .answering import abstention as abstention
 from .comparison import compare_systems as compare_systems
+from .exact_comparison import ExactRanks as ExactRanks
+from .exact_comparison import IndexLossesRecord as IndexLossesRecord
+from .exact_comparison import IndexStep as IndexStep
+from .exact_comparison import index_losses as index_losses
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import ExplanationRecord as ExplanationRecord
 from .explanation import explain as explain

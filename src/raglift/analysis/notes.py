@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.chunking import index_share
+from raglift.analysis.filters import filter_notes
 from raglift.analysis.paired_statistics import primary_of
 from raglift.analysis.unjudged import unjudged_note, unjudged_of
 from raglift.analysis.warnings import changed_hits_notes
@@ -78,6 +79,7 @@ def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = (
     notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
     notes += [*_without_text(run, dataset), *_repeated(run), *changed_hits_notes(run, evaluation.beyond_candidates)]
     notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *primary_notes(evaluation)]
+    notes += filter_notes(run, dataset.queries)
     for stage, limit in evaluation.truncated.items():
         why = "no fair lift at a deeper k"
         if stage == run.stages[0].name:

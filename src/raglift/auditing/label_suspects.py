@@ -211,7 +211,7 @@ class _Scored:
             judged = [one for one in fact.query.judged_irrelevant if one.start is not None]
             labelled[fact.query.id] |= set(_chunks_of(judged, chunks, by_document))
         row = {query.id: number for number, query in enumerate(queries)}
-        answered = ~np.isnan(ranks.weighted[:, :1]).any(axis=1)
+        answered = np.asarray(np.isfinite(ranks.weighted).any(axis=1))
         kept = [place for place, of_fact in enumerate(own) if of_fact and answered[row[facts[place].query.id]]]
         free = [~np.isin(np.arange(len(chunks)), list(labelled[facts[place].query.id])) for place in kept]
         rows = [row[facts[place].query.id] for place in kept]

@@ -93,8 +93,9 @@ def suspects(
 
 def _named(runs: object) -> dict[str, Evaluation]:
     """Return evaluations by name, called as `raglift.compare` calls them."""
-    given = list(runs.values()) if isinstance(runs, Mapping) else list(runs) if isinstance(runs, Sequence) else [runs]
-    wrong = [one for one in given if not isinstance(one, Evaluation)]
+    found = list(runs.values()) if isinstance(runs, Mapping) else list(runs) if isinstance(runs, Sequence) else [runs]
+    given = [one for one in found if isinstance(one, Evaluation)]
+    wrong = [one for one in found if not isinstance(one, Evaluation)]
     if wrong:
         raise ConfigurationError(
             f"suspects: runs: found a {type(wrong[0]).__name__}; expected evaluations, as rl.load_evaluation opens them"

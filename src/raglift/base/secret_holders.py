@@ -100,7 +100,7 @@ def secrets_held_by(*objects: Any) -> Held:
                 continue
             for name, value in contents_of(held):
                 sure.update(_in_headers_or_addresses(name, value))
-                for secret in _secret_by_name(name, value):
+                for secret in secrets_by_name(name, value):
                     named.setdefault(secret, set()).update(tokens_in(name, secret))
                 if depth < _DEEPEST and not (_DOCUMENTS.fullmatch(name) and isinstance(value, (dict, list, tuple))):
                     waiting.append((depth + 1, value))
@@ -169,7 +169,7 @@ def _in_headers_or_addresses(name: str, value: Any) -> Iterator[str]:
                 yield text
 
 
-def _secret_by_name(name: str, value: Any) -> Iterator[str]:
+def secrets_by_name(name: str, value: Any) -> Iterator[str]:
     """Yield what is secret of a value by its name."""
     is_some_key = _SOME_KEY.search(name) is not None and _KEY_TO_A_SERVICE.search(name) is None
     if _SPECIAL_TOKEN.search(name) or (is_some_key and _KEY_TO_A_FIELD.search(name)):

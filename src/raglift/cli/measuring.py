@@ -298,6 +298,115 @@ class Evaluate:
 
 @command(
     group,
+    "trace",
+    MEASURE,
+    "Measure an agent by its traces",
+    run="raglift.cli.trace:run",
+    examples=[
+        "raglift trace traces.jsonl --data my.jsonl -o runs/agent",
+        "raglift trace exports/ --data my.jsonl --join-by query_id",
+        "raglift trace --listen --data my.jsonl -o runs/agent",
+    ],
+    sections={
+        "Data": ["data", "documents", "encoding", "include"],
+        "Traces": ["join_by", "doc_key", "text_tools", "only_joined", "name"],
+        "Receiving": ["listen", "address", "keep", "stop_after", "idle"],
+        "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
+        "Output": ["output", "overwrite", "details", "as_json"],
+    },
+)
+@dataclass(frozen=True)
+class Trace:
+    """Evaluate what an agent searched, from its traces.
+
+    Reads OpenTelemetry's JSON with the conventions of OpenInference or OpenTelemetry for generative AI, and exports of
+    Phoenix, MLflow, Langfuse and LangSmith. With --listen, receive them: set OTEL_EXPORTER_OTLP_ENDPOINT to
+    http://127.0.0.1:4318 for the application.
+    """
+
+    data: Annotated[
+        str,
+        typer.Option(
+            autocompletion=completion(corpus_names),
+            help="Labelled queries: a bundled corpus by name, a .jsonl file, or a dataset's file or folder.",
+        ),
+    ]
+    files: Annotated[
+        tuple[Path, ...],
+        typer.Argument(help="Files of traces or folders of them: JSON or JSON Lines, also packed with gzip."),
+    ] = ()
+    documents: Documents = None
+    encoding: Encoding = None
+    include: Include = ()
+    join_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Attribute, field of the metadata, or tag (name:value) that holds the id of the query. Default, and "
+            "where a trace lacks it: the text of the question."
+        ),
+    ] = None
+    doc_key: Annotated[str | None, typer.Option(help="Metadata key of the hits that holds the document id.")] = None
+    text_tools: Annotated[
+        tuple[str, ...],
+        typer.Option("--text-tool", help="Names of tools whose answer is a text: all of it is one hit."),
+        separate,
+    ] = ()
+    only_joined: Annotated[
+        bool,
+        typer.Option(
+            "--only-joined", help="Leave out queries without a trace, where not all were asked. Default: they are 0."
+        ),
+    ] = False
+    name: Annotated[str, typer.Option(help="What the application is called in reports.")] = "agent"
+    listen: Annotated[
+        bool, typer.Option("--listen", help="Receive traces over HTTP until Ctrl-C, then evaluate them.")
+    ] = False
+    address: Annotated[str, typer.Option(help="With --listen: the address and port, on this machine.")] = (
+        "127.0.0.1:4318"
+    )
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --listen: the file that received spans are kept in as they come, without secrets; it can be "
+            "read again. Default: a new one in raglift-traces."
+        ),
+    ] = None
+    stop_after: Annotated[
+        int | None, typer.Option(help="With --listen: stop when so many traces have come in whole.")
+    ] = None
+    idle: Annotated[float | None, typer.Option(help="With --listen: stop when nothing came for so many seconds.")] = (
+        None
+    )
+    ks: Annotated[
+        tuple[str, ...],
+        typer.Option("-k", help="Depths of the metrics: of measures of sessions, the first hits of each call."),
+        separate,
+    ] = ()
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            autocompletion=completion(metric_names),
+            help="Metrics, such as 'session_ndcg@10,recall@calls(1)'. Default: those of sessions.",
+        ),
+        separate,
+    ] = ()
+    profile: Profile = "default"
+    match: Annotated[str, choice(MATCH_RULES, help="Match rule, as in evaluate.")] = "containment"
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(help="Share of the passage to cover (default 0.5), or similarity for fuzzy (default 0.9)."),
+    ] = None
+    unicode_folding: UnicodeFolding = False
+    output: Output = None
+    overwrite: Overwrite = False
+    details: Annotated[
+        bool, typer.Option("--all", help="Also print every metric, and all traces that are not joined.")
+    ] = False
+    as_json: AsJson = False
+
+
+@command(
+    group,
     "compare",
     MEASURE,
     "Compare saved runs: which is really better?",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raglift.records.documents import Chunk
+    from raglift.records.filters import Filter
 
 
 K1, B = 1.2, 0.75
@@ -112,6 +113,8 @@ class BM25Retriever:
         self._model.index(terms, show_progress=False)
         self._seconds = time.perf_counter() - started
 
+    takes_filters = True
+
     def __str__(self) -> str:
         how = f"{self.analyzer.language}: {self.analyzer}; k1={self.settings.k1:g}, b={self.settings.b:g}"
         return f"bm25 ({how}; {len(self.chunks):,} chunks)"
@@ -127,16 +130,32 @@ class BM25Retriever:
             bytes=_bytes_of(self._model),
         )
 
-    def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
-        """Return the best `k` chunks of each query; chunks that share no term with it are left out."""
-        return [self._ranking(query, k) for query in queries]
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
+        """Return the best `k` chunks of each query; chunks that share no term with it are left out.
 
-    def _ranking(self, query: str, k: int) -> Ranking:
+        Args:
+            queries: their texts.
+            k: the most hits of each.
+            filters: for each query, which chunks may be found; None for all. Weights of terms stay those of all chunks.
+        """
+        if filters is None:
+            return [self._ranking(query, k) for query in queries]
+        allowed = {given: self._allowed(given) for given in dict.fromkeys(filters)}
+        return [self._ranking(query, k, allowed[given]) for query, given in zip(queries, filters, strict=True)]
+
+    def _allowed(self, given: Filter | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+        if given is None:
+            return None
+        return np.array([given.matches(chunk.metadata) for chunk in self.chunks], dtype=np.bool_)
+
+    def _ranking(self, query: str, k: int, allowed: np.ndarray[Any, np.dtype[np.bool_]] | None = None) -> Ranking:
         vocabulary = self._model.vocab_dict
         known = [term for term in self.analyzer.terms(query) if term in vocabulary]
         if not known:
             return Ranking.of(())
         scores = self._model.get_scores(known)
+        if allowed is not None:
+            scores = np.where(allowed, scores, 0)
         places = _best(scores, k)
         return Ranking.of((self.chunks[place], float(scores[place])) for place in places.tolist())
 

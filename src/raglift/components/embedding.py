@@ -404,7 +404,7 @@ def build_index(
     cache: Cache | None = None,
     progress: bool | None = None,
 ) -> DenseIndex:
-    """Embed chunks and index their vectors.
+    """Embed chunks and index their vectors, for exact search; `approximate` makes another index of it.
 
     Args:
         chunks: at least one.

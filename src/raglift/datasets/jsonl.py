@@ -160,6 +160,8 @@ def query_value(query: Query, passage_value: Callable[..., Any] = passage_value)
         ]
     if query.annotator is not None:
         value["annotator"] = asdict(query.annotator)
+    if query.filter is not None:
+        value["filter"] = query.filter.to_dict()
     return value
 
 

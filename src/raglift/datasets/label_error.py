@@ -6,20 +6,19 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from raglift.base.limits import is_file, is_folder
 from raglift.base.replacing import replacing_file
 from raglift.base.strict_files import parse_text, read_text
-from raglift.base.validation import Location
-from raglift.errors import DatasetError
+from raglift.base.validation import Location, faults_of, path_text
+from raglift.errors import DatasetError, Fault
 from raglift.records.dataset import LabelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from raglift.errors import Fault
     from raglift.records.labels import Query
 
 
@@ -86,10 +85,10 @@ def read_label_error(labels: Path, queries: Sequence[Query]) -> LabelError | Non
         try:
             kept = _Kept.model_validate(value)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            expected = "what labels check --suspects --keep writes: remove the file, and run that again"
-            (location / where).fault(first["msg"], expected)
+            faults += [
+                Fault(f"{place.name}: {path_text(each.keys)}", each.found, each.expected)
+                for each in faults_of(error, TypeAdapter(_Kept))
+            ]
         else:
             return LabelError(kept.share, kept.facts, kept.labels != _digest(queries))
     raise DatasetError(str(place), faults)

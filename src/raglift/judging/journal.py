@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from raglift.base.limits import is_file, user_path
 from raglift.base.replacing import replacing_file
 from raglift.base.strict_files import decode_lines, parse_object, read_bytes
-from raglift.base.validation import Location
+from raglift.base.validation import Location, faults_of
 from raglift.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
@@ -128,11 +128,11 @@ def _read(kind: type[Any], entry: dict[str, Any], here: Location) -> Any:
     try:
         return kind.model_validate_json(json.dumps(entry))
     except ValidationError as error:
-        for fault in error.errors(include_url=False, include_input=False):
+        for finding in faults_of(error, TypeAdapter(kind)):
             place = here
-            for part in fault["loc"]:
-                place = place / part
-            place.fault(fault["msg"], "what raglift labels review --next writes")
+            for key in finding.keys:
+                place = place / key
+            place.fault(finding.found, finding.expected)
         return None
 
 

@@ -5,6 +5,8 @@ from .dataset import Dataset as Dataset
 from .dataset import LabelError as LabelError
 from .documents import Chunk as Chunk
 from .documents import Document as Document
+from .filters import Condition as Condition
+from .filters import Filter as Filter
 from .labels import PEOPLE as PEOPLE
 from .labels import Annotator as Annotator
 from .labels import Fact as Fact
@@ -17,6 +19,7 @@ from .metric import Tokens as Tokens
 from .rankings import Call as Call
 from .rankings import ChangedHits as ChangedHits
 from .rankings import Cost as Cost
+from .rankings import ExactHits as ExactHits
 from .rankings import Hit as Hit
 from .rankings import IndexCost as IndexCost
 from .rankings import Inventory as Inventory

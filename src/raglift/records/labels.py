@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raglift.base.display import excerpt
 from raglift.base.validation import Location, described, quoted
 from raglift.records.checking import FARTHEST, check_id, check_text, has_words, raise_faults, tuple_of
+from raglift.records.filters import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -265,6 +266,8 @@ class Query:
     """What somebody looked at and found not to help; never a fact. Each gets the grade 0."""
     annotator: Annotator | None = field(default=None, repr=False)
     """The model that wrote the question; None for one that a person asked, as far as is known."""
+    filter: Filter | None = field(default=None, repr=False)
+    """Which chunks it may be answered from, by their metadata; None for all. A mapping becomes a Filter."""
 
     def __post_init__(self) -> None:
         if not self._is_sound():
@@ -283,6 +286,7 @@ class Query:
             and all(type(passage) is Passage and passage.grade == 0 for passage in self.judged_irrelevant)
             and type(self.answerable) is bool
             and self.annotator is None
+            and self.filter is None
         )
 
     def _check(self) -> None:
@@ -304,7 +308,10 @@ class Query:
         if not isinstance(self.answerable, bool):
             (location / "answerable").fault(described(self.answerable), "True or False")
         _check_annotator(self.annotator, location)
+        given: object = self.filter
+        chosen = None if given is None else Filter.of(given, location / "filter")
         raise_faults(location.file, faults)
+        object.__setattr__(self, "filter", chosen)
         object.__setattr__(self, "facts", facts)
         object.__setattr__(self, "tags", tags)
         unwanted = (passage if passage.grade == 0 else replace(passage, grade=0) for passage in irrelevant)

@@ -9,6 +9,7 @@ from raglift.base.display import SURROGATE, shorten
 from raglift.base.validation import check_fields, shown
 from raglift.records.anchors import whole_document
 from raglift.records.checking import FARTHEST, has_words, trusted
+from raglift.records.filters import Filter
 from raglift.records.labels import (
     IMPORTANCE_EXPECTED,
     IMPORTANCES,
@@ -249,7 +250,7 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Location, Sources, 
 # One object of a queries file to a Query.
 
 
-_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator")
+_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator", "filter")
 
 
 def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -> Query:
@@ -281,6 +282,7 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
             entry.get("judged_irrelevant", []), location / "judged_irrelevant", sources
         ),
         "annotator": read_annotator(entry, location),
+        "filter": Filter.of(entry["filter"], location / "filter") if entry.get("filter") is not None else None,
     }
     # What is not right has been noted, and is not loaded: its id alone is still compared with the others
     return Query(**values) if len(location.faults) == known else trusted(Query, values)

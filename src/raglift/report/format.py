@@ -34,6 +34,7 @@ _COST_TITLES = {
     "latency_p95": "latency p95 (s)",
     "index_seconds": "index (s)",
     "index_bytes": "index (MB)",
+    "search_seconds": "search (s)",
     "context_tokens": "context tokens",
     "dollars": "US dollars",
 }
@@ -279,6 +280,9 @@ def outcome_text(loss: OutcomeFacts, k: int) -> str:
         "found": f"found by rank {k}",
         "below_k": f"ranked too low (below {k})",
         "dropped": f"dropped by {loss.stage}",
+        "lost_by_filter": "lost by the filter",
+        "lost_by_index": "lost by the index",
+        "lost_by_compression": "lost by compression",
         "not_retrieved": "not retrieved",
         "not_attainable": "lost in chunking",
         "missed": "not retrieved, or lost in chunking (not known which)",

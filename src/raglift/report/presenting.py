@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
+from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
 from raglift.analysis.label_holes import HolesRecord
@@ -40,6 +41,7 @@ from raglift.report.views.comparison import comparison_view
 from raglift.report.views.conventions import conventions_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 from raglift.report.views.holes import holes_view
+from raglift.report.views.index_losses import index_losses_view
 from raglift.report.views.sessions import sessions_view
 
 if TYPE_CHECKING:
@@ -103,6 +105,7 @@ view_of.register(SessionAnalysisRecord, whole(sessions_view))
 view_of.register(AgentsRecord, whole(agents_view))
 view_of.register(AbstentionRecord, whole(abstention_view))
 view_of.register(HolesRecord, whole(holes_view))
+view_of.register(IndexLossesRecord, whole(index_losses_view))
 view_of.register(ExplanationRecord, whole(explanation_view))
 view_of.register(FactorEffectsRecord, whole(effects_view))
 view_of.register(MetricsExplanationRecord, whole(conventions_view))

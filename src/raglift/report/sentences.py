@@ -10,7 +10,6 @@ from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, TOO_SKEWED, inte
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
-from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Table
 from raglift.report.format import (
@@ -44,6 +43,8 @@ _FEW_LOST = 0.02
 """Where no more than this share of the facts is not found, finding them gains little."""
 EXPLORATORY = "Exploratory: p-values are not adjusted, and a query with several tags is counted under each."
 BEYOND_CANDIDATES = "hits that were not candidates raise it, so before and after cannot be compared"
+_OF_SEARCHES = ("session_ndcg", "session_recall")
+"""Measures of what an agent's searches find, and not of what it keeps."""
 PARETO = "Pareto-optimal: no other system beats it on one measure without losing on another."
 
 
@@ -207,6 +208,9 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
+        "lost_by_filter": "a search that filters before it takes the nearest chunks",
+        "lost_by_index": "a search that looks at more (ef, nprobe), or exact search",
+        "lost_by_compression": "more bytes or dimensions a vector, or rescoring by whole vectors",
         "not_retrieved": _either(_deeper(has_reranker), *_other_retrievers(tried)),
         "not_attainable": "larger chunks or more overlap, and raglift labels check, which checks the labels",
         "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),
@@ -314,7 +318,7 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
 
 def _all_search(comparison: ComparisonRecord) -> bool:
     """Whether all systems are agents that search several times, and what decides is a measure of their searches."""
-    return MEASURES[comparison.primary.name].is_by_call and all(one.run.has_sessions for one in comparison.evaluations)
+    return comparison.primary.name in _OF_SEARCHES and all(one.run.has_sessions for one in comparison.evaluations)
 
 
 def _agents_sentence(row: ComparisonRow, comparison: ComparisonRecord, means: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
 from raglift.analysis.conventions.records import MetricsExplanationRecord
+from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
 from raglift.analysis.label_holes import HolesRecord
@@ -122,6 +123,14 @@ class FailureAnalysis(Presentable, FromRecord, FailureAnalysisRecord):
 @dataclass(frozen=True, eq=False, repr=False)
 class SessionAnalysis(Presentable, FromRecord, SessionAnalysisRecord):
     """How an agent searched, what it found by which call, and where each fact was lost."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexLosses(Presentable, FromRecord, IndexLossesRecord):
+    """What an index loses against exact search over the same vectors: facts and hits, with its cost beside them."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.index!r}, {self.step('together').lost} of {self.facts} facts lost)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.conventions.explaining import explain_metrics
+from raglift.analysis.exact_comparison import index_losses
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.label_holes import holes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
@@ -28,6 +29,7 @@ from raglift.results.analyses import (
     FromRecord,
     Headroom,
     Holes,
+    IndexLosses,
     MetricsExplanation,
     Presentable,
     SessionAnalysis,
@@ -90,6 +92,20 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             k: the depth; by default the deepest that was scored.
         """
         return Headroom.from_record(perfect_reranker(self, k))
+
+    def index_losses(self, k: int | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> IndexLosses:
+        """Return what the index loses against exact search over the same vectors: facts, hits, and the difference.
+
+        Args:
+            k: the depth; by default the deepest that was scored or, where rerankers follow, that of their candidates.
+            seed: of the permutation tests.
+            confidence: how often intervals hold the true value.
+
+        Raises:
+            ConfigurationError: exact search was not asked (see `exact` of `raglift.evaluate`), or an argument is out
+                of range.
+        """
+        return IndexLosses.from_record(index_losses(self, k, seed=seed, confidence=confidence))
 
     def holes(self, metric: Metric | str | None = None) -> Holes:
         """Return what the hits that nobody judged can do to a metric: its range, and measures that pass over them.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.adapters.stages import Policy, Stage
+    from raglift.records.filters import Filter
     from raglift.running.model_calls import Way
     from raglift.running.options import Config
 
@@ -222,9 +223,11 @@ class _StageKeeper:
         known = self.kept.store.find(keys)
         return [place for place, key in enumerate(keys) if key not in known]
 
-    def key(self, stage: Stage, query: str, given: Any) -> bytes:
+    def key(self, stage: Stage, query: str, given: Any, filtered: Filter | None = None) -> bytes:
         """Return the key of an answer: of all that raglift knows to decide it."""
         what = _content(given) if isinstance(given, Ranking) else str(given)
+        if filtered is not None:
+            what = f"{what} {json.dumps(filtered.to_dict(), sort_keys=True)}"
         return content_key("answer of a system", *self.kept.identity, self._part, stage.system, what, query)
 
 
@@ -261,30 +264,37 @@ class _Asking:
         vars(self.stage)["clearing"] = stage.clearing  # of the system, not of what keeps its answers
         self._clearing = stage.clearing.of_a_stage()  # what it changes is counted where the answers arrive
 
-    def one(self, method: Callable[[str, Any], Any], query: str, given: Any) -> Any:
-        """Ask for one query."""
-        with self._call([query], [given]) as keep:
-            ranking = method(query, given)
+    def one(self, method: Callable[..., Any], query: str, given: Any, *filters: Filter | None) -> Any:
+        """Ask for one query, with its filter where the stage takes one."""
+        with self._call([query], [given], filters) as keep:
+            ranking = method(query, given, *filters)
             keep([ranking])
         return ranking
 
-    async def one_async(self, method: Callable[[str, Any], Awaitable[Any]], query: str, given: Any) -> Any:
-        """Ask for one query, without blocking."""
-        with self._call([query], [given]) as keep:
-            ranking = await method(query, given)
+    async def one_async(
+        self, method: Callable[..., Awaitable[Any]], query: str, given: Any, *filters: Filter | None
+    ) -> Any:
+        """Ask for one query, with its filter where the stage takes one, without blocking."""
+        with self._call([query], [given], filters) as keep:
+            ranking = await method(query, given, *filters)
             keep([ranking])
         return ranking
 
-    def many(self, method: Callable[[Sequence[str], Any], Any], queries: Sequence[str], given: Any) -> Any:
+    def many(
+        self, method: Callable[..., Any], queries: Sequence[str], given: Any, *filters: Sequence[Filter | None]
+    ) -> Any:
         """Ask for many queries at once: what comes back is kept together."""
-        with self._call(queries, given if isinstance(given, list) else [given] * len(queries)) as keep:
-            rankings = method(queries, given)
+        one_each = given if isinstance(given, list) else [given] * len(queries)
+        with self._call(queries, one_each, filters[0] if filters else ()) as keep:
+            rankings = method(queries, given, *filters)
             if isinstance(rankings, (list, tuple)) and len(rankings) == len(queries):
                 keep(rankings)
         return rankings
 
     @contextmanager
-    def _call(self, queries: Sequence[str], given: Sequence[Any]) -> Iterator[Callable[[Sequence[Any]], None]]:
+    def _call(
+        self, queries: Sequence[str], given: Sequence[Any], filters: Sequence[Filter | None] = ()
+    ) -> Iterator[Callable[[Sequence[Any]], None]]:
         """Note that a call is under way, and yield what keeps its answers.
 
         A failure is not kept: whether the user can mend what it comes from, as a key that is not set, cannot be told.
@@ -292,7 +302,8 @@ class _Asking:
         kept, store = self._keeper.kept, self._keeper.kept.store
         if kept.failure is not None:  # whatever came now would be lost
             raise kept.failure
-        keys = [self._keeper.key(self._stage, query, each) for query, each in zip(queries, given, strict=True)]
+        each = zip(queries, given, filters or [None] * len(queries), strict=True)
+        keys = [self._keeper.key(self._stage, *one) for one in each]
         with self._noting_failures():
             store.begin(keys, self._died)
         began = time.perf_counter()

@@ -23,6 +23,7 @@ from raglift.records.rankings import CANDIDATES, Cost, Run
 from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
+from raglift.running.exact import Comparer, comparer_of
 from raglift.running.execution import run_stages
 from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
@@ -36,9 +37,9 @@ from raglift.running.systems import opened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.adapters.clearing import Clearing
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
@@ -105,6 +106,10 @@ def rerank(
     with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
         way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
         traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
+        # Lost before the reranker came, lost after it
+        traces = tuple(
+            replace(new, exact=old.exact, matching=old.matching) for new, old in zip(traces, run.traces, strict=True)
+        )
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
     cost = with_models(_index_alone(run.cost), calls)
@@ -217,7 +222,9 @@ def _evaluated(
         return evaluate_agent(agent, data, ks, rule, profile, config, kept)
     check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
-    inventory = _inventory(system, clearing, data, config, rule)
+    comparer = comparer_of(deployed, config, _all_chunks(system, config))
+    known_chunks = comparer.chunks
+    inventory = inventory_of_chunks(known_chunks, clearing, data, config, rule)
     require_chunks(metrics, inventory)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
@@ -228,7 +235,7 @@ def _evaluated(
         return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls)
+        measurement = _Measurement(data, config, depths, calls, comparer)
         try:
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
@@ -241,7 +248,7 @@ def _evaluated(
             part = measurement.kept(halted)
             stop = calls.limit_reached(0 if part is None else len(part[1]))
             if part is not None:
-                stop.evaluation = scored(*part, _inventory(system, clearing, part[1], config, rule))
+                stop.evaluation = scored(*part, inventory_of_chunks(known_chunks, clearing, part[1], config, rule))
             raise stop from None
     return require_answers(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
 
@@ -277,6 +284,7 @@ class _Measurement:
     config: Config
     depths: _Depths
     calls: CallMeter
+    comparer: Comparer
 
     def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
         """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
@@ -405,11 +413,12 @@ class _Measurement:
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
     ) -> Run:
         """Return the run that traces are of."""
+        traces, compared = self.comparer.compared(stages, self.dataset.queries, traces, k, self._provenance())
         infos, reading = stage_infos(stages, self.dataset.queries, traces)
         notes = [*self.dataset.resolution.notes, *notes, *reading]
         returned = max((len(trace.stages[0].ranking) for trace in traces if trace.stages), default=0)
         candidates = max(k, returned) if infos[0].has_own_depth else k
-        spec = {**spec_of(self.dataset, self.config), "candidates": candidates}
+        spec = {**spec_of(self.dataset, self.config), "candidates": candidates, **compared}
         batched = [info.name for info in infos if info.batched]
         if self.config.timeout is not None and batched:
             all_at_once = "takes all queries at once, so the timeout of one query does not apply"
@@ -462,7 +471,7 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
         )
 
 
-def _inventory(system: Any, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule) -> Inventory | None:
-    """Return what is known of all chunks of the index; None when they are not known."""
+def _all_chunks(system: Any, config: Config) -> tuple[Chunk, ...] | None:
+    """Return all chunks of the index; None when they are not known."""
     chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
-    return inventory_of_chunks(chunks, clearing, dataset, config, rule)
+    return None if chunks is None else tuple(chunks)

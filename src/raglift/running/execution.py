@@ -64,6 +64,11 @@ def is_batched(stage: Stage) -> bool:
     return _Step.of(stage).batch is not None
 
 
+def takes_filters(stage: Stage) -> bool:
+    """Whether a stage can be given a metadata filter with each query, as a third argument."""
+    return isinstance(stage, RetrieveStage) and bool(getattr(stage.retriever, "takes_filters", False))
+
+
 def run_stages(
     stages: Sequence[Stage],
     queries: Sequence[Query],
@@ -151,11 +156,18 @@ class _State:
         self._queries = queries
         self._k = k
         self._provenance = provenance
+        self._has_filters = any(query.filter is not None for query in queries)
 
     def input_of(self, stage: Stage, place: int) -> tuple[Any, ...]:
         """Return what a stage is given for a query."""
-        text = self._queries[place].text
-        return (text, self._k if isinstance(stage, RetrieveStage) else self.done[place][-1].ranking)
+        query = self._queries[place]
+        if isinstance(stage, RerankStage):
+            return (query.text, self.done[place][-1].ranking)
+        return (query.text, self._k, query.filter) if self._filters(stage) else (query.text, self._k)
+
+    def _filters(self, stage: RetrieveStage) -> bool:
+        """Whether a retriever is given the filters of the queries, of which some have one."""
+        return self._has_filters and takes_filters(stage)
 
     def record(self, stage: Stage, place: int, outcome: Outcome[Ranking], *, is_checked: bool) -> None:
         """Note what a stage returned for a query, or why it failed."""
@@ -230,8 +242,8 @@ def ask_stage(
 
     Args:
         stage: what is asked.
-        inputs: for each query, its text, and with it the depth for a RetrieveStage, the `UnderWay` of an agent's run,
-            or the ranking for a RerankStage.
+        inputs: for each query, its text, and with it the depth for a RetrieveStage, and the query's filter where it
+            takes one; the `UnderWay` of an agent's run; or the ranking for a RerankStage.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
         calls: counts the calls of models, and may stop before the next query.
@@ -403,7 +415,7 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     if isinstance(stage, RerankStage):
         rankings = call(texts, [given[1] for given in inputs])
     else:
-        rankings = call(texts, inputs[0][1])
+        rankings = call(texts, inputs[0][1], *([[given[2] for given in inputs]] if len(inputs[0]) > 2 else []))
     if not isinstance(rankings, Sequence) or len(rankings) != len(inputs):
         found = f"{len(rankings)} rankings" if isinstance(rankings, Sequence) else type(rankings).__name__
         raise ConfigurationError(f"{stage.name}: {stage.system} returned {found}; expected {len(inputs)} rankings")

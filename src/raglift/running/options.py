@@ -107,6 +107,10 @@ class Options(TypedDict, total=False):
     chunks: Sequence[Any] | None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     tell them: then the evaluation knows which facts the chunks allow at all."""
+    exact: bool | None
+    """Whether to search exactly too, over the same vectors, and so tell what an approximate or compressed index loses:
+    True also for a vector store of yours, whose vectors are read out, or else its chunks embedded again by its own
+    embedding model; None (default) for raglift's own indexes alone; False for none."""
     depth: Literal["deployed", "deep"]
     """`deployed` (default) asks every part with its own settings, and gives no figures deeper than it returns; `deep`
     asks for `candidates` hits, and keeps to the deployed ones where the first hits would be others."""
@@ -158,6 +162,7 @@ class Config:
 
     metrics: Sequence[Metric | str] = DEFAULT_METRICS
     chunks: Sequence[Any] | None = None
+    exact: bool | None = None
     depth: Literal["deployed", "deep"] = "deployed"
     k: int | None = None
     doc_key: str | None = None
@@ -194,6 +199,8 @@ class Config:
             raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")
         if config.k is not None:
             positive("k", config.k)
+        if config.exact not in (True, False, None):
+            raise ConfigurationError(f"exact: found {config.exact!r}; expected True, False or None")
         positive("repeats", config.repeats)
         _ = config.call_limits
         if config.answers is not None and not isinstance(config.answers, (str, os.PathLike)):
@@ -255,6 +262,8 @@ def dataset_hash(dataset: Dataset) -> str:
         digest.update(f"{', ' if number else '('}{query!r}".encode("utf-8", "surrogatepass"))
     digest.update(b",)" if len(dataset) == 1 else b")")
     for query in dataset.queries:  # what is said of nuggets is in no repr, so that other labels keep their hashes
+        if query.filter is not None:
+            digest.update(repr((query.id, query.filter)).encode("utf-8", "surrogatepass"))
         for number, fact in enumerate(query.facts):
             if fact.is_nugget:
                 partial = [passage.partial for passage in fact.passages]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.base.display import describe_error
 from raglift.base.validation import quoted
+from raglift.components.approximate_index import searched
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
@@ -201,7 +202,8 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     embedder = embedder_by_name(
         parts.embedding, dtype=parts.dtype, device=parts.device, batch_tokens=parts.batch_tokens
     )
-    dense = DenseRetriever(build_index(chunks, embedder, documents=dataset.documents, progress=progress))
+    index = build_index(chunks, embedder, documents=dataset.documents, progress=progress)
+    dense = DenseRetriever(searched(index, spec.index, spec.dimensions))
     if spec.kind == "dense":
         return dense
     return HybridRetriever([dense, spec.bm25.retriever(chunks)], spec.weights, constant=spec.constant)

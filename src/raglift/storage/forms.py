@@ -27,11 +27,13 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from raglift.base.validation import Expected, shown, wrong
+from raglift.errors import DatasetError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.records.checking import trusted
 from raglift.records.dataset import LabelError
 from raglift.records.documents import Chunk
+from raglift.records.filters import Filter
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Cost, StageInfo
 
@@ -127,10 +129,19 @@ def _saved_as(hint: Any) -> Any:
     return Annotated[hint, Saved()] if is_dataclass(hint) else _PLAIN[hint]
 
 
+def _filter(value: Any) -> Filter | None:
+    """Read the filter of a query, written as in labels."""
+    try:
+        return None if value is None else Filter.of(value)
+    except DatasetError as error:
+        raise wrong(shown(value), str(error)) from None
+
+
 _PLAIN: Mapping[type, Any] = {str: Text, bool: Flag, int: Count, float: Number}
 # A system may say of a chunk that it begins at -1
 _OTHERWISE: Mapping[tuple[type, str], Any] = {
     **{(record, name): Integer | None for record in (Chunk, Passage) for name in ("start", "end")},
+    (Query, "filter"): Annotated[Filter | None, PlainValidator(_filter)],
     (Fact, "passages"): Annotated[Several[Annotated[Passage, Saved()]], Field(min_length=1)],
 }
 """The fields whose types do not say all."""
@@ -183,10 +194,21 @@ class SavedRun(SavedModel):
     context: Hits = Field(default=None)  # type: ignore[arg-type]
 
 
+class SavedExact(SavedModel):
+    """What exact search finds for a query."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    full: Hits
+    held: Hits
+
+
 class SavedTrace(SavedRun):
-    """A line of the traces; what only sessions have is missing in others."""
+    """A line of the traces; what only sessions have, or a comparison with exact search, is missing in others."""
 
     repetitions: Several[SavedRun] = ()
+    exact: SavedExact = Field(default=None)  # type: ignore[assignment]
+    matching: Count = Field(default=None)  # type: ignore[assignment]
 
 
 class SavedInventory(SavedModel):
@@ -217,6 +239,18 @@ class _SweepMark(SavedModel):
     models: dict[Text, Text] = {}
 
 
+class _ExactMark(SavedModel):
+    stage: Text
+    k: AtLeastOne
+    source: Text
+
+
+class _FilteredMark(SavedModel):
+    stage: Text
+    k: AtLeastOne
+    taken: Flag
+
+
 def _match_rule(settings: dict[str, Any]) -> dict[str, Any]:
     MatchRule(**settings)  # raises where what counted as a match is no rule: it could not be matched again
     return settings
@@ -236,6 +270,8 @@ class _Spec(SavedModel):
     # These may be missing, but not null
     relabelled: _Relabelled = Field(default=None)  # type: ignore[assignment]
     sweep: _SweepMark = Field(default=None)  # type: ignore[assignment]
+    exact: _ExactMark = Field(default=None)  # type: ignore[assignment]
+    filtered: _FilteredMark = Field(default=None)  # type: ignore[assignment]
 
 
 def _profile(name: str) -> str:

@@ -17,7 +17,7 @@ from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Call, Hit, Inventory, Ranking, Run, StageTrace, Trace
+from raglift.records.rankings import Call, ExactHits, Hit, Inventory, Ranking, Run, StageTrace, Trace
 from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
 from raglift.storage.layout import (
     CHUNKS,
@@ -238,7 +238,11 @@ def _chunk(line: Any) -> Chunk:
 def _trace(chunks: list[Chunk], line: Any) -> Trace:
     saved = read_as(TRACE, line)
     made = _trace_of(chunks, saved)
-    return replace(made, repetitions=tuple(_trace_of(chunks, again) for again in saved.repetitions))
+    exact = None
+    if saved.exact is not None:
+        exact = ExactHits(_ranking(chunks, saved.exact.full), _ranking(chunks, saved.exact.held))
+    repetitions = tuple(_trace_of(chunks, again) for again in saved.repetitions)
+    return replace(made, repetitions=repetitions, exact=exact, matching=saved.matching)
 
 
 def _trace_of(chunks: list[Chunk], saved: SavedRun) -> Trace:

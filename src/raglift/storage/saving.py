@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
-    from raglift.records.rankings import Call, Inventory, Ranking, StageInfo, StageTrace, Trace
+    from raglift.records.rankings import Call, Cost, Inventory, Ranking, StageInfo, StageTrace, Trace
 
 
-_WITHOUT_SESSIONS = 1
+_FIRST = 1
+"""The version that 0.1.0 reads."""
 
 
 def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -120,9 +121,9 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))
     inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
     write_lines(folder / CHUNKS, chunks.lines())
-    write_lines(folder / QUERIES, (_without_defaults(asdict(query)) for query in evaluation.dataset.queries))
+    write_lines(folder / QUERIES, map(_query_line, evaluation.dataset.queries))
     head = {
-        "format": FORMAT if run.has_sessions else _WITHOUT_SESSIONS,
+        "format": FORMAT if run.has_sessions or _is_filtered_or_compared(evaluation) else _FIRST,
         "dataset": evaluation.dataset.name,
         "spec": run.spec,
         "stages": [_stage_line(stage) for stage in run.stages],
@@ -133,7 +134,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
-        "cost": None if run.cost is None else asdict(run.cost),
+        "cost": None if run.cost is None else _cost_line(run.cost),
     }
     if evaluation.dataset.label_error is not None:
         head["label_error"] = asdict(evaluation.dataset.label_error)
@@ -192,6 +193,15 @@ def _stage_line(stage: StageInfo) -> dict[str, Any]:
     return line
 
 
+def _cost_line(cost: Cost) -> dict[str, Any]:
+    """Leave out what is known of a vector index alone, so that a raglift that does not know of it reads the run."""
+    line = asdict(cost)
+    if cost.index is not None and not cost.index.index:
+        for name in ("index", "build_seconds", "queries_per_second", "exact_queries_per_second", "exact_bytes"):
+            del line["index"][name]
+    return line
+
+
 def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
     return {
         "chunks": inventory.chunks,
@@ -214,6 +224,10 @@ def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
         line["calls"] = [_call_line(call, chunks) for call in trace.calls]
     if trace.context is not None:
         line["context"] = _hits(trace.context, chunks)
+    if trace.exact is not None:
+        line["exact"] = {"full": _hits(trace.exact.full, chunks), "held": _hits(trace.exact.held, chunks)}
+    if trace.matching is not None:
+        line["matching"] = trace.matching
     if trace.repetitions:
         line["repetitions"] = [_trace_line(again, chunks) for again in trace.repetitions]
     return line
@@ -230,6 +244,19 @@ def _hits(ranking: Ranking, chunks: _Chunks) -> list[list[Any]]:
 def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
     known = {field.name: getattr(call, field.name) for field in fields(call) if field.name != "stages"}
     return {**known, "stages": _stage_lines(call.stages, chunks)}
+
+
+def _is_filtered_or_compared(evaluation: EvaluationRecord) -> bool:
+    """Whether queries have filters, or exact search was asked too."""
+    return any(query.filter is not None for query in evaluation.dataset.queries) or any(
+        trace.exact is not None or trace.matching is not None for trace in evaluation.run.traces
+    )
+
+
+def _query_line(query: Query) -> dict[str, Any]:
+    """Return a query as labels have it: its filter as it is written there."""
+    line: dict[str, Any] = _without_defaults(asdict(query))
+    return line if query.filter is None else {**line, "filter": query.filter.to_dict()}
 
 
 _DEFAULTS = {field.name: field.default for record in (Passage, Fact, Query) for field in fields(record)}

@@ -14,6 +14,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
+from raglift.components.approximate_index import searched
 from raglift.components.devices import CPU
 from raglift.components.embedding import build_index, texts_to_embed
 from raglift.components.rerankers import PairReranker, sorted_by_score
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from raglift.components.embedding import Embedder
     from raglift.components.truncation import Pair, Truncated
     from raglift.records.documents import Chunk
+    from raglift.records.filters import Filter
     from raglift.records.rankings import ReadInPart
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.specification.record import Sweep
@@ -56,15 +58,16 @@ class Remembered:
 
     def __init__(self, retriever: Any) -> None:
         self._retriever = retriever
-        self._asked: tuple[tuple[str, ...], int] = ((), 0)
+        self._asked: tuple[tuple[str, ...], int, Any] = ((), 0, None)
         self._rankings: list[Ranking] = []
 
-    def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
+    def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
         """Return the first `k` hits of each query."""
-        known, depth = self._asked
-        if known != tuple(queries) or depth < k:
-            self._rankings = self._retriever.retrieve(queries, k)
-            self._asked = (tuple(queries), k)
+        known, depth, filtered = self._asked
+        if known != tuple(queries) or depth < k or filtered != filters:
+            options = {} if filters is None else {"filters": filters}
+            self._rankings = self._retriever.retrieve(queries, k, **options)
+            self._asked = (tuple(queries), k, filters)
         return [Ranking(ranking.hits[:k]) for ranking in self._rankings]
 
     def __getattr__(self, name: str) -> Any:
@@ -230,16 +233,14 @@ class Parts:
         if kind == "bm25":
             return source.retriever.bm25.retriever(self.chunks(source.chunker))
         if kind == "dense":
-            embedder = self.embedder(str(source.embedding))
-            return DenseRetriever(
-                build_index(
-                    self.chunks(source.chunker),
-                    embedder,
-                    documents=self.dataset.documents,
-                    cache=self.cache,
-                    progress=self.progress,
-                )
+            dense = build_index(
+                self.chunks(source.chunker),
+                self.embedder(str(source.embedding)),
+                documents=self.dataset.documents,
+                cache=self.cache,
+                progress=self.progress,
             )
+            return DenseRetriever(searched(dense, source.index, source.dimensions))
         parts = [make_part(part) for part in parts_of(source)]
         return HybridRetriever(parts, source.retriever.weights, constant=source.retriever.constant)
 
@@ -257,7 +258,10 @@ def parts_of(source: Cell) -> list[Cell]:
     """Return the cells whose rankings a hybrid cell fuses; none for another."""
     parts = () if source.retriever is None else source.retriever.parts
     return [
-        replace(source, retriever=part, embedding=source.embedding if part.needs_embedding else None) for part in parts
+        replace(source, retriever=part)
+        if part.needs_embedding
+        else replace(source, retriever=part, embedding=None, index=None, dimensions=None)
+        for part in parts
     ]
 
 

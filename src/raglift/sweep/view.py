@@ -34,6 +34,7 @@ from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
 from raglift.sweep.fairness import means_beside, sweep_sentences
+from raglift.sweep.index_view import index_sections
 from raglift.sweep.records import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -387,6 +388,7 @@ def _sections(
             yield Section("Why", tuple(reasons))
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
+    yield from index_sections(result)
     if detail < Detail.DETAILS:
         return
     if len(table.rows) > _MOST_ROWS:

@@ -499,7 +499,7 @@ def test_the_message_on_an_unknown_option_lists_every_argument_of_evaluate():
     [
         (
             {"concurency": 4},
-            "found the option 'concurency'; expected one of reranker, ks, .*metrics, chunks, depth, k, .*concurrency",
+            "found the option 'concurency'; expected one of reranker, ks, .*chunks, exact, depth, .*concurrency",
         ),
         ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
         ({"metrics": []}, "metrics: found none"),

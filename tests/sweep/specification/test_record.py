@@ -169,6 +169,8 @@ def test_the_hash_changes_with_every_field() -> None:
         "chunkers": "token:9/1",
         "embeddings": "minilm-static",
         "retrievers": "bm25",
+        "indexes": "int8",
+        "dimensions": 64,
         "rerankers": "late-interaction",
         "exclude": None,
         "include": {"retriever": "bm25"},

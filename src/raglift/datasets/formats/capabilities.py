@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Annotator
 
 
-DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
+DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
 """What `write_dataset` can be told to leave out."""
 
 
@@ -77,6 +77,8 @@ class Capabilities:
     """Whether queries have tags."""
     irrelevant: bool = False
     """Whether irrelevant passages are supported."""
+    filters: bool = False
+    """Whether queries have filters by metadata."""
     nuggets: bool = False
     """Whether facts have an importance, a weight and words of their own, and passages may support them in part."""
     annotators: bool = False
@@ -121,9 +123,9 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
 
     Args:
         dataset: the dataset.
-        drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from; `places` turns
-            spans into their texts; `ids` numbers the queries q1, q2, …; `nuggets` leaves out what facts say, and how
-            important they are.
+        drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from; `filters` the
+            metadata that chunks must have; `places` turns spans into their texts; `ids` numbers the queries q1, q2, …;
+            `nuggets` leaves out what facts say, and how important they are.
 
     Raises:
         ConfigurationError: something else is to be left out.
@@ -153,6 +155,7 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
             facts=facts,
             tags=() if "tags" in drop else given.tags,
             annotator=None if "annotators" in drop else given.annotator,
+            filter=None if "filters" in drop else given.filter,
             judged_irrelevant=() if "judged_irrelevant" in drop else tuple(map(passage, given.judged_irrelevant)),
         )
 
@@ -205,6 +208,8 @@ def _check_query(query: Query, index: int, room: Capabilities, location: Locatio
     _check_characters(query.text, room.no_question_with, location / "query", room)
     if query.tags and not room.tags:
         (location / "tags").fault(f"{len(query.tags)} tags", _instead("none", room, "tags"))
+    if query.filter is not None and not room.filters:
+        (location / "filter").fault(str(query.filter), _instead("none", room, "filters"))
     if query.annotator is not None and not (room.annotators or room.names_writer(query.annotator)):
         (location / "annotator").fault(str(query.annotator), _instead("none", room, "annotators"))
     if not query.answerable and not room.unanswerable:

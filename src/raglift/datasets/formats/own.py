@@ -36,6 +36,7 @@ CAPABILITIES = replace(
     title="raglift's own format",
     annotators=True,
     nuggets=True,
+    filters=True,
     repeats=True,
     documents="optional",
     metadata=json_metadata,

@@ -158,6 +158,13 @@ class Gate:
     """What the others are, likewise."""
 
 
+_BY_INDEX = (
+    ("lost_by_compression", "compression"),
+    ("lost_by_index", "the index"),
+    ("lost_by_filter", "the filter"),
+)
+
+
 def gates_of(losses: FailureAnalysisRecord) -> list[Gate]:
     """Return the gates, in the order in which a fact comes to them; the first counts all facts and loses none."""
     stages = [loss.stage or "" for loss in losses.losses if loss.outcome == "dropped"]
@@ -169,6 +176,9 @@ def gates_of(losses: FailureAnalysisRecord) -> list[Gate]:
         way += [("not_retrieved", None, ("not", "retrieved"), ("retrieved",))]
     else:
         way += [("missed", None, ("not", "retrieved"), ("retrieved",))]
+    for outcome, words in _BY_INDEX:
+        if losses.of(outcome).facts:
+            way += [(outcome, None, ("lost by", words), ("found by", "the index"))]
     way += [("dropped", stage, ("dropped by", plain(stage)), ("after", plain(stage))) for stage in stages]
     way += [("below_k", None, ("ranked", "too low"), (f"in top {losses.k}",))]
     gates = [Gate(0, losses.facts, (), ("all facts",))]

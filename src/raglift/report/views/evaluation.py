@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
+from raglift.analysis.filters import filter_notes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.notes import failed_note
 from raglift.analysis.outcomes import failure_analysis
@@ -50,6 +51,7 @@ from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
 from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
+from raglift.report.views.index_losses import index_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
@@ -136,7 +138,11 @@ def _document(
     confidence: float,
     detail: Detail,
 ) -> Document:
-    warnings = (*_failures(evaluation), *(_warnings(evaluation, primary) if lift is None else lift.warnings))
+    warnings = (
+        *_failures(evaluation),
+        *filter_notes(evaluation.run, evaluation.dataset.queries),
+        *(_warnings(evaluation, primary) if lift is None else lift.warnings),
+    )
     lead = verdict_sentence(evaluation, lift, primary, confidence)
     first = evaluation_headline(evaluation, lift, primary, confidence)
     if _all_failed(evaluation):  # its zeros would look as if something had been measured
@@ -248,6 +254,7 @@ def _sections(
         if lost is not None and searched is not None:  # their own section says it call by call
             lost = replace(lost, detail=Detail.DETAILS)
         found.append(lost)
+        found.append(index_section(evaluation, seed, confidence))
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
         found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))

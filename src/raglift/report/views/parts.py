@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.costs import CONTEXT, median_latency
+from raglift.analysis.outcomes import OUTCOMES
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
@@ -209,7 +210,7 @@ def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cel
 
 def _outcomes(losses: Iterable[FailureAnalysisRecord]) -> list[str]:
     """Return the outcomes that some fact came to, in few words, in the order in which they are tried."""
-    order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
+    order = OUTCOMES
     found = {
         _briefly(loss, breakdown.k): order.index(loss.outcome)
         for breakdown in losses

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.outcomes import fact_outcomes
+from raglift.analysis.outcomes import OUTCOMES, fact_outcomes
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.upper_bound import headroom
 from raglift.base.display import counted
@@ -175,11 +175,14 @@ def shares_of(losses: FailureAnalysisRecord) -> tuple[Share, ...]:
         "failed": "query failed",
         "found": "found",
         "below_k": f"ranked too low (below {losses.k})",
+        "lost_by_filter": "lost by the filter",
+        "lost_by_index": "lost by the index",
+        "lost_by_compression": "lost by compression",
         "not_retrieved": "not retrieved",
         "not_attainable": "lost in chunking",
         "missed": "not retrieved, or lost in chunking",
     }
-    order = ("found", "below_k", "dropped", "not_retrieved", "not_attainable", "missed", "failed")
+    order = OUTCOMES
     found = [
         Share(
             words.get(one.outcome)

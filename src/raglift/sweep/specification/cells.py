@@ -9,6 +9,7 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.errors import ConfigurationError
 
@@ -64,8 +65,17 @@ class Cell:
     """`none`, `late-interaction`, or a cross-encoder's name or path."""
     system: str | None = None
     """The name of one of the sweep's systems."""
+    index: IndexSpec | None = None
+    """The vector index of what embeds; None for exact search, which is not compared with itself."""
+    dimensions: Dimensions | None = None
+    """To how many dimensions its vectors are reduced; None for all."""
 
     def __post_init__(self) -> None:
+        if self.retriever is not None and (self.retriever.index or self.retriever.dimensions):
+            # A part of its own, so that cells that differ in it alone are matched
+            object.__setattr__(self, "index", self.index or self.retriever.index)
+            object.__setattr__(self, "dimensions", self.dimensions or self.retriever.dimensions)
+            object.__setattr__(self, "retriever", self.retriever.searching(None, None))
         own = self.chunker is not None and self.retriever is not None
         if own == (self.system is not None) or (self.chunker is None) != (self.retriever is None):
             raise ConfigurationError(f"cell: found {self.name!r}; expected a chunker and a retriever, or a system")
@@ -74,11 +84,17 @@ class Cell:
             found = "no embedding" if wanted else f"the embedding {self.embedding!r}"
             wants = "one" if wanted else "none"
             raise ConfigurationError(f"cell: found {found} with {self.retriever or self.system}; expected {wants}")
+        if not wanted and (self.index is not None or self.dimensions is not None):
+            named = f"the index {self.index}" if self.index is not None else f"the dimensions {self.dimensions}"
+            raise ConfigurationError(
+                f"cell: found {named} with {self.retriever or self.system}; expected it with dense or hybrid alone"
+            )
 
     @property
     def name(self) -> str:
         """What a reader sees: `recursive:1000/100 · minilm · dense · late-interaction`; unique in a sweep."""
-        parts = (self.system, self.chunker, self.embedding, self.retriever, self.reranker)
+        dimensions = None if self.dimensions is None else self.dimensions.title
+        parts = (self.system, self.chunker, self.embedding, self.retriever, self.index, dimensions, self.reranker)
         return " · ".join(str(part) for part in parts if part is not None)
 
     @property
@@ -86,8 +102,12 @@ class Cell:
         """A name for a folder: lower-case ASCII letters, digits and `-`, ending in a hash of the content."""
         slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:_SLUG_LENGTH].strip("-")
         parts = asdict(self)
-        if self.retriever is not None:  # settings of BM25 that are the defaults are left out, as before there were any
-            del parts["retriever"]["bm25"]
+        for name in ("index", "dimensions"):  # left out where there is none, as before there were any
+            if parts[name] is None:
+                del parts[name]
+        if self.retriever is not None:  # likewise settings of BM25 that are the defaults
+            for name in ("bm25", "index", "dimensions"):
+                del parts["retriever"][name]
             parts["retriever"].update({f"bm25 {name}": value for name, value in self.retriever.bm25.changed().items()})
         content = json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass")
         return f"{slug or 'cell'}-{hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]}"
@@ -105,7 +125,9 @@ class Cell:
         """
         named = {part: parts[part] for part in ("chunker", "embedding", "reranker", "system") if part in parts}
         retriever = parse_retriever(parts["retriever"]) if "retriever" in parts else None
-        return cls(retriever=retriever, **named)
+        index = parse_index(parts["index"]) if "index" in parts else None
+        dimensions = parse_dimensions(parts["dimensions"]) if "dimensions" in parts else None
+        return cls(retriever=retriever, index=index, dimensions=dimensions, **named)
 
     def __str__(self) -> str:
         return self.name
@@ -127,6 +149,10 @@ class Exclusion:
     """None for any."""
     reranker: tuple[str, ...] | None = None
     """None for any."""
+    index: tuple[IndexSpec, ...] | None = None
+    """None for any, and for none."""
+    dimensions: tuple[Dimensions, ...] | None = None
+    """None for any, and for none."""
 
     def matches(self, cell: Cell) -> bool:
         """Whether a cell is left out."""
@@ -142,12 +168,29 @@ class Exclusion:
 
 
 def grid(
-    chunkers: Sequence[str], embeddings: Sequence[str], retrievers: Sequence[RetrieverSpec], rerankers: Sequence[str]
+    chunkers: Sequence[str],
+    embeddings: Sequence[str],
+    retrievers: Sequence[RetrieverSpec],
+    rerankers: Sequence[str],
+    indexes: Sequence[IndexSpec] = (),
+    dimensions: Sequence[Dimensions] = (),
 ) -> list[Cell]:
-    """Return every combination, each once: a retriever without an embedding model has one cell, not one a model."""
-    combined = itertools.product(chunkers, embeddings or (None,), retrievers, rerankers)
+    """Return every combination, each once: a retriever without an embedding model has one cell, not one a model.
+
+    A retriever that names its own index, or its own dimensions, keeps these.
+    """
+    combined = itertools.product(
+        chunkers, embeddings or (None,), retrievers, indexes or (None,), dimensions or (None,), rerankers
+    )
     cells = (
-        Cell(chunker, embedding if retriever.needs_embedding else None, retriever, reranker)
-        for chunker, embedding, retriever, reranker in combined
+        Cell(
+            chunker,
+            embedding if retriever.needs_embedding else None,
+            retriever,
+            reranker,
+            index=(retriever.index or index) if retriever.needs_embedding else None,
+            dimensions=(retriever.dimensions or fewer) if retriever.needs_embedding else None,
+        )
+        for chunker, embedding, retriever, index, fewer, reranker in combined
     )
     return list(dict.fromkeys(cells))

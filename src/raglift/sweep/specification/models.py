@@ -18,6 +18,7 @@ from raglift.components.chunkers import UNITS
 from raglift.components.devices import Dtype
 from raglift.components.headings import HEADINGS
 from raglift.components.http.client import is_http_address
+from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.mcp.address import is_mcp_reference
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
@@ -48,10 +49,12 @@ from raglift.sweep.specification.values import (
     dataset,
     depth,
     device,
+    dimensions,
     embedding,
     existing,
     form,
     in_folder,
+    index,
     list_or_mapping,
     mapping,
     metric,
@@ -80,7 +83,7 @@ _GRID: dict[str, tuple[Any, ...]] = {
     "retrievers": (RetrieverSpec(),),
 }
 """The parts of the grid, and what they are unless said otherwise."""
-_CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
+_CELLS = {*_GRID, "indexes", "dimensions", "rerankers", "exclude", "include", "systems"}
 
 
 def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> None:
@@ -125,11 +128,12 @@ def _fill_grid(values: dict[str, Any], note: Note) -> bool:
 def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
     """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
     lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
-    cells = grid(*lists) if all(lists[::2]) else []
+    cells = grid(*lists, values["indexes"] or (), values["dimensions"] or ()) if all(lists[::2]) else []
     if values["exclude"] and not any(values[name] for name in _GRID):
         note(("exclude",), "exclusions without a grid", "chunkers, embeddings or retrievers to make one, or none")
         return
-    known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
+    searched = (values["indexes"] or (), values["dimensions"] or ())
+    known = dict(zip((field.name for field in fields(Exclusion)), (*lists, *searched), strict=True))
     for place, exclusion in enumerate(values["exclude"]):
         keys = ("exclude", place)
         if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
@@ -263,6 +267,8 @@ _RetrieverName = Annotated[
     | Annotated[_Hybrid, AfterValidator(_Hybrid.read), Tag(AS_MAPPING)],
     Discriminator(form),
 ]
+_IndexName = Annotated[IndexSpec, PlainValidator(index)]
+_DimensionsName = Annotated[Dimensions, PlainValidator(dimensions)]
 _EmbeddingName = Annotated[str, in_folder(embedding)]
 _RerankerName = Annotated[str, in_folder(reranker)]
 
@@ -274,12 +280,15 @@ class _Cell(Model):
     embedding: _EmbeddingName | None = None
     retriever: _RetrieverName = RetrieverSpec(_DEFAULT_RETRIEVER)
     reranker: _RerankerName = NO_RERANKER
+    index: _IndexName | None = None
+    dimensions: _DimensionsName | None = None
 
     def read(self) -> Cell:
         retriever = cast("RetrieverSpec", self.retriever)  # what the mapping was read as
         embedding = EMBEDDED_MODEL if self.embedding is None and retriever.needs_embedding else self.embedding
         try:
-            return Cell(cast("str", self.chunker), embedding, retriever, self.reranker)
+            chunker = cast("str", self.chunker)
+            return Cell(chunker, embedding, retriever, self.reranker, index=self.index, dimensions=self.dimensions)
         except ConfigurationError as error:
             raise told(error, self) from None
 
@@ -292,11 +301,14 @@ class _Exclusion(Model):
     embedding: Annotated[list[_EmbeddingName] | None, Given, AsList, NotEmpty, Distinct] = None
     retriever: Annotated[list[_RetrieverName] | None, Given, AsList, NotEmpty, Distinct] = None
     reranker: Annotated[list[_RerankerName] | None, AsList, NoneIsNone, NotEmpty, Distinct] = None
+    index: Annotated[list[_IndexName] | None, Given, AsList, NotEmpty, Distinct] = None
+    dimensions: Annotated[list[_DimensionsName] | None, Given, AsList, NotEmpty, Distinct] = None
 
     def read(self) -> Exclusion:
         if not self.model_fields_set:
             raise wrong("an exclusion that names nothing", "a part, as {reranker: late-interaction}")
-        return Exclusion(self.chunker, self.embedding, self.retriever, self.reranker)  # type: ignore[arg-type]
+        parts = (self.chunker, self.embedding, self.retriever, self.reranker, self.index, self.dimensions)
+        return Exclusion(*parts)  # type: ignore[arg-type]
 
 
 _NoMapping = Annotated[Any, PlainValidator(no_mapping), Tag(AS_TEXT)]
@@ -404,6 +416,8 @@ class SweepModel(Model):
     chunkers: Annotated[list[_ChunkerName], AsList, Distinct] | None
     embeddings: Annotated[list[_EmbeddingName], AsList, Distinct] | None
     retrievers: Annotated[list[_RetrieverName], AsList, Distinct] | None
+    indexes: Annotated[list[_IndexName], AsList, NotEmpty, Distinct] | None
+    dimensions: Annotated[list[_DimensionsName], AsList, NotEmpty, Distinct] | None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None
     exclude: Annotated[list[_ExcludedCells], AsList, AfterValidator(tuple)]
     include: Annotated[list[_IncludedCell], AsList, AfterValidator(tuple)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.components.bm25 import BM25_VERSION
 from raglift.components.devices import split_device
+from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.retrievers import RetrieverSpec
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _HASH_LENGTH = 16
 _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
-_ADDED = ("include_files", "encoding", "device", "batch_tokens")
+_ADDED = ("include_files", "encoding", "indexes", "dimensions", "device", "batch_tokens")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
@@ -62,11 +63,19 @@ class Sweep:
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
     retrievers: Sequence[Any] | None = None
     """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
+    indexes: Sequence[Any] | None = None
+    """Vector indexes of what embeds, as `flat`, `hnsw(M=32,ef=64)`, `ivf(nlist=1024,nprobe=8)`, `int8`, `binary`,
+    `binary+rescore`, `pq(m=48)` or `faiss("IVF1024,PQ32")`; by default exact search. Each is compared with exact search
+    over the model's own vectors."""
+    dimensions: Sequence[Any] | None = None
+    """To how many dimensions vectors are reduced: `128` (the first ones of a Matryoshka model), `pca(128)`, or `all`;
+    by default all."""
     rerankers: Sequence[str | None] | None = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
     exclude: Sequence[Any] = ()
-    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever`, `reranker` to a value or
-    to a list of values; one that names several parts leaves out the cells that match in all of them."""
+    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever`, `index`, `dimensions`,
+    `reranker` to a value or to a list of values; one that names several parts leaves out the cells that match in all
+    of them."""
     include: Sequence[Any] = ()
     """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
     chunker, embedding or retriever, there is no grid."""
@@ -130,7 +139,14 @@ class Sweep:
 
     def grid(self) -> list[Cell]:
         """Return every combination of the sweep's parts, without regard to exclusions."""
-        return grid(self.chunkers or (), self.embeddings or (), self.retrievers or (), self._reranker_names)
+        return grid(
+            self.chunkers or (),
+            self.embeddings or (),
+            self.retrievers or (),
+            self._reranker_names,
+            self.indexes or (),
+            self.dimensions or (),
+        )
 
     def _own_cells(self) -> Iterator[Cell]:
         for system in self.systems:
@@ -280,7 +296,7 @@ def _plain(value: Any) -> Any:
         mapping = {} if value.mapping is None else {"mapping": value.mapping}
         version = {} if value.version is None else {"version": value.version}
         return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version}
-    if isinstance(value, RetrieverSpec):
+    if isinstance(value, (RetrieverSpec, IndexSpec, Dimensions)):
         return str(value)
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]

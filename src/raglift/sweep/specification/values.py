@@ -25,6 +25,7 @@ from raglift.components.devices import checked_device, split_device
 from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
 from raglift.components.http.mapping import load_mapping
+from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index
 from raglift.components.late_chunking import LATE, base_of, is_late
 from raglift.components.mcp.address import is_mcp_reference, parse_mcp_reference
 from raglift.components.mcp.mapping import load_mcp_mapping
@@ -256,6 +257,24 @@ def retriever(value: Any) -> RetrieverSpec:
         return value
     try:
         return parse_retriever(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+
+
+def index(value: Any) -> IndexSpec:
+    """Read a vector index from its text form."""
+    if isinstance(value, IndexSpec):
+        return value
+    try:
+        return parse_index(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+
+
+def dimensions(value: Any) -> Dimensions:
+    """Read to how many dimensions vectors are reduced: an integer, `pca(128)`, or `all`."""
+    try:
+        return parse_dimensions(value)
     except ConfigurationError as error:
         raise told(error, value) from None
 

@@ -46,7 +46,7 @@ function sessionCurves(query, run, stage) {
     const found = run.tokens.filter((spent) => spent !== null).sort((one, other) => one - other);
     const rising = found.map((spent, n) => [spent, share(n + 1)]).filter(([spent], n) => spent !== found[n + 1]);
     const all = Math.max(run.all, found.at(-1) ?? 0);
-    charts.push(stepChart("Recall after so many tokens", rising, all,
+    charts.push(stepChart("Recall after so many tokens of hits", rising, all,
       rising.length ? `Recall after tokens: ${rising.slice(0, 20).map(([spent, value]) => `${percentOf(value)} after ${whole(spent)}`).join(", ")}, of ${whole(all)}` : `Nothing was found in ${plural(all, "token")}`,
       all > 0 ? [0, all] : [0]));
   }

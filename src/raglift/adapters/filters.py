@@ -1,0 +1,159 @@
+"""Metadata filters of queries, as the vector stores of frameworks take them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters.base import is_from
+from raglift.records.filters import ANY_OF, EQUALS
+
+if TYPE_CHECKING:
+    from raglift.records.filters import Condition, Filter
+
+
+# LangChain: each store has a form of its own, which goes into `search_kwargs["filter"]`.
+
+
+def langchain_filter(store: Any, given: Filter) -> Any:
+    """Return a filter as a LangChain vector store takes it.
+
+    `InMemoryVectorStore` takes a function of a document, Qdrant an object of its client; the others, among them FAISS,
+    Chroma and PGVector, take operators as MongoDB writes them: `{"year": {"$gte": 2020}}`.
+
+    Args:
+        store: a LangChain `VectorStore`.
+        given: the filter.
+    """
+    if is_from(store, "langchain_qdrant"):
+        prefix = getattr(store, "metadata_payload_key", "metadata")
+        return _qdrant_filter(given, f"{prefix}.")
+    if is_from(store, "langchain_core.vectorstores.in_memory"):
+        return lambda document: given.matches(document.metadata)
+    conditions = [_mongo(one) for one in given.conditions]
+    return conditions[0] if len(conditions) == 1 else {"$and": conditions}
+
+
+def _mongo(one: Condition) -> dict[str, Any]:
+    if one.operator == EQUALS:
+        return {one.key: one.values[0]}
+    return {one.key: {f"${one.operator}": list(one.values) if one.operator == ANY_OF else one.values[0]}}
+
+
+def _qdrant_filter(given: Filter, prefix: str) -> Any:
+    from qdrant_client import models
+
+    def condition(one: Condition) -> Any:
+        key = f"{prefix}{one.key}"
+        if one.operator == EQUALS:
+            return models.FieldCondition(key=key, match=_qdrant_match(models, one))
+        if one.operator == ANY_OF:
+            return models.FieldCondition(key=key, match=models.MatchAny(any=_values(one)))
+        return models.FieldCondition(key=key, range=_qdrant_range(models, one))
+
+    return models.Filter(must=[condition(one) for one in given.conditions])
+
+
+def _values(one: Condition) -> Any:
+    """Return the values of a condition as a list, which the frameworks' types want to be of one type."""
+    return list(one.values)
+
+
+def _qdrant_match(models: Any, one: Condition) -> Any:
+    return models.MatchValue(value=one.values[0])
+
+
+def _qdrant_range(models: Any, one: Condition) -> Any:
+    value = one.values[0]
+    kind = models.DatetimeRange if isinstance(value, str) else models.Range
+    return kind(**{one.operator: value})
+
+
+def both_langchain(own: Any, added: Any) -> Any:
+    """Return the filter that a retriever has together with that of a query.
+
+    Args:
+        own: of the retriever; None for none.
+        added: of the query, in the form of the same store.
+    """
+    if own is None:
+        return added
+    if isinstance(own, Mapping) and isinstance(added, Mapping):
+        return {"$and": [dict(own), dict(added)]}
+    if isinstance(own, Callable) and isinstance(added, Callable):  # type: ignore[arg-type]
+        return lambda found: own(found) and added(found)
+    if isinstance(added, Mapping) and callable(own):  # FAISS takes a function of metadata
+        return lambda metadata: own(metadata) and _fits(added, metadata)
+    if hasattr(added, "must"):  # Qdrant
+        return type(added)(must=[own, added])
+    return added
+
+
+def _fits(mongo: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+    from raglift.records.filters import Filter
+
+    parts = mongo.get("$and", [mongo])
+    written = [
+        {
+            key: value.get("$in", {name[1:]: bound for name, bound in value.items()})
+            if isinstance(value, Mapping)
+            else value
+            for key, value in part.items()
+        }
+        for part in parts
+    ]
+    return all(Filter.of(part).matches(metadata) for part in written)
+
+
+def takes_langchain_filter(runnable: Any) -> bool:
+    """Whether a LangChain Runnable is a retriever over a vector store, whose search takes a filter."""
+    from langchain_core.vectorstores import VectorStoreRetriever
+
+    return isinstance(runnable, VectorStoreRetriever)
+
+
+def with_langchain_filter(retriever: Any, given: Filter) -> Any:
+    """Return a copy of a retriever over a vector store that looks among the matching documents only."""
+    kwargs = retriever.search_kwargs
+    both = both_langchain(kwargs.get("filter"), langchain_filter(retriever.vectorstore, given))
+    return retriever.model_copy(update={"search_kwargs": {**kwargs, "filter": both}})
+
+
+# LlamaIndex: one form for all stores.
+
+
+_OPERATORS = {EQUALS: "==", ANY_OF: "in", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+def llama_index_filters(given: Filter) -> Any:
+    """Return a filter as LlamaIndex's `MetadataFilters`; true and false become 1 and 0, as its types have neither."""
+    from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
+
+    def one(condition: Condition) -> Any:
+        values = [int(value) if isinstance(value, bool) else value for value in condition.values]
+        value: Any = values if condition.operator == ANY_OF else values[0]
+        return MetadataFilter(key=condition.key, value=value, operator=FilterOperator(_OPERATORS[condition.operator]))
+
+    return MetadataFilters(filters=[one(condition) for condition in given.conditions])
+
+
+def takes_llama_index_filters(system: Any) -> bool:
+    """Whether a LlamaIndex system is a retriever over a vector index."""
+    from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
+
+    return isinstance(system, VectorIndexRetriever)
+
+
+def with_llama_index_filters(retriever: Any, given: Filter) -> Any:
+    """Return a copy of a retriever over a vector index that looks among the matching nodes only."""
+    from llama_index.core.vector_stores.types import FilterCondition, MetadataFilters
+
+    own, added = vars(retriever).get("_filters"), llama_index_filters(given)
+    if own is not None and own.condition in (None, FilterCondition.AND):
+        added = MetadataFilters(filters=[*own.filters, *added.filters])  # most stores take none inside others
+    elif own is not None:
+        added = MetadataFilters(filters=[own, added])
+    twin = copy.copy(retriever)
+    twin._filters = added  # noqa: SLF001 — it has no other way
+    return twin

@@ -1,0 +1,126 @@
+"""Queries whose metadata filter was not applied as it should be: too few hits, or hits that do not match it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.base.display import counted
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.records.filters import Filter
+    from raglift.records.labels import Query
+    from raglift.records.rankings import Run, Trace
+
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class FilterFault:
+    """What is wrong with the hits of one query that has a filter."""
+
+    query_id: str
+    """Of the query."""
+    filter: Filter
+    """Its filter."""
+    returned: int
+    """How many hits came."""
+    expected: int | None
+    """How many should have come: as many as were asked for, or as match if these are fewer; None where it is not known
+    how many chunks match."""
+    violating: int
+    """How many of the hits do not match the filter."""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether fewer hits came than should have."""
+        return self.expected is not None and self.returned < self.expected
+
+
+def filter_faults(run: Run, queries: Sequence[Query]) -> dict[str, FilterFault]:
+    """Return the queries whose filter was not applied as it should be, by id; those that failed are left out.
+
+    Args:
+        run: what was answered.
+        queries: what was asked.
+    """
+    mark = run.spec.get("filtered")
+    if not mark:
+        return {}
+    rankings = {trace.query_id: _ranking(trace, mark["stage"]) for trace in run.traces if trace.error is None}
+    keys = {key for ranking in rankings.values() for hit in ranking for key in hit.chunk.metadata}
+    found = {}
+    for query, trace in zip(queries, run.traces, strict=True):
+        given = query.filter
+        if given is None or query.id not in rankings:
+            continue
+        ranking = rankings[query.id]
+        # A system whose hits never say the key tells nothing of it
+        is_told = all(condition.key in keys for condition in given.conditions)
+        violating = sum(not given.matches(hit.chunk.metadata) for hit in ranking) if is_told else 0
+        expected = None if trace.matching is None else min(int(mark["k"]), trace.matching)
+        fault = FilterFault(query.id, given, len(ranking), expected, violating)
+        if fault.is_short or fault.violating:
+            found[query.id] = fault
+    return found
+
+
+def _ranking(trace: Trace, stage: str) -> Ranking:
+    return next((done.ranking for done in trace.stages if done.stage == stage), Ranking())
+
+
+def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
+    """Return what a reader must know of filters: that they were not passed on, not applied, or left too few hits.
+
+    Args:
+        run: what was answered.
+        queries: what was asked.
+    """
+    mark = run.spec.get("filtered")
+    if not mark:
+        return []
+    filtered = sum(query.filter is not None for query in queries)
+    have = "has" if filtered == 1 else "have"
+    notes = []
+    if not mark["taken"]:
+        notes.append(
+            f"{counted(filtered, 'query')} {have} a filter, and {mark['stage']} takes none: it was asked without; "
+            "expected a vector store of LangChain or LlamaIndex, one of raglift's retrievers, or a function with the "
+            "parameter filter"
+        )
+    faults = filter_faults(run, queries).values()
+    short = [one for one in faults if one.is_short]
+    if short:
+        least = min(short, key=lambda one: one.returned / max(one.expected or 1, 1))
+        notes.append(
+            f"{mark['stage']} under-returns for {counted(len(short), 'query')} of {filtered:,} with a filter, although "
+            f"enough chunks match: {least.query_id} ({least.filter}) got {least.returned:,} of "
+            f"{counted(least.expected or 0, 'hit')}; the search probably takes the nearest chunks first and filters "
+            f"them afterwards ({_named(short)})"
+        )
+    violating = [one for one in faults if one.violating]
+    if violating:
+        hits = sum(one.violating for one in violating)
+        example = violating[0]
+        notes.append(
+            f"{mark['stage']} returned {counted(hits, 'hit')} that {'does' if hits == 1 else 'do'} not match the "
+            f"filter, for {counted(len(violating), 'query')} of {filtered:,}, as {example.query_id} "
+            f"({example.filter}): the filter is ignored, or another one is applied ({_named(violating)})"
+        )
+    if any(
+        query.filter is not None and trace.matching is None for query, trace in zip(queries, run.traces, strict=True)
+    ):
+        notes.append(
+            "how many chunks match the filters is not known, so it cannot be told whether too few hits come back; "
+            "expected all chunks with their metadata (chunks=), or a store that gives them out (exact=True)"
+        )
+    return notes
+
+
+def _named(faults: Sequence[FilterFault]) -> str:
+    more = f" and {len(faults) - _NAMED:,} more" if len(faults) > _NAMED else ""
+    return ", ".join(one.query_id for one in faults[:_NAMED]) + more

@@ -1,0 +1,197 @@
+"""`raglift trace`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.display import counted, printable
+from raglift.base.progress import notice, show_status
+from raglift.cli.evaluate import as_json, depths, print_result
+from raglift.cli.json_output import print_json
+from raglift.cli.saving import keep
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.matching.rule import MatchRule
+from raglift.rendering.document import Detail
+from raglift.running.options import DEFAULT_KS
+from raglift.running.session_runs import DEFAULT_SESSION_METRICS
+from raglift.running.sessions import evaluate_sessions
+from raglift.storage.saving import check_free
+from raglift.tracing.reading import read_traces
+from raglift.tracing.receiving.receiver import TraceReceiver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raglift.cli.measuring import Trace
+    from raglift.records.dataset import Dataset
+    from raglift.results.evaluation import Evaluation
+    from raglift.tracing.result import TraceImport
+
+
+_FOLDER = Path("raglift-traces")
+_LOOKS_EACH, _STRAGGLERS = 0.1, 1.0
+
+
+def run(request: Trace) -> None:
+    """Read traces, or receive them, evaluate, save, print."""
+    _check(request)
+    dataset = load_dataset(
+        request.data, documents=request.documents, encoding=request.encoding, include=request.include
+    )
+    settings = _settings(request)
+    if request.output is not None:
+        check_free(request.output, overwrite=request.overwrite)
+    files: Sequence[Path] = [_received(request)] if request.listen else request.files
+    imported = read_traces(
+        files, dataset, join_by=request.join_by, doc_key=request.doc_key, text_tools=request.text_tools
+    )
+    _finish(request, imported, dataset, settings)
+
+
+def _check(request: Trace) -> None:
+    """Raise where options contradict each other."""
+    given = {"--keep": request.keep, "--stop-after": request.stop_after, "--idle": request.idle}
+    if request.listen and request.files:
+        raise ConfigurationError("--listen: found it with files; expected one of the two: what was kept is read later")
+    if not request.listen:
+        named = next((name for name, value in given.items() if value is not None), None)
+        if named is not None:
+            raise ConfigurationError(f"{named}: found it without --listen; expected both")
+        if not request.files:
+            raise ConfigurationError(
+                "FILES: found none; expected files of traces, or --listen, which receives them from the application"
+            )
+    for name, number in (("--stop-after", request.stop_after), ("--idle", request.idle)):
+        if number is not None and not 0 < number < float("inf"):
+            raise ConfigurationError(f"{name}: found {number}; expected a number above 0")
+
+
+def _received(request: Trace) -> Path:
+    """Receive traces until Ctrl-C or a limit, and return the file that they are kept in.
+
+    Raises:
+        DatasetError: nothing came.
+    """
+    file = request.keep or _FOLDER / f"{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+    with TraceReceiver(file, request.address, join_by=request.join_by) as receiver:
+        notice(f"receiving on {receiver.endpoint}; Ctrl-C stops and evaluates", show=True)
+        notice(f"for the application: OTEL_EXPORTER_OTLP_ENDPOINT={receiver.endpoint}", show=True)
+        notice(f"kept in {printable(str(file))}", show=True)
+        with suppress(KeyboardInterrupt):
+            _wait(receiver, request)
+    for each in receiver.faults:
+        notice(f"not used: {each}", show=True)
+    notice(f"received {_so_far(receiver)}", show=True)
+    if not receiver.spans and not receiver.has_earlier:
+        found, expected = "no spans", f"an application with OTEL_EXPORTER_OTLP_ENDPOINT={receiver.endpoint}"
+        raise DatasetError(str(file), [Fault(receiver.endpoint, found, expected)], "nothing was evaluated")
+    return file
+
+
+def _wait(receiver: TraceReceiver, request: Trace) -> None:
+    told = 0
+    with show_status(show=None) as tell:
+        while True:
+            time.sleep(_LOOKS_EACH)
+            if receiver.spans != told:
+                told = receiver.spans
+                tell(f"received {_so_far(receiver)}")
+            is_enough = request.stop_after is not None and receiver.traces >= request.stop_after
+            # Spans of the last trace may come in another request than its root
+            if is_enough and receiver.idle >= _STRAGGLERS:
+                return
+            if request.idle is not None and receiver.spans and receiver.idle >= request.idle:
+                return
+
+
+def _so_far(receiver: TraceReceiver) -> str:
+    return f"{counted(receiver.spans, 'span')}, {counted(receiver.traces, 'trace')} in whole"
+
+
+def _settings(request: Trace) -> dict[str, Any]:
+    """Return the arguments of `evaluate_sessions` that the options stand for."""
+    match = MatchRule.for_profile(
+        request.profile, request.match, threshold=request.match_threshold, unicode_folding=request.unicode_folding
+    )
+    return {
+        "metrics": request.metrics or DEFAULT_SESSION_METRICS,
+        "ks": depths(request.ks) if request.ks else DEFAULT_KS,
+        "match": match,
+        "profile": request.profile,
+        "system": request.name,
+    }
+
+
+def _finish(request: Trace, imported: TraceImport, dataset: Dataset, settings: dict[str, Any]) -> None:
+    """Evaluate the sessions, save the evaluation and print both."""
+    if not imported.sessions:
+        _print(request, imported, None)
+        found = f"{counted(len(imported.not_joined), 'trace')} of no query of {dataset.name}, for the reasons above"
+        expected = "a question with the text of a query, or --join-by with the name of its id"
+        raise DatasetError("traces", [Fault("traces", found, expected)], "nothing was evaluated")
+    if request.only_joined:
+        dataset = dataset.only(ids=sorted({session.query_id for session in imported.sessions}))
+    evaluation = evaluate_sessions(imported.sessions, dataset, **settings)
+    notes = (*evaluation.run.notes, *import_notes(imported))
+    evaluation = replace(evaluation, run=replace(evaluation.run, notes=notes))
+    show = partial(_print, request, imported, evaluation)
+    keep(evaluation, request.output, overwrite=request.overwrite, show=show)
+    show()
+
+
+def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None) -> None:
+    if request.as_json:
+        found = None if evaluation is None else as_json(evaluation)
+        print_json({"traces": traces_json(imported), "evaluation": found})
+        return
+    from rich.console import Console
+
+    from raglift.report.terminal.document import print_document
+    from raglift.tracing.view import traces_view
+
+    detail = Detail.DETAILS if request.details else Detail.SUMMARY
+    print_document(traces_view(imported), Console(), detail)
+    if evaluation is not None:
+        sys.stdout.write("\n")
+        print_result(evaluation, json=False, details=request.details, following=_next_line(request))
+
+
+def import_notes(imported: TraceImport) -> list[str]:
+    """Return what readers of the saved evaluation should know of the traces that it is made of."""
+    reasons = Counter(trace.reason.replace("_", " ") for trace in imported.not_joined)
+    listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+    left = counted(len(imported.not_joined), "trace")
+    notes = [f"{left} of {len(imported.traces):,} not joined to a query, and left out: {listed}"] if listed else []
+    faults = counted(len(imported.faults), "fault")
+    return [
+        *notes,
+        *([f"{faults} in the files of traces: what could not be read is left out"] if imported.faults else ()),
+    ]
+
+
+def traces_json(imported: TraceImport) -> dict[str, Any]:
+    """Return what `--json` prints of traces."""
+    return {
+        "spans": imported.spans,
+        "traces": len(imported.traces),
+        "joined": len(imported.sessions),
+        "not_joined": [asdict(trace) for trace in imported.not_joined],
+        "sessions": [asdict(trace) for trace in imported.traces if trace.query_id is not None],
+        "faults": [asdict(fault) for fault in imported.faults],
+    }
+
+
+def _next_line(request: Trace) -> str:
+    if request.output is None:
+        return "Next: -o FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
+    run = shlex.quote(str(request.output))
+    return printable(f"Next: raglift report {run}, or raglift explain {run} QUERY")

@@ -1,0 +1,239 @@
+"""An index that may lose what exact search finds, with the exact searches that tell how much."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raglift.components.embedding import embed
+from raglift.components.index_notation import Dimensions, IndexSpec, as_index, parse_dimensions
+from raglift.components.vector_indexes import (
+    NOTHING,
+    Reduction,
+    VectorIndex,
+    build_vector_index,
+    exact_search,
+    one_thread,
+)
+from raglift.records.rankings import IndexCost, Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from raglift.components.embedding import DenseIndex, Embedder
+    from raglift.components.vector_indexes import Found, Vectors
+    from raglift.records.documents import Chunk
+    from raglift.records.filters import Filter
+
+
+_TIMED = 100
+"""So many queries are searched for one at a time, to say how many a second an index answers."""
+_LONGEST_TIMING = 5.0
+"""After so many seconds no further query is timed."""
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateIndex:
+    """Chunks, their vectors, and an index over these that may be approximate, compressed, or of fewer dimensions."""
+
+    dense: DenseIndex
+    """The chunks with the model's own vectors, which exact search looks at."""
+    spec: IndexSpec
+    """Which index."""
+    dimensions: Dimensions | None
+    """To how many dimensions vectors are reduced first; None for all."""
+    reduction: Reduction | None
+    """What reduces them."""
+    built: VectorIndex
+    """The index."""
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """In index order."""
+        return self.dense.chunks
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model, for the queries."""
+        return self.dense.embedder
+
+    @property
+    def read_in_part(self) -> int | None:
+        """How many distinct chunks are longer than the model reads; None when it cannot be known."""
+        return self.dense.read_in_part
+
+    @property
+    def text(self) -> str:
+        """The index and the dimensions, as `hnsw(ef=128), 128 dimensions`."""
+        return ", ".join([str(self.spec), *([] if self.dimensions is None else [self.dimensions.title])])
+
+    @property
+    def cost(self) -> IndexCost:
+        """What the index took to build, its size, and how many queries a second it answers."""
+        cost = self.dense.cost
+        seconds = None if cost.seconds is None else cost.seconds + self.built.seconds
+        return replace(
+            cost,
+            seconds=seconds,
+            bytes=self.built.bytes,
+            index=self.text,
+            build_seconds=self.built.seconds,
+            queries_per_second=self._speed[0],
+            exact_queries_per_second=self._speed[1],
+            exact_bytes=self.dense.vectors.nbytes,
+        )
+
+    def query_vectors(self, queries: Sequence[str]) -> Vectors:
+        """Return the vectors of queries as the model gives them."""
+        return query_vectors(self.dense, queries)
+
+    def search(self, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
+        """Return scores and numbers of the best chunks as the index finds them; `NOTHING` where it finds none.
+
+        Args:
+            vectors: of queries, as the model gives them.
+            k: how many of each.
+            allowed: the numbers of the chunks that may be found; None for all.
+        """
+        return self.built.search(self._reduced(vectors), k, allowed)
+
+    def search_held(self, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
+        """Return what exact search finds over the vectors as the index holds them."""
+        reduced = self._reduced(vectors)
+        if self.built.is_exhaustive:
+            return self.built.search(reduced, k, allowed)
+        held, prepared = self._held
+        return exact_search(held if allowed is None else held[allowed], prepared(reduced), k, numbers=allowed)
+
+    def search_full(self, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
+        """Return what exact search finds over the model's own vectors."""
+        return search_all(self.dense, vectors, k, allowed)
+
+    def _reduced(self, vectors: Vectors) -> Vectors:
+        return vectors if self.reduction is None or not len(vectors) else self.reduction.project(vectors)
+
+    @cached_property
+    def _held(self) -> tuple[Vectors, Callable[[Vectors], Vectors]]:
+        return self.built.held_vectors() or (self.built.vectors, lambda queries: queries)
+
+    @cached_property
+    def _speed(self) -> tuple[float | None, float | None]:
+        """How many queries a second the index answers, and exact search over the model's own vectors."""
+        # Chunks stand for queries: only the search is timed, and a model need not be asked
+        step = max(len(self.dense.vectors) // _TIMED, 1)
+        vectors = self.dense.vectors[::step][:_TIMED]
+        flat = VectorIndex(IndexSpec(), self.dense.faiss_index, self.dense.vectors, 0.0, 0)
+        return _rate(self.built, self._reduced(vectors)), _rate(flat, vectors)
+
+
+def _rate(index: VectorIndex, vectors: Vectors) -> float | None:
+    """Return how many queries a second an index answers, one at a time on one thread: the best 10 hits of each."""
+    if not len(vectors):
+        return None
+    with one_thread():
+        index.search(vectors[:1], 10)
+        started = time.perf_counter()
+        timed, seconds = 0, 0.0
+        while timed < len(vectors) and seconds < _LONGEST_TIMING:
+            index.search(vectors[timed : timed + 1], 10)
+            timed, seconds = timed + 1, time.perf_counter() - started
+    return timed / seconds
+
+
+def query_vectors(dense: DenseIndex, queries: Sequence[str]) -> Vectors:
+    """Return the vectors of queries as the model of an index gives them."""
+    if not queries:
+        return np.zeros((0, dense.vectors.shape[1]), dtype=np.float32)
+    return embed(dense.embedder, queries, "query", dense.cache).vectors
+
+
+def search_all(dense: DenseIndex, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
+    """Return what exact search finds over the vectors of an index, among all chunks or those that are allowed."""
+    full = dense.vectors
+    return exact_search(full if allowed is None else full[allowed], vectors, k, numbers=allowed)
+
+
+def approximate(
+    dense: DenseIndex, index: IndexSpec | str = "flat", dimensions: Dimensions | int | str | None = None
+) -> ApproximateIndex:
+    """Return an index over the vectors of another, which stay for comparison.
+
+    Args:
+        dense: chunks and their vectors.
+        index: which index, as `hnsw(M=32,ef=64)`.
+        dimensions: to how many dimensions vectors are reduced first: the first ones, or `pca(128)`; None for all.
+
+    Raises:
+        ConfigurationError: an index or dimensions that there are not, that FAISS refuses, or for which there are too
+            few chunks.
+        MissingDependency: FAISS is not installed.
+    """
+    spec = as_index(index)
+    fewer = None if dimensions is None else parse_dimensions(dimensions)
+    model = getattr(dense.embedder, "model", None)
+    reduction = None
+    started = time.perf_counter()
+    if fewer is not None:
+        named = model if isinstance(model, str) else dense.embedder.identity
+        reduction = Reduction.of(fewer, dense.vectors, named)
+    vectors = dense.vectors if reduction is None else reduction.project(dense.vectors)
+    reducing = time.perf_counter() - started
+    built = build_vector_index(spec, vectors)
+    return ApproximateIndex(dense, spec, fewer, reduction, replace(built, seconds=built.seconds + reducing))
+
+
+def searched(
+    dense: DenseIndex, index: IndexSpec | None, dimensions: Dimensions | None
+) -> DenseIndex | ApproximateIndex:
+    """Return an index as it was named; itself where nothing was named."""
+    if index is None and dimensions is None:
+        return dense
+    return approximate(dense, index or IndexSpec(), dimensions)
+
+
+# Rankings, with a filter for each query that has one.
+
+
+def rankings_of(
+    chunks: Sequence[Chunk],
+    search: Callable[[Vectors, int, NDArray[np.int64] | None], Found],
+    vectors: Vectors,
+    k: int,
+    filters: Sequence[Filter | None] | None = None,
+) -> list[Ranking]:
+    """Return a ranking for each query; of a query with a filter, among the chunks that match it.
+
+    Args:
+        chunks: in index order.
+        search: finds scores and numbers of chunks for vectors of queries.
+        vectors: of the queries.
+        k: the most hits of each.
+        filters: one for each query, None for a query without.
+    """
+    rankings: list[Ranking] = [Ranking()] * len(vectors)
+    for given, places in _by_filter(filters, len(vectors)).items():
+        allowed = None if given is None else allowed_numbers(chunks, given)
+        scores, numbers = search(vectors[places], k, allowed)
+        for place, row, found in zip(places, scores.tolist(), numbers.tolist(), strict=True):
+            rankings[place] = Ranking.of(
+                (chunks[number], score) for number, score in zip(found, row, strict=True) if number != NOTHING
+            )
+    return rankings
+
+
+def _by_filter(filters: Sequence[Filter | None] | None, count: int) -> Mapping[Filter | None, list[int]]:
+    groups: dict[Filter | None, list[int]] = {}
+    for place in range(count):
+        groups.setdefault(None if filters is None else filters[place], []).append(place)
+    return groups
+
+
+def allowed_numbers(chunks: Sequence[Chunk], given: Filter) -> NDArray[np.int64]:
+    """Return the numbers of the chunks that match a filter, ascending."""
+    return np.array([number for number, chunk in enumerate(chunks) if given.matches(chunk.metadata)], dtype=np.int64)

@@ -1,0 +1,393 @@
+"""Vector indexes that approximate exact search, or hold vectors in fewer bytes: built and searched through FAISS.
+
+All of them rank by the inner product of unit vectors. What an index found is compared with exact search twice: over the
+vectors as it holds them (`held_vectors`), and over the model's own.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raglift.base.display import one_line
+from raglift.errors import ConfigurationError, MissingDependency
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from raglift.components.index_notation import Dimensions, IndexSpec
+
+    Vectors = NDArray[np.float32]
+    Found = tuple[NDArray[np.float32], NDArray[np.int64]]
+
+
+NOTHING = -1
+"""The number that stands for no chunk: an index may find fewer than it was asked for."""
+FEWEST_TO_TRAIN = 39
+"""Vectors for each cluster: with fewer, FAISS warns that clusters are trained on too little."""
+_AT_ONCE = 100_000
+_SPARE = 16
+"""So many more are looked for: of equal ones at the end FAISS returns any."""
+_PLACE = re.compile(r".*\.(?:cpp|h):\d+: ?", re.DOTALL)
+"""What FAISS says of the place in its source, before what is wrong."""
+
+
+def faiss_module() -> Any:
+    """Return FAISS.
+
+    Raises:
+        MissingDependency: it is not installed.
+    """
+    try:
+        import faiss
+    except ImportError:
+        raise MissingDependency("faiss", "local", "dense retrieval") from None
+    return faiss
+
+
+# Fewer dimensions.
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Makes vectors shorter."""
+
+    project: Callable[[Vectors], Vectors]
+    """Returns unit vectors of fewer dimensions."""
+
+    @classmethod
+    def of(cls, dimensions: Dimensions, vectors: Vectors, model: str) -> Reduction:
+        """Return what reduces the vectors of chunks, and of queries alike.
+
+        With `pca`, the components are the eigenvectors of the largest eigenvalues of Σ v vᵀ over the chunks' vectors.
+        The mean is not subtracted, because that would change inner products; in all dimensions nothing would change.
+        Both ways the vectors that are left are brought to unit length.
+
+        Args:
+            dimensions: how many are left, and which.
+            vectors: of the chunks.
+            model: what made them, for messages.
+
+        Raises:
+            ConfigurationError: the model has fewer dimensions, or for principal components there are fewer chunks.
+        """
+        there = vectors.shape[1]
+        if dimensions.number is None:
+            return cls(lambda given: given)
+        if dimensions.number > there:
+            raise ConfigurationError(
+                f"dimensions: found {dimensions}; expected at most {there}, as many as {model} has"
+            )
+        if not dimensions.pca:
+            first = dimensions.number
+            return cls(lambda given: _unit(given[:, :first]))
+        if dimensions.number > len(vectors):
+            raise ConfigurationError(
+                f"dimensions: found {dimensions} for {len(vectors):,} chunks; expected no more components than chunks"
+            )
+        products = np.zeros((there, there))
+        for begin in range(0, len(vectors), _AT_ONCE):
+            part = vectors[begin : begin + _AT_ONCE].astype(np.float64)
+            products += part.T @ part
+        _, components = np.linalg.eigh(products)
+        matrix = components[:, ::-1][:, : dimensions.number].astype(np.float32)
+        return cls(lambda given: _unit(given @ matrix))
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+# Building and searching.
+
+
+@dataclass(frozen=True, eq=False)
+class VectorIndex:
+    """Vectors in an index, which may be approximate."""
+
+    spec: IndexSpec
+    """Which index."""
+    index: Any
+    """A `faiss.Index`, or a `faiss.IndexBinaryFlat`."""
+    vectors: Vectors
+    """What was indexed."""
+    seconds: float
+    """Wall time of training and adding."""
+    bytes: int
+    """Size of the index as FAISS writes it; for `binary+rescore` with the vectors that it rescores by."""
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether a search looks at every vector that it holds, so that nothing is lost but by compression."""
+        return self.spec.kind in ("flat", "int8", "binary", "pq")
+
+    def search(self, queries: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
+        """Return scores and numbers of the best vectors, both of shape (queries, at most k); `NOTHING` where none is.
+
+        Of equal scores the lower number comes first, as far as the index returned both.
+
+        Args:
+            queries: unit vectors.
+            k: how many are asked for.
+            allowed: the numbers that may be found; None for all. The index looks for the best of these.
+
+        Raises:
+            ConfigurationError: the index cannot be restricted to some of its vectors.
+        """
+        k = min(k, len(self.vectors) if allowed is None else len(allowed))
+        if k == 0 or not len(queries):
+            return np.zeros((len(queries), 0), dtype=np.float32), np.zeros((len(queries), 0), dtype=np.int64)
+        if self.spec.kind.startswith("binary"):
+            scores, numbers = self._binary(queries, k, allowed)
+        elif allowed is not None and self.is_exhaustive:
+            return exact_search(self.index.reconstruct_batch(allowed), queries, k, numbers=allowed)
+        else:
+            options = {} if allowed is None else {"params": _restricted(self.index, allowed)}
+            try:
+                scores, numbers = self.index.search(queries, k, **options)
+            except RuntimeError as error:
+                raise ConfigurationError(
+                    f"index {self.spec}: cannot search among some of its vectors only, as a filter asks: "
+                    f"{_reason(error)}; expected flat, hnsw, ivf, int8, pq or binary"
+                ) from error
+        scores = np.where(numbers == NOTHING, -np.inf, scores)
+        order = np.lexsort((numbers, -scores))
+        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(numbers, order, axis=1)
+
+    def _binary(self, queries: Vectors, k: int, allowed: NDArray[np.int64] | None) -> Found:
+        """Search by sign bits: 1 − 2 · (differing bits / all bits); with `rescore`, the best by the vectors."""
+        bits = np.packbits(queries > 0, axis=1)
+        rescores = self.spec.kind == "binary+rescore"
+        wanted = min(k * self.spec["factor"], self.index.ntotal) if rescores else k
+        if allowed is None:
+            distances, numbers = self.index.search(bits, wanted)
+        else:
+            held = _faiss_codes(self.index)[allowed]
+            distances = np.stack([np.bitwise_count(held ^ one).sum(axis=1, dtype=np.int32) for one in bits])
+            order = np.argsort(distances, axis=1, kind="stable")[:, :wanted]
+            distances, numbers = np.take_along_axis(distances, order, axis=1), allowed[order]
+        if not rescores:
+            return (1 - 2 * distances / queries.shape[1]).astype(np.float32), numbers.astype(np.int64)
+        scores = np.einsum("qnd,qd->qn", self.vectors[numbers], queries)
+        order = np.lexsort((numbers, -scores))[:, :k]
+        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(numbers, order, axis=1)
+
+    def held_vectors(self) -> tuple[Vectors, Callable[[Vectors], Vectors]] | None:
+        """Return the vectors as the index holds them, and what makes queries comparable with them.
+
+        Exact search over these is what the index would find if it looked at all that it holds. None where that is what
+        it does (`is_exhaustive`), and where it holds what it was given.
+
+        Raises:
+            ConfigurationError: FAISS cannot give back the vectors of such an index.
+        """
+        if self.spec.kind != "faiss":
+            return None
+        faiss = faiss_module()
+        index, steps = faiss.downcast_index(self.index), []
+        try:
+            while isinstance(index, faiss.IndexPreTransform):
+                steps += [faiss.downcast_VectorTransform(index.chain.at(place)) for place in range(index.chain.size())]
+                index = faiss.downcast_index(index.index)
+            vectors = index.reconstruct_n(0, index.ntotal)
+        except RuntimeError as error:
+            raise ConfigurationError(
+                f"index {self.spec}: FAISS cannot give back its vectors: {_reason(error)}; expected an index whose "
+                "vectors can be reconstructed, so that its search can be compared with an exact one"
+            ) from error
+
+        def prepared(queries: Vectors) -> Vectors:
+            for step in steps:
+                queries = step.apply(queries)
+            return queries
+
+        return vectors, prepared
+
+
+def _restricted(index: Any, allowed: NDArray[np.int64]) -> Any:
+    """Return the parameters with which an index looks for some of its vectors only, its other settings as they are."""
+    faiss = faiss_module()
+    index, selector = faiss.downcast_index(index), faiss.IDSelectorBatch(allowed)
+    if isinstance(index, faiss.IndexPreTransform):
+        return faiss.SearchParametersPreTransform(index_params=_restricted(index.index, allowed))
+    if isinstance(index, faiss.IndexRefine):
+        return faiss.IndexRefineSearchParameters(
+            k_factor=index.k_factor, base_index_params=_restricted(index.base_index, allowed)
+        )
+    if isinstance(index, faiss.IndexHNSW):
+        return faiss.SearchParametersHNSW(sel=selector, efSearch=index.hnsw.efSearch)
+    if isinstance(index, faiss.IndexIVFPQ):
+        return faiss.IVFPQSearchParameters(sel=selector, nprobe=index.nprobe)
+    if isinstance(index, faiss.IndexIVF):
+        return faiss.SearchParametersIVF(sel=selector, nprobe=index.nprobe)
+    return faiss.SearchParameters(sel=selector)
+
+
+def _faiss_codes(index: Any) -> NDArray[np.uint8]:
+    codes: NDArray[np.uint8] = faiss_module().vector_to_array(index.xb).reshape(index.ntotal, index.code_size)
+    return codes
+
+
+def build_vector_index(spec: IndexSpec, vectors: Vectors) -> VectorIndex:
+    """Build an index. The same vectors give the same index: k-means has a seed, and a graph is built by one thread.
+
+    Args:
+        spec: which.
+        vectors: unit vectors, at least one.
+
+    Raises:
+        ConfigurationError: FAISS refuses the index, there are more clusters than vectors, or segments do not divide the
+            dimensions.
+        MissingDependency: FAISS is not installed.
+    """
+    faiss = faiss_module()
+    _check(spec, *vectors.shape)
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    started = time.perf_counter()
+    try:
+        index = _filled(faiss, spec, vectors)
+    except RuntimeError as error:
+        raise ConfigurationError(
+            f"index {spec}: FAISS refuses it for {len(vectors):,} vectors of {vectors.shape[1]} dimensions: "
+            f"{_reason(error)}; expected what FAISS builds of them, as IVF256,PQ32 (its wiki: The index factory)"
+        ) from error
+    seconds = time.perf_counter() - started
+    size = _bytes(faiss, index, is_binary=spec.kind.startswith("binary"))
+    return VectorIndex(spec, index, vectors, seconds, size + (vectors.nbytes if spec.kind == "binary+rescore" else 0))
+
+
+def _check(spec: IndexSpec, count: int, dimensions: int) -> None:
+    """Check what FAISS would refuse in words that say little.
+
+    Raises:
+        ConfigurationError: more clusters than vectors, or segments that do not divide the dimensions.
+    """
+    if spec.kind == "ivf" and spec["nlist"] > count:
+        raise ConfigurationError(
+            f"index {spec}: found nlist={spec['nlist']} clusters for {count:,} chunks; expected at most as many "
+            f"clusters as chunks, better one for {FEWEST_TO_TRAIN} chunks or more: "
+            f"nlist={max(count // FEWEST_TO_TRAIN, 1)}"
+        )
+    if spec.kind == "ivf" and spec["nprobe"] > spec["nlist"]:
+        raise ConfigurationError(
+            f"index {spec}: found nprobe={spec['nprobe']} of {spec['nlist']} clusters; expected no more than there are"
+        )
+    if spec.kind != "pq":
+        return
+    if dimensions % spec["m"]:
+        fitting = [number for number in range(1, dimensions + 1) if dimensions % number == 0]
+        near = sorted(sorted(fitting, key=lambda number: abs(number - spec["m"]))[:3])
+        raise ConfigurationError(
+            f"index {spec}: found m={spec['m']} segments for {dimensions} dimensions; expected a number that divides "
+            f"them, as {', '.join(map(str, near))}"
+        )
+    if 2 ** spec["bits"] > count:
+        raise ConfigurationError(
+            f"index {spec}: found bits={spec['bits']}, which is {2 ** spec['bits']:,} centroids a segment, for "
+            f"{count:,} chunks; expected no more centroids than chunks: bits={max(count.bit_length() - 1, 1)}"
+        )
+
+
+def _filled(faiss: Any, spec: IndexSpec, vectors: Vectors) -> Any:
+    """Return an index of FAISS' with the vectors in it."""
+    dimensions, metric = vectors.shape[1], faiss.METRIC_INNER_PRODUCT
+    if spec.kind.startswith("binary"):
+        bits = np.packbits(vectors > 0, axis=1)
+        binary = faiss.IndexBinaryFlat(8 * bits.shape[1])
+        binary.add(bits)
+        return binary
+    if spec.kind == "flat":
+        index = faiss.IndexFlatIP(dimensions)
+    elif spec.kind == "hnsw":
+        index = faiss.IndexHNSWFlat(dimensions, spec["M"], metric)
+        index.hnsw.efConstruction, index.hnsw.efSearch = spec["construction"], spec["ef"]
+    elif spec.kind == "ivf":
+        index = faiss.index_factory(dimensions, f"IVF{spec['nlist']},Flat", metric)
+        index.nprobe = spec["nprobe"]
+    elif spec.kind == "int8":
+        index = faiss.IndexScalarQuantizer(dimensions, faiss.ScalarQuantizer.QT_8bit, metric)
+    elif spec.kind == "pq":
+        index = faiss.IndexPQ(dimensions, spec["m"], spec["bits"], metric)
+    else:
+        index = faiss.index_factory(dimensions, spec.factory, metric)
+        for name, called in (("nprobe", "nprobe"), ("ef", "efSearch")):
+            if (value := spec.get(name)) is not None:
+                faiss.ParameterSpace().set_index_parameter(index, called, value)
+    _train_on_few(faiss, index)
+    with one_thread():
+        index.train(vectors)
+        index.add(vectors)
+    return index
+
+
+def _train_on_few(faiss: Any, index: Any) -> None:
+    """Keep FAISS from printing that clusters have few vectors each, which raglift says in a note."""
+    index = faiss.downcast_index(index)
+    while isinstance(index, faiss.IndexPreTransform):
+        index = faiss.downcast_index(index.index)
+    for part in (index, getattr(index, "pq", None)):
+        if part is not None and hasattr(part, "cp"):
+            part.cp.min_points_per_centroid = 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let FAISS and its linear algebra use one thread.
+
+    Several make another graph each time, and in small clusterings they wait for each other longer than they compute.
+
+    Raises:
+        MissingDependency: threadpoolctl is not installed.
+    """
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise MissingDependency("threadpoolctl", "local", "vector indexes") from None
+    with threadpool_limits(limits=1):
+        yield
+
+
+def _bytes(faiss: Any, index: Any, *, is_binary: bool) -> int:
+    """Return the size of an index as FAISS writes it, without keeping what is written."""
+    size = 0
+
+    def count(written: Any) -> int:
+        nonlocal size
+        size += len(written)
+        return len(written)
+
+    (faiss.write_index_binary if is_binary else faiss.write_index)(index, faiss.PyCallbackIOWriter(count, 2**20))
+    return size
+
+
+def _reason(error: RuntimeError) -> str:
+    """Return what FAISS says, without the place in its source."""
+    return one_line(_PLACE.sub("", str(error))).removeprefix("Error: ").strip().rstrip(".")
+
+
+def exact_search(vectors: Vectors, queries: Vectors, k: int, *, numbers: NDArray[np.int64] | None = None) -> Found:
+    """Return scores and numbers of the best vectors, found by looking at all; equal ones by their numbers.
+
+    Args:
+        vectors: shape (vectors, dimensions).
+        queries: shape (queries, dimensions).
+        k: how many of each query.
+        numbers: of the vectors, ascending; by default their places.
+    """
+    k = min(k, len(vectors))
+    if k == 0 or not len(queries):
+        return np.zeros((len(queries), 0), dtype=np.float32), np.zeros((len(queries), 0), dtype=np.int64)
+    index = faiss_module().IndexFlatIP(vectors.shape[1])
+    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+    scores, places = index.search(np.ascontiguousarray(queries, dtype=np.float32), min(k + _SPARE, len(vectors)))
+    order = np.lexsort((places, -scores))[:, :k]
+    scores, places = np.take_along_axis(scores, order, axis=1), np.take_along_axis(places, order, axis=1)
+    return scores, places if numbers is None else numbers[places]

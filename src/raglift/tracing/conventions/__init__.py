@@ -1,0 +1,1 @@
+"""What the attributes of spans mean, by each convention."""

@@ -1,0 +1,1 @@
+"""Spans from files: OTLP, and what Phoenix, MLflow, Langfuse and LangSmith export."""

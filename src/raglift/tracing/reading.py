@@ -1,0 +1,117 @@
+"""`read_traces()`: files of traces as sessions."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from raglift.base.streams import as_file
+from raglift.base.validation import described, fault
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.running.evaluation import checked_dataset
+from raglift.tracing.conventions.reading import read_span
+from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in, spans_in_frame
+from raglift.tracing.joining import sessions_of
+from raglift.tracing.options import Options
+from raglift.tracing.records import TraceImportRecord
+from raglift.tracing.result import TraceImport
+from raglift.tracing.secrets import cleared_session
+from raglift.tracing.trees import trees_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    import pandas as pd
+
+    from raglift.base.secrets import KnownSecrets
+    from raglift.errors import Fault
+    from raglift.records.dataset import Dataset
+    from raglift.tracing.records import ImportedTrace
+    from raglift.tracing.spans import Span
+
+
+def read_traces(
+    traces: str | os.PathLike[str] | pd.DataFrame | Sequence[str | os.PathLike[str] | pd.DataFrame],
+    dataset: Dataset | str | os.PathLike[str],
+    *,
+    join_by: str | None = None,
+    doc_key: str | None = None,
+    text_tools: Collection[str] = (),
+) -> TraceImport:
+    """Read what an application did from its traces, as sessions that `evaluate_sessions` scores.
+
+        imported = rl.read_traces("traces.jsonl", data)
+        print(imported)
+        evaluation = rl.evaluate_sessions(imported.sessions, data)
+
+    Reads OTLP as JSON (of a file exporter or collector), spans of OpenTelemetry a line, and exports of Phoenix, MLflow,
+    Langfuse and LangSmith, also packed with gzip; attributes as OpenInference and OpenTelemetry's conventions for
+    generative AI have them. Spans of retrievers and rerankers, and tools that return documents, are the calls; the
+    hits in the prompt of the answer are the final context. Several traces of one query are repetitions.
+
+    Args:
+        traces: a file, a folder of files, a data frame of Phoenix's or MLflow's client, or several of these. What
+            cannot be read is in the result's `faults`.
+        dataset: labelled queries, as for `evaluate`.
+        join_by: the name of the attribute, field of the metadata, or tag (`name:value`) that holds the id of the
+            query. Where a trace does not have it, and without a name, traces are joined by the normalized text of the
+            question.
+        doc_key: the metadata key that holds the ids of documents, where hits have them there.
+        text_tools: names of tools whose answer is a text: all of it is one hit.
+
+    Raises:
+        DatasetError: nothing can be read; every fault is listed.
+        ConfigurationError: an argument that cannot be used.
+    """
+    if isinstance(text_tools, str):
+        raise ConfigurationError(f"text_tools: found {described(text_tools)}; expected a list of names")
+    data = checked_dataset(dataset)
+    is_one = isinstance(traces, (str, os.PathLike)) or hasattr(traces, "columns")
+    given: list[Any] = [traces] if is_one else list(cast("Sequence[Any]", traces))
+    faults: list[Fault] = []
+    options = Options(join_by, doc_key)
+    spans = list(_bounded(_spans(given, faults, options), faults))
+    if not spans:
+        listed = ", ".join("a data frame" if hasattr(each, "columns") else str(each) for each in given) or "traces"
+        raise DatasetError(listed, faults or [fault(listed, "no spans", "traces with spans in them")])
+    trees = trees_of(spans, faults)
+    read = sessions_of(trees, data, text_tools)
+    known = options.secrets.known()
+    order = {query.id: place for place, query in enumerate(data.queries)}
+    sessions = [cleared_session(session, known) for _, session in read if session is not None]
+    rows = tuple(_without_secrets(row, known) for row, _ in read)
+    record = TraceImportRecord(
+        data.name,
+        tuple(sorted(sessions, key=lambda session: (order[session.query_id], session.repetition))),
+        rows,
+        tuple(faults),
+        len(spans),
+        len(data.queries),
+    )
+    return TraceImport.from_record(record)
+
+
+def _spans(given: Iterable[Any], faults: list[Fault], options: Options) -> Iterator[Span]:
+    for each in given:
+        if isinstance(each, (str, os.PathLike)):
+            for path in files_in(each):
+                with as_file(path) as file:
+                    yield from (read_span(raw, options) for raw in spans_in(file, faults, options))
+        elif hasattr(each, "columns"):
+            yield from (read_span(raw, options) for raw in spans_in_frame(each, faults, options))
+        else:
+            raise ConfigurationError(f"traces: found {described(each)}; expected a file, a folder or a data frame")
+
+
+def _bounded(spans: Iterator[Span], faults: list[Fault]) -> Iterator[Span]:
+    """Yield as many spans as are read; more are a fault."""
+    yield from islice(spans, MOST_SPANS)
+    if next(spans, None) is not None:
+        faults.append(fault("traces", f"more than {MOST_SPANS:,} spans", "fewer: read the files in parts"))
+
+
+def _without_secrets(trace: ImportedTrace, known: KnownSecrets) -> ImportedTrace:
+    error = None if trace.error is None else known.cleared(trace.error)
+    return replace(trace, question=known.cleared(trace.question), detail=known.cleared(trace.detail), error=error)

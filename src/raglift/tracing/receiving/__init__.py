@@ -1,0 +1,1 @@
+"""Traces received over HTTP, and the file that they are kept in."""

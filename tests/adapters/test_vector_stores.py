@@ -1,0 +1,348 @@
+"""Users' vector stores: filters that are passed on, and exact search over what the stores hold."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import InMemoryVectorStore
+from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.embeddings import BaseEmbedding
+from llama_index.core.schema import TextNode
+
+from raglift.adapters.adapt import adapt_system
+from raglift.adapters.store_search import store_search
+from raglift.errors import ConfigurationError
+from raglift.records.dataset import Dataset
+from raglift.records.filters import Filter
+from raglift.records.labels import Fact, Passage, Query
+from raglift.running.evaluation import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
+]
+
+SUBJECTS = ("lamp", "horn", "boat", "wick", "coal", "tower", "keeper", "storm", "letter", "rock")
+VERBS = ("lit", "sounded", "mended", "painted", "counted", "carried", "hidden", "sold", "found", "named")
+TEXTS = [f"The {subject} is {verb}." for subject in SUBJECTS for verb in VERBS]
+YEARS = [2020 + number % 5 for number in range(len(TEXTS))]
+K = 4
+
+
+def vector_of(text: str) -> list[float]:
+    """Random indexing, with lengths that differ: cosine, inner product and distance rank differently."""
+    words = [np.random.default_rng(zlib.crc32(word.encode())).standard_normal(16) for word in text.strip(".?").split()]
+    found: list[float] = (sum(words) * (1 + len(text) % 3)).tolist()
+    return found
+
+
+class Words(Embeddings):
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return list(map(vector_of, texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        return vector_of(text)
+
+
+class Model(BaseEmbedding):
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return vector_of(text.rpartition("\n")[2])  # the metadata stands before the text
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return vector_of(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return vector_of(query)
+
+
+def documents() -> list[Document]:
+    return [
+        Document(text, id=f"00000000-0000-4000-8000-{number:012}", metadata={"year": year, "source": "log.md"})
+        for number, (text, year) in enumerate(zip(TEXTS, YEARS, strict=True))
+    ]
+
+
+def nodes() -> list[TextNode]:
+    return [
+        TextNode(text=text, id_=f"00000000-0000-4000-8000-{number:012}", metadata={"year": year})
+        for number, (text, year) in enumerate(zip(TEXTS, YEARS, strict=True))
+    ]
+
+
+def faiss(index: Any = None) -> Any:
+    import faiss
+    from langchain_community.docstore.in_memory import InMemoryDocstore
+    from langchain_community.vectorstores import FAISS
+
+    index = faiss.IndexFlatL2(16) if index is None else index
+    if not index.is_trained:
+        index.train(np.array(list(map(vector_of, TEXTS)), dtype=np.float32))
+    store = FAISS(Words(), index, InMemoryDocstore(), {})
+    store.add_documents(documents())
+    return store.as_retriever(search_kwargs={"k": K})
+
+
+def in_memory() -> Any:
+    return InMemoryVectorStore.from_documents(documents(), Words()).as_retriever(search_kwargs={"k": K})
+
+
+def qdrant(distance: str = "COSINE") -> Any:
+    from langchain_qdrant import QdrantVectorStore
+    from qdrant_client.models import Distance
+
+    store = QdrantVectorStore.from_documents(
+        documents(), Words(), location=":memory:", collection_name="log", distance=Distance[distance]
+    )
+    return store.as_retriever(search_kwargs={"k": K})
+
+
+def simple() -> Any:
+    return VectorStoreIndex(nodes(), embed_model=Model()).as_retriever(similarity_top_k=K)
+
+
+def llama_faiss() -> Any:
+    import faiss
+    from llama_index.vector_stores.faiss import FaissVectorStore
+
+    context = StorageContext.from_defaults(vector_store=FaissVectorStore(faiss_index=faiss.IndexFlatL2(16)))
+    index = VectorStoreIndex(nodes(), storage_context=context, embed_model=Model())
+    return index.as_retriever(similarity_top_k=K)
+
+
+def llama_qdrant() -> Any:
+    from llama_index.vector_stores.qdrant import QdrantVectorStore
+    from qdrant_client import QdrantClient
+
+    store = QdrantVectorStore("log", client=QdrantClient(location=":memory:"))
+    context = StorageContext.from_defaults(vector_store=store)
+    index = VectorStoreIndex(nodes(), storage_context=context, embed_model=Model())
+    return index.as_retriever(similarity_top_k=K)
+
+
+EXACT: dict[str, Callable[[], Any]] = {
+    "LangChain FAISS": faiss,
+    "LangChain in memory": in_memory,
+    "LangChain Qdrant, cosine": qdrant,
+    "LangChain Qdrant, inner product": lambda: qdrant("DOT"),
+    "LangChain Qdrant, distance": lambda: qdrant("EUCLID"),
+    "LlamaIndex simple": simple,
+    "LlamaIndex FAISS": llama_faiss,
+    "LlamaIndex Qdrant": llama_qdrant,
+}
+"""Stores that search exactly: what they return is what exact search must return."""
+FILTERING = [name for name in EXACT if name != "LlamaIndex FAISS"]
+"""LlamaIndex' FAISS raises for filters."""
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return Dataset(
+        tuple(
+            Query(
+                f"q{number}",
+                f"What about the {text.split()[1]} is {text.split()[3]}",
+                (Fact((Passage(text),)),),
+            )
+            for number, text in enumerate(TEXTS[::7])
+        ),
+        name="log",
+    )
+
+
+@pytest.fixture(scope="module")
+def filtered(data: Dataset) -> Dataset:
+    queries = (
+        Query(query.id, " ".join(query.text.split()[:4]), query.facts, filter={"year": YEARS[7 * number]})  # type: ignore[arg-type]
+        for number, query in enumerate(data)
+    )
+    return Dataset(tuple(queries), name="log by year")
+
+
+def scores_of(evaluation: Any) -> list[list[float]]:
+    return [[hit.score for hit in trace.stages[0].ranking] for trace in evaluation.run.traces]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_search_over_what_a_store_holds_finds_what_an_exact_store_finds(name: str, data: Dataset) -> None:
+    evaluation = evaluate(EXACT[name](), data, exact=True, ks=(1, K))
+    assert evaluation.run.spec["exact"] == {"stage": "retrieve", "k": K, "source": "read out"}
+    losses = evaluation.index_losses()
+    assert losses.step("together").overlap == 1.0
+    assert losses.step("together").lost == losses.step("together").gained == 0
+    assert "read out of the store" in str(losses)
+    assert evaluation.run.inventory is not None  # all chunks are known by now
+    assert evaluation.run.inventory.chunks == len(TEXTS)
+
+
+def test_what_an_approximate_store_loses_is_found(data: Dataset) -> None:
+    import faiss as library
+
+    index = library.index_factory(16, "IVF20,Flat")
+    evaluation = evaluate(faiss(index), data, exact=True, ks=(1, K))
+    losses = evaluation.index_losses()
+    assert losses.step("index").hits_lost > 0
+    assert losses.step("index").lost > 0
+    assert losses.step("compression").hits_lost == 0
+    assert evaluation.failure_analysis(K).of("lost_by_index").facts == losses.step("index").lost
+    whole = evaluate(faiss(), data, ks=(1, K))
+    exact = {trace.query_id: [hit.chunk.text for hit in trace.stages[0].ranking] for trace in whole.run.traces}
+    for trace in evaluation.run.traces:
+        assert trace.exact is not None
+        assert [hit.chunk.text for hit in trace.exact.full] == exact[trace.query_id]
+
+
+class Closed(InMemoryVectorStore):
+    """A store of another package, which gives out nothing."""
+
+    __module__ = "another_store"
+
+    def _similarity_search_with_score_by_vector(self, embedding: list[float], k: int = 4, filter: Any = None) -> Any:  # noqa: A002
+        return super()._similarity_search_with_score_by_vector(embedding, k, filter)[1:]  # it loses the nearest
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    from raglift.adapters import langchain_stores
+
+    monkeypatch.setattr(langchain_stores, "_READERS", {})
+    return Closed.from_documents(documents(), Words()).as_retriever(search_kwargs={"k": K})
+
+
+def test_chunks_of_a_closed_store_are_embedded_again(closed: Any, data: Dataset) -> None:
+    evaluation = evaluate(closed, data, exact=True, chunks=iter(documents()), ks=(1, K - 1))
+    assert evaluation.run.spec["exact"]["source"] == "embedded again"
+    assert evaluation.index_losses(1).step("index").lost > 0
+    assert "embedded again by its own embedding model" in " ".join(str(evaluation.index_losses()).split())
+
+
+def test_a_closed_store_without_chunks_is_refused(closed: Any, data: Dataset) -> None:
+    with pytest.raises(ConfigurationError, match="does not give out its vectors; expected all of its chunks"):
+        evaluate(closed, data, exact=True)
+
+
+def test_a_system_without_a_store_is_refused(data: Dataset) -> None:
+    with pytest.raises(ConfigurationError, match="without a vector store that raglift knows"):
+        evaluate(lambda query: TEXTS[:3], data, exact=True)
+
+
+def test_an_empty_store_is_refused(data: Dataset) -> None:
+    with pytest.raises(ConfigurationError, match="found no vectors in InMemoryVectorStore"):
+        evaluate(InMemoryVectorStore(Words()).as_retriever(), data, exact=True)
+
+
+def test_queries_of_another_model_are_refused(data: Dataset) -> None:
+    class Other(Words):
+        def embed_query(self, text: str) -> list[float]:
+            return vector_of(text)[:8]
+
+    store = InMemoryVectorStore.from_documents(documents(), Words())
+    store.embedding = Other()
+    (stage,) = adapt_system(store.as_retriever(), as_deployed=True)
+    search, _, _ = store_search(stage.retriever, None, None)  # type: ignore[union-attr]
+    with pytest.raises(ConfigurationError, match=r"vectors of 16 dimensions, and its embedding model gives queries 8"):
+        search.exact_hits([query.text for query in data], K)
+
+
+# Filters.
+
+
+@pytest.mark.parametrize("name", FILTERING)
+def test_filters_are_passed_on_to_the_store(name: str, filtered: Dataset) -> None:
+    retriever = EXACT[name]()
+    if name == "LangChain FAISS":
+        retriever.search_kwargs["fetch_k"] = len(TEXTS)
+    evaluation = evaluate(retriever, filtered, exact=True, ks=(1, K))
+    assert evaluation.run.spec["filtered"] == {"stage": "retrieve", "k": K, "taken": True}
+    for query, trace in zip(filtered, evaluation.run.traces, strict=True):
+        assert query.filter is not None
+        assert trace.matching == len(TEXTS) // 5
+        assert len(trace.stages[0].ranking) == K
+        assert all(query.filter.matches(chunk.metadata) for chunk in trace.stages[0].ranking.chunks)
+    assert evaluation.index_losses().step("together").overlap == 1.0
+    assert not [note for note in evaluation.notes if "filter" in note]
+    assert "filter" not in getattr(retriever, "search_kwargs", {})  # the user's object is as it was
+
+
+@pytest.mark.parametrize("name", FILTERING)
+@pytest.mark.parametrize(
+    "written",
+    [{"year": [2021, 2023]}, {"year": {"gte": 2022}}, {"year": {"gt": 2020, "lt": 2023}}, {"year": {"lte": 2020}}],
+)
+def test_lists_and_ranges_are_passed_on(name: str, written: dict[str, Any]) -> None:
+    retriever = EXACT[name]()
+    if name == "LangChain FAISS":
+        retriever.search_kwargs["fetch_k"] = len(TEXTS)
+    queries = (Query("a", "What is lit of the lamp?", (Fact((Passage(TEXTS[0]),)),), filter=written),)  # type: ignore[arg-type]
+    evaluation = evaluate(retriever, Dataset(queries), exact=True, ks=(1,))
+    (trace,) = evaluation.run.traces
+    assert trace.error is None
+    assert trace.exact is not None
+    assert [hit.chunk.text for hit in trace.stages[0].ranking] == [hit.chunk.text for hit in trace.exact.full]
+    assert all(Filter.of(written).matches(chunk.metadata) for chunk in trace.stages[0].ranking.chunks)
+
+
+@pytest.mark.parametrize("name", FILTERING)
+def test_a_retrievers_own_filter_holds_beside_that_of_a_query(name: str) -> None:
+    from raglift.adapters.filters import langchain_filter, llama_index_filters
+
+    own, retriever = Filter.of({"year": [2020, 2021]}), EXACT[name]()
+    if "LangChain" in name:
+        retriever.search_kwargs |= {"filter": langchain_filter(retriever.vectorstore, own), "fetch_k": len(TEXTS)}
+        if name != "LangChain FAISS":
+            del retriever.search_kwargs["fetch_k"]
+    else:
+        retriever._filters = llama_index_filters(own)
+    queries = (
+        Query("a", "What is lit of the lamp?", (Fact((Passage(TEXTS[0]),)),), filter={"year": {"gte": 2021}}),  # type: ignore[arg-type]
+    )
+    (trace,) = evaluate(retriever, Dataset(queries), ks=(1,)).run.traces
+    assert trace.error is None
+    assert {chunk.metadata["year"] for chunk in trace.stages[0].ranking.chunks} == {2021}
+
+
+def test_a_store_that_filters_after_its_search_is_found(filtered: Dataset) -> None:
+    retriever = faiss()
+    retriever.search_kwargs["fetch_k"] = K + 2
+    evaluation = evaluate(retriever, filtered, exact=True, ks=(1, K))
+    (note,) = [note for note in evaluation.notes if "under-returns" in note]
+    short = [trace for trace in evaluation.run.traces if len(trace.stages[0].ranking) < K]
+    assert f"for {len(short)} queries of {len(filtered)} with a filter" in note
+    assert note in " ".join(str(evaluation).split())
+    assert evaluation.failure_analysis(K).of("lost_by_filter").facts > 0
+
+
+class Ignoring(InMemoryVectorStore):
+    """A store with a planted fault: it does not look at filters."""
+
+    def _similarity_search_with_score_by_vector(self, embedding: list[float], k: int = 4, filter: Any = None) -> Any:  # noqa: A002
+        return super()._similarity_search_with_score_by_vector(embedding, k, None)
+
+
+def test_a_store_that_ignores_filters_is_found(filtered: Dataset) -> None:
+    retriever = Ignoring.from_documents(documents(), Words()).as_retriever(search_kwargs={"k": K})
+    evaluation = evaluate(retriever, filtered, exact=True, ks=(1, K))
+    (note,) = [note for note in evaluation.notes if "do not match the filter" in note]
+    wrong = sum(
+        not query.filter.matches(chunk.metadata)
+        for query, trace in zip(filtered, evaluation.run.traces, strict=True)
+        if query.filter
+        for chunk in trace.stages[0].ranking.chunks
+    )
+    assert f"returned {wrong} hits" in note
+    assert evaluation.failure_analysis(K).of("lost_by_filter").facts > 0
+
+
+def test_a_store_that_refuses_filters_fails_on_these_queries_alone(data: Dataset, filtered: Dataset) -> None:
+    both = Dataset((*data.queries[:3], *(Query(f"f{q.id}", q.text, q.facts, filter=q.filter) for q in filtered)))
+    evaluation = evaluate(llama_faiss(), both, ks=(1,))
+    failed: Sequence[Any] = [trace for trace in evaluation.run.traces if trace.error is not None]
+    assert len(failed) == len(filtered)
+    assert "Metadata filters not implemented for Faiss" in str(failed[0].error)

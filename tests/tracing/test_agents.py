@@ -1,0 +1,196 @@
+"""Real agents are instrumented with OpenInference, and what is read of their traces is what they searched, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import raglift as rl
+from raglift.adapters.langchain_documents import chunk_of as langchain_chunk
+from raglift.adapters.llama_index_nodes import ranking_of as llama_index_ranking
+from raglift.records import Ranking
+from raglift.tracing import TraceImport
+
+from . import agents
+
+pytestmark = [
+    pytest.mark.slow,
+    # LlamaIndex and its instrumentation read fields of models as pydantic 1 had them
+    pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning"),
+]
+
+METRICS = ("ndcg", "recall", "precision", "rr", "ap", "session_ndcg", "session_recall", "calls", "recovery")
+KS = (1, 3, 5)
+
+MAKERS: dict[str, Callable[..., Any]] = {"langchain": agents.langchain_agent, "langgraph": agents.langgraph_agent}
+
+
+def ask_all(data: rl.Dataset, file: Path, ask: Callable[[Any, str, str], None], agent: Any) -> TraceImport:
+    with agents.recorded(file):
+        for query in data.queries:
+            ask(agent, query.text, query.id)
+    return rl.read_traces(file, data)
+
+
+def evaluated(sessions: Any, data: rl.Dataset, metrics: Any = METRICS) -> rl.Evaluation:
+    return rl.evaluate_sessions(sessions, data, metrics=metrics, ks=KS)
+
+
+@pytest.mark.parametrize("framework", MAKERS)
+def test_one_search_gives_the_figures_of_evaluate(some: rl.Dataset, tmp_path: Path, framework: str) -> None:
+    retriever = agents.langchain_retriever(some.documents)
+    with agents.model(calls=1) as server:
+        made = MAKERS[framework](server, retriever)
+        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_langchain, made)
+    assert not imported.not_joined
+    assert not imported.faults
+    metrics = METRICS[:-2]
+    plain = rl.evaluate(retriever, some, metrics=metrics, ks=KS, progress=False)
+    ours = evaluated(imported.sessions, some, metrics)
+    assert ours.scores.stages == plain.scores.stages
+    np.testing.assert_array_equal(ours.scores.values, plain.scores.values)
+    for trace, other in zip(ours.run.traces, plain.run.traces, strict=True):
+        assert [hit.chunk for hit in trace.stages[0].ranking] == [hit.chunk for hit in other.stages[0].ranking]
+
+
+@pytest.mark.parametrize("framework", MAKERS)
+def test_before_and_after_reranking_are_those_of_evaluate(some: rl.Dataset, tmp_path: Path, framework: str) -> None:
+    retriever = agents.langchain_reranked(some.documents)
+    with agents.model(calls=1) as server:
+        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_langchain, MAKERS[framework](server, retriever))
+    metrics = METRICS[:-2]
+    plain = rl.evaluate(retriever, some, metrics=metrics, ks=KS, progress=False)
+    ours = evaluated(imported.sessions, some, metrics)
+    assert ours.scores.stages == plain.scores.stages == ("retrieve", "rerank")
+    np.testing.assert_array_equal(ours.scores.values, plain.scores.values)
+
+
+@pytest.mark.parametrize("framework", MAKERS)
+def test_several_searches_are_the_calls_of_a_session(some: rl.Dataset, tmp_path: Path, framework: str) -> None:
+    retriever = agents.langchain_retriever(some.documents)
+    with agents.model(calls=3) as server:
+        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_langchain, MAKERS[framework](server, retriever))
+    by_hand = []
+    for query in some.queries:
+        calls = []
+        for text in agents.searches_for(query.text, 3):
+            found = Ranking.of((langchain_chunk(each), None) for each in retriever.invoke(text))
+            calls.append(rl.Call.of(text, found))
+        seen = {hit.chunk.id: hit for call in calls for hit in call.ranking}
+        by_hand.append(rl.Session(query.id, calls, context=list(seen.values())))
+    metrics = (*METRICS, "redundancy", "wasted_calls", "first_call", "kept", "final_recall", "final_precision")
+    ours, theirs = evaluated(imported.sessions, some, metrics), evaluated(by_hand, some, metrics)
+    np.testing.assert_array_equal(ours.scores.values, theirs.scores.values)
+    assert [call.query for call in imported.sessions[0].calls] == agents.searches_for(some.queries[0].text, 3)
+    assert {call.tool for session in imported.sessions for call in session.calls} == {"search"}
+    trace = imported.traces[0]
+    assert (trace.joined_by, trace.calls, trace.model_calls, trace.prompt_tokens) == ("text", 3, 4, 400)
+
+
+def test_an_agent_of_llama_index_is_measured_like_its_retriever(some: rl.Dataset, tmp_path: Path) -> None:
+    retriever = agents.llama_index_retriever(some.documents)
+    with agents.model(calls=1, argument="input") as server:
+        made = agents.llama_index_agent(server, retriever)
+        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_llama_index, made)
+    assert not imported.not_joined
+    metrics = METRICS[:-2]
+    plain = rl.evaluate(retriever, some, metrics=metrics, ks=KS, progress=False)
+    np.testing.assert_array_equal(evaluated(imported.sessions, some, metrics).scores.values, plain.scores.values)
+
+
+def test_searches_of_an_agent_of_llama_index_are_calls(some: rl.Dataset, tmp_path: Path) -> None:
+    retriever = agents.llama_index_retriever(some.documents)
+    with agents.model(calls=2, argument="input") as server:
+        made = agents.llama_index_agent(server, retriever)
+        imported = ask_all(some, tmp_path / "traces.jsonl", agents.ask_llama_index, made)
+    by_hand = [
+        rl.Session(
+            query.id,
+            [
+                rl.Call.of(text, llama_index_ranking(retriever.retrieve(text), None))
+                for text in agents.searches_for(query.text, 2)
+            ],
+        )
+        for query in some.queries
+    ]
+    np.testing.assert_array_equal(
+        evaluated(imported.sessions, some).scores.values, evaluated(by_hand, some).scores.values
+    )
+    assert imported.sessions[0].calls[0].arguments == {"input": some.queries[0].text}
+    assert all(session.context is not None and len(session.context) >= 5 for session in imported.sessions)
+
+
+def test_a_query_engine_with_a_reranker_is_measured_like_evaluate(some: rl.Dataset, tmp_path: Path) -> None:
+    with agents.model(calls=0) as server:
+        engine = agents.llama_index_engine(server, agents.llama_index_retriever(some.documents))
+        file = tmp_path / "traces.jsonl"
+        with agents.recorded(file):
+            for query in some.queries:
+                engine.query(query.text)
+        imported = rl.read_traces(file, some)
+        metrics = METRICS[:-2]
+        plain = rl.evaluate(engine, some, metrics=metrics, ks=KS, progress=False)
+    ours = evaluated(imported.sessions, some, metrics)
+    assert ours.scores.stages == plain.scores.stages == ("retrieve", "rerank")
+    np.testing.assert_array_equal(ours.scores.values, plain.scores.values)
+    kept = [len(session.context) for session in imported.sessions if session.context is not None]
+    assert kept == [3] * len(some.queries)
+
+
+def test_runs_of_one_query_are_repetitions_joined_by_metadata_or_tag(some: rl.Dataset, tmp_path: Path) -> None:
+    from openinference.instrumentation import using_attributes
+
+    query, other = some.queries[:2]
+    retriever = agents.langchain_retriever(some.documents)
+    file = tmp_path / "traces.jsonl"
+    with agents.model(calls=1) as server:
+        agent = agents.langchain_agent(server, retriever)
+        asked = (("worded in another way", query), (query.text, query), ("and this otherwise too", other))
+        with agents.recorded(file):
+            for text, labelled in asked:
+                with using_attributes(tags=["nightly", f"dataset:{labelled.id}"]):
+                    agents.ask_langchain(agent, text, labelled.id)
+    for name in ("query_id", "dataset"):
+        imported = rl.read_traces(file, some, join_by=name)
+        assert [(one.query_id, one.repetition) for one in imported.sessions] == [
+            (query.id, 1),
+            (query.id, 2),
+            (other.id, 1),
+        ]
+        assert {trace.joined_by for trace in imported.traces} == {"id"}
+    by_text = rl.read_traces(file, some)
+    assert [trace.reason for trace in by_text.traces] == ["no_such_query", "", "no_such_query"]
+
+
+def test_an_agent_that_does_not_search_has_a_session_without_calls(some: rl.Dataset, tmp_path: Path) -> None:
+    file = tmp_path / "traces.jsonl"
+    retriever = agents.langchain_retriever(some.documents)
+    with agents.model(calls=0) as silent, agents.model(calls=1) as server, agents.recorded(file):
+        agents.ask_langchain(agents.langchain_agent(silent, retriever), some.queries[0].text, "")
+        agents.ask_langchain(agents.langchain_agent(server, retriever), some.queries[1].text, "")
+    imported = rl.read_traces(file, some)
+    assert [len(session.calls) for session in imported.sessions] == [0, 1]
+    assert imported.sessions[0].context is not None
+    assert len(imported.sessions[0].context) == 0
+
+
+def test_a_retriever_that_fails_is_a_failed_call_of_a_failed_session(some: rl.Dataset, tmp_path: Path) -> None:
+    from langchain_core.retrievers import BaseRetriever
+
+    class Broken(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
+            raise ConnectionError(f"refused with the key {agents.KEY}")
+
+    file = tmp_path / "traces.jsonl"
+    with agents.model(calls=1) as server, agents.recorded(file), pytest.raises(ConnectionError):
+        agents.ask_langchain(agents.langchain_agent(server, Broken()), some.queries[0].text, "")
+    (session,) = rl.read_traces(file, some).sessions
+    assert session.error is not None
+    assert "ConnectionError" in session.error
+    (call,) = session.calls
+    assert call.error is not None
+    assert not call.stages
