@@ -142,6 +142,9 @@ def test_spans_that_cannot_be_used_are_told_to_the_exporter(receiver: TraceRecei
     assert len(receiver.faults) == 1
 
 
+TOO_LARGE = gzip.compress(b" " * 5_000_000, mtime=0)
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "status", "said"),
     [
