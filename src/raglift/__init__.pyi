@@ -24,6 +24,7 @@ from .results.evaluation import load_evaluation as load_evaluation
 from .running.evaluation import evaluate as evaluate
 from .running.scoring import rescore as rescore
 from .running.sessions import evaluate_sessions as evaluate_sessions
+from .running.tuning import tune as tune
 from .sweep.specification.record import Sweep as Sweep
 from .tracing.reading import read_traces as read_traces
 

@@ -19,7 +19,7 @@ from raglift.cli import choices
 from raglift.cli.app import app
 from raglift.cli.command import PANELS
 from raglift.cli.report import FORMATS as REPORT_FORMATS
-from raglift.components.models import Dtype
+from raglift.components.devices import Dtype
 from raglift.datasets.formats.capabilities import DROPPABLE
 from raglift.datasets.formats.catalogue import FORMATS
 from raglift.datasets.formats.squad import EVIDENCE

@@ -22,7 +22,7 @@ COMMANDS = typer.main.get_command(app)
 READ = {str(path.relative_to(ROOT)): read_page(path) for path in PAGES}
 GROUP = type(COMMANDS)
 REFUSED = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")
-ELSEWHERE = {"README.md", "docs/how-to/abstention.md", "docs/how-to/gates.md"}
+ELSEWHERE = {"README.md", "docs/how-to/abstention.md", "docs/how-to/gates.md", "docs/how-to/tuning.md"}
 """Pages with commands that need what earlier ones leave behind."""
 INLINE = re.compile(r"`raglift ([^`]+)`")
 

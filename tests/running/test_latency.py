@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from raglift.adapters.stages import Policy, RerankStage, RetrieveStage
 from raglift.base.cache import Cache, content_key
 from raglift.components.bm25 import BM25Retriever
+from raglift.components.devices import resolve_dtype
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
-from raglift.components.models import load_sentence_transformer, resolve_dtype
+from raglift.components.models import load_sentence_transformer
 from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError, QueryFailed

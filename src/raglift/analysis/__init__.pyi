@@ -56,6 +56,8 @@ from .sessions import session_analysis as session_analysis
 from .tradeoffs import tradeoff as tradeoff
 from .truncation import Truncation as Truncation
 from .truncation import truncation_of as truncation_of
+from .tuning import Setting as Setting
+from .tuning import TuningRecord as TuningRecord
 from .upper_bound import Alternative as Alternative
 from .upper_bound import Best as Best
 from .upper_bound import HeadroomRecord as HeadroomRecord

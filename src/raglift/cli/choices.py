@@ -39,7 +39,7 @@ WRITTEN_FORMATS = (
     "nuggets",
 )
 DATASET_FORMATS = (*WRITTEN_FORMATS, "ir")
-DROPPABLE = ("annotators", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
+DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 TRACKERS = ("mlflow", "wandb")

@@ -52,8 +52,8 @@ _LIMIT = "The limit of cost was reached; the answers are cached."
     run="raglift.cli.review:run",
     examples=[
         "raglift labels review my.jsonl runs/bm25 runs/hybrid",
-        "raglift labels review my.jsonl runs/bm25 runs/hybrid --next",
-        "raglift labels review my.jsonl --suspects --documents docs/",
+        "raglift labels review my.jsonl runs/a runs/b --next",
+        "raglift labels review my.jsonl --suspects --documents d/",
     ],
 )
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from raglift.cli.arguments import (
     Reranker,
     Retriever,
     SavedRun,
+    SavedRuns,
     Track,
     TrackFiles,
     TrackProject,
@@ -707,6 +708,43 @@ class Threshold:
         typer.Option("--made", help="Make half of the labelled questions unanswerable: take their documents out."),
     ] = False
     seed: Annotated[int, typer.Option(help="Random seed of the halves.")] = 0
+    as_json: AsJson = False
+
+
+@command(
+    files,
+    "tune",
+    None,
+    "Tune fusion and candidates on saved runs",
+    run="raglift.cli.tune:run",
+    examples=["raglift files tune runs/bm25 runs/dense", "raglift files tune runs/reranked --candidates 5,10,20"],
+)
+@dataclass(frozen=True)
+class Tune:
+    """Choose fusion weights, constants, candidates, depths and score cut-offs on saved runs, without asking a system.
+
+    Several runs over the same chunks are fused; of one with a reranker, the number of candidates is tried. What tuning
+    gains is measured on queries that took no part in the choice.
+    """
+
+    runs: SavedRuns
+    primary: Primary = None
+    constants: Annotated[
+        tuple[str, ...],
+        typer.Option(help="Constants of rank fusion, such as '10,60'. Default: 60, 1, 10, 30, 100."),
+        separate,
+    ] = ()
+    candidates: Annotated[
+        tuple[str, ...], typer.Option(help="Hits that are fused or reranked, such as '10,50'."), separate
+    ] = ()
+    ks: Annotated[tuple[str, ...], typer.Option("-k", help="Hits that are passed on. Default: all."), separate] = ()
+    cut_offs: Annotated[
+        tuple[str, ...],
+        typer.Option("--cut-offs", help="Lowest scores of hits that are kept. Default: none."),
+        separate,
+    ] = ()
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5
+    seed: Annotated[int, typer.Option(help="Random seed of the folds.")] = 0
     as_json: AsJson = False
 
 

@@ -144,6 +144,12 @@ def _finish(request: Trace, imported: TraceImport, dataset: Dataset, settings: d
     notes = (*evaluation.run.notes, *import_notes(imported))
     evaluation = replace(evaluation, run=replace(evaluation.run, notes=notes))
     show = partial(_print, request, imported, evaluation)
+    joined = {session.query_id for session in imported.sessions}
+    if len(joined) < len(dataset) and not request.only_joined:
+        sys.stderr.write(
+            f"{len(dataset) - len(joined):,} of {counted(len(dataset), 'query')} have no trace and count 0; "
+            "--only-joined leaves them out\n"
+        )
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     show()
 

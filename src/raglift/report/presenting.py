@@ -20,6 +20,7 @@ from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.sessions import SessionAnalysisRecord
+from raglift.analysis.tuning import TuningRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.base.display import lines_text
 from raglift.rendering.document import Detail
@@ -43,6 +44,7 @@ from raglift.report.views.evaluation import evaluation_view, lift_view
 from raglift.report.views.holes import holes_view
 from raglift.report.views.index_losses import index_losses_view
 from raglift.report.views.sessions import sessions_view
+from raglift.report.views.tuning import tuning_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,6 +106,7 @@ view_of.register(FailureAnalysisRecord, whole(failure_analysis_view))
 view_of.register(SessionAnalysisRecord, whole(sessions_view))
 view_of.register(AgentsRecord, whole(agents_view))
 view_of.register(AbstentionRecord, whole(abstention_view))
+view_of.register(TuningRecord, whole(tuning_view))
 view_of.register(HolesRecord, whole(holes_view))
 view_of.register(IndexLossesRecord, whole(index_losses_view))
 view_of.register(ExplanationRecord, whole(explanation_view))

@@ -11,6 +11,7 @@ from .analyses import Recommendation as Recommendation
 from .analyses import SessionAnalysis as SessionAnalysis
 from .analyses import TagSlices as TagSlices
 from .analyses import Tradeoff as Tradeoff
+from .analyses import Tuning as Tuning
 from .comparison import Comparison as Comparison
 from .comparison import Source as Source
 from .comparison import compare as compare

@@ -16,6 +16,7 @@ from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
 from raglift.analysis.sessions import SessionAnalysisRecord
+from raglift.analysis.tuning import TuningRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.rendering.document import Detail
 from raglift.rendering.markdown import markdown_of
@@ -146,6 +147,11 @@ class Holes(Presentable, FromRecord, HolesRecord):
 @dataclass(frozen=True, eq=False, repr=False)
 class Abstention(Presentable, FromRecord, AbstentionRecord):
     """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(Presentable, FromRecord, TuningRecord):
+    """Which setting is best, and what choosing it gains on queries that took no part in the choice."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

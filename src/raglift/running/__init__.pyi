@@ -8,3 +8,4 @@ from .sessions import evaluate_sessions as evaluate_sessions
 from .systems import LocalSystem as LocalSystem
 from .systems import build_retriever as build_retriever
 from .systems import load_system as load_system
+from .tuning import tune as tune

@@ -1,0 +1,96 @@
+"""Settings from stored rankings: the same figures as systems with these settings, without asking any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import raglift as rl
+from raglift.components.retrievers import HybridRetriever
+from raglift.errors import ConfigurationError
+from raglift.records.rankings import Ranking
+from raglift.results.evaluation import Evaluation
+from raglift.running import LocalSystem, build_retriever
+
+
+@pytest.fixture(scope="module")
+def data() -> rl.Dataset:
+    return rl.load_dataset("lighthouse")
+
+
+def retriever(data: rl.Dataset, name: str, size: int = 600) -> object:
+    return build_retriever(data, LocalSystem(name, rl.RecursiveChunker(size, 0), "minilm-static", "float32"))
+
+
+@pytest.fixture(scope="module")
+def sparse(data: rl.Dataset) -> Evaluation:
+    return rl.evaluate(retriever(data, "bm25"), data, depth="deep", candidates=20)
+
+
+class Reversing:
+    """A reranker that puts the last candidate first."""
+
+    def rerank(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> list[Ranking]:
+        return [Ranking.of((chunk, None) for chunk in reversed(ranking.chunks)) for ranking in rankings]
+
+
+@pytest.mark.slow
+def test_a_fusion_has_the_figures_of_a_hybrid_retriever(data: rl.Dataset, sparse: Evaluation):
+    parts = [retriever(data, "bm25"), retriever(data, "dense")]
+    dense = rl.evaluate(parts[1], data, depth="deep", candidates=20)
+    found = rl.tune([sparse, dense], metric="ndcg@10", constants=[60, 7])
+    assert [setting.constant for setting in found.settings[:2]] == [60, 60]
+    for number in (0, 5, len(found.settings) - 1):
+        setting = found.settings[number]
+        hybrid = HybridRetriever(parts, setting.weights, constant=int(setting.constant or 0), depth=20)
+        measured = rl.evaluate(hybrid, data, depth="deep", candidates=20, metrics=["ndcg@10"])
+        assert found.means[number] == pytest.approx(measured.scores.mean("retrieve", "ndcg@10"))
+    assert "on queries that took no part in the choice" in " ".join(str(found).split())
+
+
+def test_fewer_candidates_have_the_figures_of_a_reranker_that_gets_them(data: rl.Dataset, sparse: Evaluation):
+    reranked = rl.evaluate(retriever(data, "bm25"), data, reranker=Reversing(), candidates=20)
+    found = rl.tune(reranked, metric="ndcg@10", candidates=[5, 10])
+    assert [setting.candidates for setting in found.settings] == [None, 5, 10]
+    assert found.means[0] == pytest.approx(reranked.scores.mean("rerank", "ndcg@10"))
+    ten = rl.evaluate(retriever(data, "bm25"), data, reranker=Reversing(), candidates=10)
+    assert found.means[2] == pytest.approx(ten.scores.mean("rerank", "ndcg@10"))
+
+
+def test_depths_and_cut_offs_are_tried(sparse: Evaluation):
+    found = rl.tune({"bm25": sparse}, metric="f1@10", ks=[1, 3], cut_offs=[5.0])
+    assert {(setting.k, setting.cut_off) for setting in found.settings} == {
+        (k, score) for k in (None, 1, 3) for score in (None, 5.0)
+    }
+    by_setting = dict(zip(found.settings, found.means, strict=True))
+    one = next(setting for setting in found.settings if (setting.k, setting.cut_off) == (1, None))
+    cut = rl.rescore(sparse, metrics=["recall@1"])
+    assert by_setting[one] > 0
+    assert cut.scores.mean("retrieve", "recall@1") > 0
+    assert list(found.to_frame()["mean"]) == list(found.means)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"weights": [[0.5, 0.5]]}, "weights, constants: found them with one system"),
+        ({"candidates": [5]}, "candidates: found them without a reranker"),
+        ({"ks": [0]}, "ks: found 0; expected integers of 1 or more"),
+        ({"metric": "context_tokens@5", "ks": [1]}, "expected a measure of quality"),
+        ({}, "found 1 setting; expected two or more"),
+    ],
+)
+def test_wrong_options_are_told(sparse: Evaluation, options: dict[str, object], told: str):
+    with pytest.raises(ConfigurationError, match=told):
+        rl.tune(sparse, **options)
+
+
+def test_weights_are_one_for_each_system(sparse: Evaluation):
+    with pytest.raises(ConfigurationError, match="expected a number above 0 for each of 2 systems"):
+        rl.tune({"a": sparse, "b": sparse}, weights=[[1.0]])
+
+
+def test_something_else_than_evaluations_is_told():
+    with pytest.raises(ConfigurationError, match="tune: expected evaluations"):
+        rl.tune({"a": 3})
