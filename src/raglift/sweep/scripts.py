@@ -321,7 +321,8 @@ class MeasuredReranker(BaseDocumentCompressor):
 
 def load_reranker() -> MeasuredReranker:
     """Return the reranker, with its model."""
-    return MeasuredReranker(model=MADE)
+    model = MADE
+    return MeasuredReranker(model=model)
 ''',
     (
         ("typing", "Any"),
@@ -550,7 +551,8 @@ class MeasuredReranker(BaseNodePostprocessor):
 
 def load_reranker() -> MeasuredReranker:
     """Return the reranker, with its model."""
-    return MeasuredReranker(model=MADE)
+    model = MADE
+    return MeasuredReranker(model=model)
 ''',
     (
         ("typing", "Any"),

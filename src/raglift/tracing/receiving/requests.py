@@ -34,8 +34,11 @@ class Refused(Exception):
     """
 
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+        super().__init__(status, message)
         self.status = status
+
+    def __str__(self) -> str:
+        return str(self.args[1])
 
 
 def spans_of_request(
