@@ -9,7 +9,7 @@ import pytest
 from raglift.datasets.loading import load_dataset
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_most_planted_errors_of_the_gross_kinds_are_among_the_first_100(script) -> None:
     benchmark = script("suspects")
     dataset = load_dataset("shop_support")

@@ -38,13 +38,13 @@ def test_hits_come_back_with_texts_ids_places_and_scores() -> None:
 
 def test_what_json_has_not_comes_back_as_a_saved_evaluation_has_it() -> None:
     chunk = Chunk("a", metadata={"seen": date(2026, 1, 2), "size": np.int64(3), "share": math.nan})
-    kept = Answer.from_bytes(Answer(Ranking.of([(chunk, np.float32(0.1))]), 0.0).to_bytes()).ranking
+    kept = Answer.from_bytes(Answer(Ranking.of([(chunk, np.float32(0.1))]), 0.0).to_bytes()).value
     assert kept[0].chunk.metadata == {"seen": "2026-01-02", "size": 3, "share": "nan"}
     assert kept[0].score == float(np.float32(0.1))
 
 
 def test_a_number_that_is_not_one_stays_so() -> None:
-    kept = Answer.from_bytes(Answer(Ranking.of([(Chunk("a"), math.nan)]), 0.0).to_bytes()).ranking
+    kept = Answer.from_bytes(Answer(Ranking.of([(Chunk("a"), math.nan)]), 0.0).to_bytes()).value
     assert math.isnan(kept[0].score or 0)
 
 
