@@ -181,7 +181,8 @@ def store_of(dense: DenseIndex) -> object:
 
     class Own(Embeddings):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            raise NotImplementedError
+            found: list[list[float]] = dense.embedder.embed(texts, "document").tolist()
+            return found
 
         def embed_query(self, text: str) -> list[float]:
             found: list[float] = dense.embedder.embed([text], "query")[0].tolist()

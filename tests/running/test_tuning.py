@@ -58,16 +58,36 @@ def test_fewer_candidates_have_the_figures_of_a_reranker_that_gets_them(data: rl
     assert found.means[2] == pytest.approx(ten.scores.mean("rerank", "ndcg@10"))
 
 
+def f1_of_what_is_kept(evaluation: Evaluation, k: int | None, lowest: float | None) -> float:
+    """Return F1@10 of a system that returns no more than those hits."""
+    kept = {}
+    for query in evaluation.dataset.queries:
+        hits = evaluation.hits(query.id)
+        passed = [hit for hit in hits if lowest is None or (hit.score or 0.0) >= lowest][:k]
+        kept[query.text] = Ranking.of((hit.chunk, hit.score) for hit in passed)
+
+    class Kept:
+        def retrieve(self, queries: Sequence[str], k: int) -> list[Ranking]:
+            return [kept[query] for query in queries]
+
+    return rl.evaluate(Kept(), evaluation.dataset, metrics=["f1@10"]).scores.mean("retrieve", "f1@10")
+
+
+def test_runs_over_other_chunks_are_told(data: rl.Dataset, sparse: Evaluation):
+    other = rl.evaluate(retriever(data, "bm25", size=300), data, depth="deep", candidates=20)
+    with pytest.raises(ConfigurationError, match=r"found [\d,]+ chunks of 'a' and [\d,]+ of 'b'; expected runs"):
+        rl.tune({"a": sparse, "b": other})
+
+
 def test_depths_and_cut_offs_are_tried(sparse: Evaluation):
     found = rl.tune({"bm25": sparse}, metric="f1@10", ks=[1, 3], cut_offs=[5.0])
     assert {(setting.k, setting.cut_off) for setting in found.settings} == {
         (k, score) for k in (None, 1, 3) for score in (None, 5.0)
     }
-    by_setting = dict(zip(found.settings, found.means, strict=True))
-    one = next(setting for setting in found.settings if (setting.k, setting.cut_off) == (1, None))
-    cut = rl.rescore(sparse, metrics=["recall@1"])
-    assert by_setting[one] > 0
-    assert cut.scores.mean("retrieve", "recall@1") > 0
+    means = {(one.k, one.cut_off): mean for one, mean in zip(found.settings, found.means, strict=True)}
+    for (k, lowest), mean in means.items():
+        assert mean == pytest.approx(f1_of_what_is_kept(sparse, k, lowest))
+    assert len(set(means.values())) > 2
     assert list(found.to_frame()["mean"]) == list(found.means)
 
 
@@ -78,7 +98,7 @@ def test_depths_and_cut_offs_are_tried(sparse: Evaluation):
         ({"candidates": [5]}, "candidates: found them without a reranker"),
         ({"ks": [0]}, "ks: found 0; expected integers of 1 or more"),
         ({"metric": "context_tokens@5", "ks": [1]}, "expected a measure of quality"),
-        ({}, "found 1 setting; expected two or more"),
+        ({}, "found one system without a reranker, and nothing to try"),
     ],
 )
 def test_wrong_options_are_told(sparse: Evaluation, options: dict[str, object], told: str):

@@ -30,6 +30,7 @@ _MOST_SETTINGS = 2_000
 _STEPS = 10
 """Weights are multiples of 1 / 10, and add up to 1."""
 _CONSTANTS = (RRF_CONSTANT, 1, 10, 30, 100)
+_FEWEST_SETTINGS = 2
 _FEW_SYSTEMS = 3
 """Of so many systems every combination of weights is tried; of more, each with the others alike."""
 
@@ -91,14 +92,17 @@ def tune(
         lasts.append([by_stage[-1][place] for place in places])
         if len(named) == 1 and len(by_stage) > 1:
             before = [by_stage[0][place] for place in places]
+    _check_chunks(named, lasts)
     settings = _settings(len(named), lasts, before, weights, constants, candidates, cut_offs, ks)
     rule, counter = rule_of(first), TokenCounts()
     values = np.empty((len(settings), len(queries)))
     with track("tune", len(settings), "settings", show=progress) as advance:
         for number, setting in enumerate(settings):
             (table,) = match_rankings(queries, [_made(setting, lasts, before)], rule, counter=counter)
-            values[number] = np.nan_to_num(compute(table, chosen, first.profile))
+            values[number] = compute(table, chosen, first.profile)
             advance(1)
+    # A query of which the metric says nothing, whatever the setting, is in no mean, as in an evaluation
+    values = np.nan_to_num(values[:, ~np.isnan(values).all(axis=0)])
     found = tuned(
         values, settings, chosen, tuple(named), folds=folds, repeats=repeats, seed=seed, bound=bound_of(chosen)
     )
@@ -117,6 +121,24 @@ def _named(systems: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
     if not found or not all(isinstance(one, Known) for one in found.values()):
         raise ConfigurationError("tune: expected evaluations, from rl.evaluate or rl.load_evaluation")
     return found
+
+
+def _check_chunks(named: Mapping[str, Evaluation], lasts: Sequence[Sequence[Ranking]]) -> None:
+    """Raise where two systems are over other chunks: fused, each would only push the other's hits down."""
+    first, *others = named
+    ids = {
+        name: {hit.chunk.id for one in rankings for hit in one.hits}
+        for name, rankings in zip(named, lasts, strict=True)
+    }
+    for name in others:
+        sizes = [one.chunks for each in (first, name) if (one := named[each].run.inventory) is not None]
+        if len(set(sizes)) > 1:
+            found = f"{sizes[0]:,} chunks of {first!r} and {sizes[1]:,} of {name!r}"
+        elif ids[first] and ids[name] and not ids[first] & ids[name]:
+            found = f"no chunk id that both {first!r} and {name!r} returned"
+        else:
+            continue
+        raise ConfigurationError(f"tune: found {found}; expected runs over the same chunks, with the same ids")
 
 
 def _settings(
@@ -149,6 +171,11 @@ def _settings(
     first = Setting(alike, RRF_CONSTANT if systems > 1 else None)
     found = [Setting(*parts) for parts in itertools.product(every_weight, every_constant, deep, lowest, most)]
     settings = list(dict.fromkeys([first, *found]))
+    if len(settings) < _FEWEST_SETTINGS:
+        raise ConfigurationError(
+            "tune: found one system without a reranker, and nothing to try; expected several systems, one with a "
+            "reranker, or ks or cut_offs (-k, --cut-offs)"
+        )
     if len(settings) > _MOST_SETTINGS:
         raise ConfigurationError(f"tune: found {len(settings):,} settings; expected at most {_MOST_SETTINGS:,}")
     return settings
