@@ -7,18 +7,23 @@ from typing import Annotated
 import typer
 
 import raglift
-from raglift.cli import judging, labels, measuring, pipeline
+from raglift.cli import choosing, judging, labels, measuring, pipeline, reading
 from raglift.cli.command import FILES, LABELS, MORE, new_group
 
 _GROUPS = (
     ("labels", LABELS, "Check, convert, write and review labels", (labels.group, judging.labels)),
-    ("files", FILES, "Score rankings in files, export runs, score them again", (pipeline.files, measuring.files)),
+    (
+        "files",
+        FILES,
+        "Score rankings in files, export runs, score them again",
+        (pipeline.files, choosing.files, reading.files),
+    ),
     ("corpus", MORE, "List, show and fetch the bundled corpora", (labels.corpus,)),
 )
 """Name, panel and help of each group, and what its commands are declared in."""
 
 app = new_group(pretty_exceptions_enable=False)
-for declared in (measuring.group, judging.group, pipeline.group):
+for declared in (measuring.group, choosing.group, reading.group, judging.group, pipeline.group):
     app.add_typer(declared)
 for name, panel, text, parts in _GROUPS:
     group = new_group(help=f"{text}.", short_help=text)

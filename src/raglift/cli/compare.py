@@ -23,7 +23,7 @@ from raglift.results.evaluation import load_evaluation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.cli.measuring import Compare
+    from raglift.cli.choosing import Compare
     from raglift.rendering.document import Part
     from raglift.results.analyses import TagSlices
     from raglift.results.comparison import Comparison

@@ -17,7 +17,7 @@ from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from raglift.analysis.explanation import ExplainedHit
-    from raglift.cli.measuring import Explain
+    from raglift.cli.reading import Explain
     from raglift.results.analyses import Explanation
     from raglift.results.evaluation import Evaluation
 

@@ -11,7 +11,7 @@ from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from raglift.analysis.conventions.records import Choice, MetricUnderProfiles, RankedHit
-    from raglift.cli.measuring import Explain
+    from raglift.cli.reading import Explain
     from raglift.results.analyses import MetricsExplanation
 
 

@@ -23,7 +23,7 @@ from raglift.sweep.folder import SweepFolder
 from raglift.sweep.result import SweepResult
 
 if TYPE_CHECKING:
-    from raglift.cli.measuring import Report
+    from raglift.cli.reading import Report
 
 FORMATS = {"html": ".html", "markdown": ".md", "csv": ".csv", "parquet": ".parquet"}
 """What a report can be, with the ending of its file."""

@@ -21,7 +21,7 @@ from raglift.running.scoring import rescore
 from raglift.storage.saving import check_free
 
 if TYPE_CHECKING:
-    from raglift.cli.measuring import Rescore
+    from raglift.cli.reading import Rescore
     from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
 

@@ -16,7 +16,7 @@ from raglift.search.specification import Budget, load_search
 from raglift.search.view import search_view
 
 if TYPE_CHECKING:
-    from raglift.cli.measuring import RunSearch
+    from raglift.cli.choosing import RunSearch
     from raglift.search.result import SearchResult
     from raglift.search.specification import Search
     from raglift.sweep.engine import EngineName

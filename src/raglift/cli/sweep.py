@@ -28,7 +28,7 @@ from raglift.sweep.view import sweep_view
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from raglift.cli.measuring import RunSweep
+    from raglift.cli.choosing import RunSweep
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
     from raglift.sweep.result import SweepResult

@@ -17,7 +17,7 @@ from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from raglift.analysis.answering import AtThreshold, Errors
-    from raglift.cli.measuring import Threshold
+    from raglift.cli.reading import Threshold
     from raglift.results.analyses import Abstention
 
 

@@ -20,8 +20,10 @@ from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.cli.measuring import Compare, Evaluate, Rescore, RunSweep
+    from raglift.cli.choosing import Compare, RunSweep
+    from raglift.cli.measuring import Evaluate
     from raglift.cli.pipeline import Track
+    from raglift.cli.reading import Rescore
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.result import SweepResult

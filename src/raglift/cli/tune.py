@@ -16,7 +16,7 @@ from raglift.running.tuning import tune
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.cli.measuring import Tune
+    from raglift.cli.choosing import Tune
 
 
 def run(request: Tune) -> None:

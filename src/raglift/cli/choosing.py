@@ -1,0 +1,252 @@
+"""The options of the commands that find the better of several systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from raglift.cli.arguments import (
+    BASELINE,
+    AsJson,
+    CompareMatch,
+    HoldOut,
+    Names,
+    Price,
+    Primary,
+    SavedRuns,
+    Track,
+    TrackFiles,
+    TrackProject,
+)
+from raglift.cli.choices import (
+    DEVICES,
+    choice,
+    completion,
+    separate,
+)
+from raglift.cli.command import MEASURE, command, new_group
+
+group = new_group()
+files = new_group()
+"""Those of the group `files`."""
+
+
+@command(
+    group,
+    "compare",
+    MEASURE,
+    "Compare saved runs: which is really better?",
+    run="raglift.cli.compare:run",
+    examples=["raglift compare runs/bm25 runs/hybrid", "raglift compare runs/* --baseline bm25 --by-tag"],
+)
+@dataclass(frozen=True)
+class Compare:
+    """Compare saved evaluations on the same queries, with significance tests. With one run, show its reranker lift."""
+
+    runs: Annotated[
+        tuple[Path, ...], typer.Argument(help="Folders of saved evaluations; one alone shows its reranker lift.")
+    ]
+    baseline: Annotated[
+        str | None, typer.Option(help=f"Name of the run that the others are compared with. {BASELINE}")
+    ] = None
+    primary: Primary = None
+    names: Names = ()
+    seed: Annotated[int, typer.Option(help="Random seed of the permutation tests and of --hold-out.")] = 0
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
+    hold_out: HoldOut = False
+    match: CompareMatch = None
+    label_error: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the labels that may be wrong, as labels check --suspects says; warns of smaller differences."
+        ),
+    ] = None
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
+    details: Annotated[
+        bool, typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved.")
+    ] = False
+    track: Track = ()
+    track_project: TrackProject = None
+    track_files: TrackFiles = True
+    as_json: AsJson = False
+
+
+@command(
+    group,
+    "sweep",
+    MEASURE,
+    "Measure many systems and find the best",
+    run="raglift.cli.sweep:run",
+    examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml -o runs/sweep"],
+    exit_codes={1: "Some cells failed, or a limit was reached; what is measured is kept."},
+)
+@dataclass(frozen=True)
+class RunSweep:
+    """Measure combinations of chunk sizes, embedding models, retrievers and rerankers; shared work is done once.
+
+    Hits are matched by coverage unless the file says otherwise: containment, the default of evaluate, favours some
+    chunk sizes.
+    """
+
+    file: Annotated[
+        Path, typer.Argument(help="A YAML file that describes the sweep; or the folder of a sweep, to print it.")
+    ]
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
+    ] = None
+    plan: Annotated[bool, typer.Option(help="Print what there is to do and measure nothing.")] = False
+    resume: Annotated[bool, typer.Option(help="Continue a sweep that was stopped.")] = False
+    engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
+    ] = None
+    worker_cpus: Annotated[
+        float | None, typer.Option(help="With --engine ray: processors that each task takes. Default: 1.")
+    ] = None
+    worker_gpus: Annotated[
+        float | None,
+        typer.Option(
+            help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion(DEVICES),
+            help="Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps.",
+        ),
+    ] = None
+    max_model_calls: Annotated[
+        int | None,
+        typer.Option(help="Stop before your systems, all cells together, make more model calls in this run."),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop before model and embedding calls, all cells together, cost more US dollars in this run."
+        ),
+    ] = None
+    price: Price = None
+    export_best: Annotated[
+        Path | None,
+        typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
+    ] = None
+    export_cell: Annotated[
+        str | None, typer.Option(help="With --export-best: name or key of another cell than the recommended one.")
+    ] = None
+    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
+    details: Annotated[
+        bool,
+        typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved."),
+    ] = False
+    track: Track = ()
+    track_project: TrackProject = None
+    track_files: TrackFiles = True
+    as_json: AsJson = False
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the sweep."""
+        return Path("runs") / self.file.stem if self.output is None else self.output
+
+
+@command(
+    group,
+    "search",
+    MEASURE,
+    "Find the best of many systems on a budget",
+    run="raglift.cli.search:run",
+    examples=["raglift search space.yaml", "raglift search space.yaml -o runs/search --share 0.1"],
+    exit_codes={1: "Every cell failed."},
+)
+@dataclass(frozen=True)
+class RunSearch:
+    """Find the best of many systems with a fraction of the questions of a sweep.
+
+    Systems race: all are asked the first questions, and the better ones more. What is significantly worse is dropped.
+    """
+
+    file: Annotated[Path, typer.Argument(help="A YAML file that describes the space: a sweep's, with ranges.")]
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the search. Default: runs/ and the file's name."),
+    ] = None
+    resume: Annotated[bool, typer.Option(help="Continue a search that was stopped, also with another budget.")] = False
+    share: Annotated[
+        float | None, typer.Option(help="Budget: a share of the questions of a full sweep. Default: that of the file.")
+    ] = None
+    minutes: Annotated[float | None, typer.Option(help="Budget: minutes.")] = None
+    engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
+    ] = None
+    worker_cpus: Annotated[
+        float | None, typer.Option(help="With --engine ray: processors that each task takes. Default: 1.")
+    ] = None
+    worker_gpus: Annotated[
+        float | None,
+        typer.Option(
+            help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
+        ),
+    ] = None
+    max_model_calls: Annotated[
+        int | None, typer.Option(help="Stop before your systems make more model calls in a rung.")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(help="Stop before model and embedding calls of a rung cost more US dollars.")
+    ] = None
+    price: Price = None
+    report: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None
+    export_best: Annotated[
+        Path | None,
+        typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
+    ] = None
+    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
+    details: Annotated[bool, typer.Option("--all", help="Also print every cell and the method.")] = False
+    as_json: AsJson = False
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the search."""
+        return Path("runs") / self.file.stem if self.output is None else self.output
+
+
+@command(
+    files,
+    "tune",
+    None,
+    "Tune fusion and candidates on saved runs",
+    run="raglift.cli.tune:run",
+    examples=["raglift files tune runs/bm25 runs/dense", "raglift files tune runs/reranked --candidates 5,10,20"],
+)
+@dataclass(frozen=True)
+class Tune:
+    """Choose fusion weights, constants, candidates, depths and score cut-offs on saved runs, without asking a system.
+
+    Several runs over the same chunks are fused; of one with a reranker, the number of candidates is tried. What tuning
+    gains is measured on queries that took no part in the choice.
+    """
+
+    runs: SavedRuns
+    primary: Primary = None
+    constants: Annotated[
+        tuple[str, ...],
+        typer.Option(help="Constants of rank fusion, such as '10,60'. Default: 60, 1, 10, 30, 100."),
+        separate,
+    ] = ()
+    candidates: Annotated[
+        tuple[str, ...], typer.Option(help="Hits that are fused or reranked, such as '10,50'."), separate
+    ] = ()
+    ks: Annotated[tuple[str, ...], typer.Option("-k", help="Hits that are passed on. Default: all."), separate] = ()
+    cut_offs: Annotated[
+        tuple[str, ...],
+        typer.Option("--cut-offs", help="Lowest scores of hits that are kept. Default: none."),
+        separate,
+    ] = ()
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5
+    seed: Annotated[int, typer.Option(help="Random seed of the folds.")] = 0
+    as_json: AsJson = False
