@@ -144,6 +144,7 @@ def main(folder):
     assert {gpus for gpus, _ in told} == {"0.5"}, told  # what tasks of models took
     loads = [int(loaded) for _, loaded in told]
     assert max(loads) == 1, told  # a worker loads the model once
+    assert len(told) <= 4, told  # and does many tasks: as many workers at once as there are nodes
     print("same", len(spread.finished), len({file.name.partition("-")[0] for file in seen.iterdir()}), "nodes")
     ray.shutdown()
     nodes.shutdown()

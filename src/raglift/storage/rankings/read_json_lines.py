@@ -12,6 +12,7 @@ import numpy as np
 
 from raglift.base.strict_files import lines_of, parse_object
 from raglift.base.validation import Location, check_fields, shown
+from raglift.matching.numbered import all_texts
 from raglift.records.parsing import read_id
 from raglift.storage.rankings.forms import GRADE, HITS, ID, QUERY_ID, SCORE
 from raglift.storage.rankings.read_tables import (
@@ -169,11 +170,11 @@ def _joined(parts: list[_Part]) -> Hits | None:
         if len(queries) != len(query):
             return None
         query = np.repeat(query, np.concatenate([part[1] for part in parts if part[1] is not None]))
-    known = [*queries.tolist(), *names.tolist()]
+    known = [*all_texts(queries), *all_texts(names)]
     if not all(map(str.strip, known)):
         return None
     scores = [part[3] for part in parts if part[3] is not None]
-    return Hits(tuple(queries.tolist()), names, query, id_, np.concatenate(scores) if scores else None)
+    return Hits(tuple(all_texts(queries)), names, query, id_, np.concatenate(scores) if scores else None)
 
 
 def _chunked(columns: list[Any]) -> pa.ChunkedArray:
