@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    Codes = NDArray[np.signedinteger[Any]]
-    Texts = pa.Array | NDArray[np.object_]
+    Codes: TypeAlias = NDArray[np.signedinteger[Any]]
+    Texts: TypeAlias = pa.Array | NDArray[np.object_]
     """Texts in Arrow's memory; as objects of Python's where one holds half a character, which Arrow cannot hold."""
 
 
