@@ -173,7 +173,7 @@ def row(name: str, make: Callable[[np.random.Generator], World], reviews: int, u
     said = [one.said for one in found if not math.isnan(one.said)]
     return (
         f"{name:34} {np.mean([one.is_false for one in found]):7.1%} {np.mean([one.missed for one in found]):9.1%} "
-        f"{grades:8.0f} {by_chance:8.0f} {1 - grades / by_chance:7.0%} {np.median(said) if said else math.nan:7.2f}"
+        f"{grades:8.0f} {by_chance:8.0f} {1 - grades / by_chance:7.0%} {f'{np.median(said):.2f}' if said else '–':>7}"
     )
 
 

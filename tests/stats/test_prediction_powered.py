@@ -150,6 +150,56 @@ def test_sequential_uniform_draws_are_a_simple_random_sample():
     assert (census.estimate, census.width) == (pytest.approx(true.mean()), 0)
 
 
+def one_after_the_other(true, size, random):
+    """Return the order in which all units are drawn, in proportion to size, and the probability of each draw."""
+    order = np.argsort(random.exponential(size=len(true)) / size)
+    drawn = size[order]
+    return order, drawn / np.cumsum(drawn[::-1])[::-1]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_not_drawn_yet_bounds_a_sequential_interval(sign):
+    true, _ = world(4)
+    weights = np.full(100, 0.01 * sign)
+    order, chance = one_after_the_other(true, np.random.default_rng(0).uniform(0.1, 1, 100), np.random.default_rng(1))
+    for draws in (30, 90, 96, 99):
+        places = order[:draws]
+        values, known = weights[places] * true[places], (weights * true)[places].sum()
+        about = {"predictions": None, "weights": weights}
+        found, free = (sequential_total(values, places, chance[:draws], highest=most, **about) for most in (3, None))
+        reach = sorted((known, known + weights[order[draws:]].sum() * 3))
+        assert reach[0] - 1e-12 <= found.interval.low <= found.estimate <= found.interval.high <= reach[1] + 1e-12
+        if draws > 94:
+            assert found.interval == pytest.approx(tuple(reach))
+        else:
+            assert found.interval == pytest.approx(
+                (max(reach[0], free.interval.low), min(reach[1], free.interval.high))
+            )
+
+
+@pytest.mark.parametrize("left", [60, 20, 10, 3, 1])
+@pytest.mark.parametrize("samples", [pytest.param(150), pytest.param(4000, marks=pytest.mark.full)])
+def test_sequential_intervals_cover_however_many_are_left(left, samples):
+    random = np.random.default_rng(left)
+    held = 0
+    for _ in range(samples):
+        true = (random.random(100) < 0.4).astype(float)
+        guess = np.where(random.random(100) < 0.75, true, 1 - true)
+        order, chance = one_after_the_other(true, np.where(guess > 0, 2.0, 1.0), random)
+        drawn = order[: 100 - left]
+        found = sequential_total(
+            true[drawn] / 100,
+            drawn,
+            chance[: len(drawn)],
+            predictions=guess / 100,
+            weights=np.full(100, 0.01),
+            highest=1,
+        )
+        held += found.interval.low - 1e-9 <= true.mean() <= found.interval.high + 1e-9
+    spread = 3 * np.sqrt(0.05 * 0.95 / samples)
+    assert held / samples >= 0.94 - spread
+
+
 @pytest.mark.parametrize("draws", [1, 5, 50, 98, 99])
 def test_weights_of_draws_sum_to_one(draws):
     weights = sequential_weights(draws, 100)

@@ -134,6 +134,8 @@ class _Joined:
     """How many pairs the model gave no grade."""
     relevant_from: int
     judge: str
+    scale: int | None
+    """The highest grade; None if it is not known."""
 
 
 def _join(
@@ -152,6 +154,7 @@ def _join(
         sum(grade is None for grade in by_model),
         relevant_from,
         judge,
+        scale,
     )
 
 
@@ -285,6 +288,8 @@ class _Units:
     """The query of each unit."""
     is_sequential: bool
     noun: str
+    highest: float | None = None
+    """The most that a unit's value can be, divided by its weight; None where that is not known."""
 
     @property
     def judge(self) -> float:
@@ -307,14 +312,25 @@ class _Units:
         self, values: NDArray[np.float64], with_model: bool, population: bool, confidence: float
     ) -> CorrectedTotal:
         predictions = self.model if with_model else None
-        estimate = sequential_total if self.is_sequential else corrected_total
-        return estimate(
+        clusters = self.clusters if population else None
+        if not self.is_sequential:
+            return corrected_total(
+                values,
+                self.places,
+                self.chance,
+                predictions=predictions,
+                weights=self.weights,
+                clusters=clusters,
+                confidence=confidence,
+            )
+        return sequential_total(
             values,
             self.places,
             self.chance,
             predictions=predictions,
             weights=self.weights,
-            clusters=self.clusters if population else None,
+            highest=self.highest,
+            clusters=clusters,
             confidence=confidence,
         )
 
@@ -350,7 +366,10 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
     query_of = np.array([number[query] for query, _ in joined.units.frame], dtype=np.int64)
     if joined.units.is_sequential:
         clusters = Clusters(query_of, len(answerable))
-        return _Units(weights, model, places, values, joined.units.chance, clusters, True, "pairs")
+        highest = None
+        if joined.scale is not None:
+            highest = float(gain_of_grades(metric, np.array([float(joined.scale)]), joined.relevant_from)[0])
+        return _Units(weights, model, places, values, joined.units.chance, clusters, True, "pairs", highest)
     # what weighs nothing is no unit of this figure: those that do are a sample of their own
     counts = np.abs(weights) > _SAME
     new_place = np.cumsum(counts) - 1

@@ -21,7 +21,7 @@ probabilities too, the plain mean.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +42,8 @@ _MOST_LEVERAGE = 0.9
 """Beyond it a unit's own error cannot be seen in its residual."""
 _MOST_WEIGHT = 0.4
 """Of one draw, in the mean of the sequential estimates: from a half on, no variance can be estimated."""
+_FEW_LEFT = 5
+"""So few units that were not drawn add so little that its bounds say more than a variance."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ def sequential_total(
     *,
     predictions: ArrayLike | None,
     weights: ArrayLike,
+    highest: float | None = None,
     clusters: Clusters | None = None,
     confidence: float = CONFIDENCE,
 ) -> CorrectedTotal:
@@ -160,8 +163,8 @@ def sequential_total(
 
     These are uncorrelated. Their mean is taken with the weights N (N − M) / (M (N − t) (N − t + 1)) of Farquhar, Gal
     and Rainforth, "On statistical bias in active learning", 2021, with which uniform draws give the plain mean. b
-    minimizes the variance of that mean, which is estimated from how the E_t differ. Where nearly all units are drawn,
-    the interval covers a little less often than it should.
+    minimizes the variance of that mean, which is estimated from how the E_t differ. Where `highest` is known, the
+    interval holds no sum that what is not drawn yet excludes, and with five units left or fewer it is all the others.
 
     Args:
         values: the true value of each drawn unit, in the order of the draws.
@@ -169,6 +172,7 @@ def sequential_total(
         probability: with which each was drawn, of the units that were left then.
         predictions: as for `corrected_total`.
         weights: as for `corrected_total`.
+        highest: the most that a unit's value can be, divided by its weight; the least is 0.
         clusters: as for `corrected_total`.
         confidence: how often such intervals hold the true sum, for a number of draws that was fixed beforehand.
 
@@ -203,7 +207,23 @@ def sequential_total(
         noisy = known.columns @ fit
         noisy[places] += (true - noisy[places]) * expanded
         variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
-    return _result(estimate, variance, freedom, known.tuning(fit), draws, units, confidence)
+    found = _result(estimate, variance, freedom, known.tuning(fit), draws, units, confidence)
+    if highest is None or clusters is not None:
+        return found
+    rest = np.delete(base.columns[:, 0], places) * highest
+    return _within(found, float(true.sum()), rest[rest != 0.0])
+
+
+def _within(found: CorrectedTotal, known: float, rest: NDArray[np.float64]) -> CorrectedTotal:
+    """Return an estimate within the bounds of the sum: what is known, and at most so much of each other unit."""
+    low, high = known + float(np.minimum(rest, 0.0).sum()), known + float(np.maximum(rest, 0.0).sum())
+    estimate = min(max(found.estimate, low), high)
+    if len(rest) <= _FEW_LEFT:
+        return replace(found, estimate=estimate, interval=Interval(low, high))
+    if math.isnan(found.interval.low):
+        return replace(found, estimate=estimate)
+    bounded = Interval(min(max(found.interval.low, low), high), max(min(found.interval.high, high), low))
+    return replace(found, estimate=estimate, interval=bounded)
 
 
 def sequential_estimates(values: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
