@@ -21,11 +21,12 @@ from raglift.errors import ConfigurationError, RunError
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
+from raglift.search.budget import Budget
 from raglift.search.charts import race_chart
 from raglift.search.engine import run_search
 from raglift.search.records import FAILED, FINALIST, NOT_TRIED
 from raglift.search.result import SearchResult
-from raglift.search.specification import Budget, Search
+from raglift.search.specification import Search
 from raglift.search.view import search_view
 from raglift.sweep.engine import load_sweep_result
 

@@ -6,13 +6,15 @@ import sys
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.validation import quoted
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import print_json, recommendation_json, records
 from raglift.cli.model_options import parse_price
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
-from raglift.search.specification import Budget, load_search
+from raglift.search.budget import Budget, budget_faults
+from raglift.search.specification import load_search
 from raglift.search.view import search_view
 
 if TYPE_CHECKING:
@@ -55,17 +57,20 @@ def run(request: RunSearch) -> None:
 
 def _budgeted(search: Search, request: RunSearch) -> Search:
     """Return a search with the budget of the command line, where it has one."""
-    if request.share is not None and request.minutes is not None:
-        raise ConfigurationError("--share, --minutes: found both; expected one budget")
-    if request.share is not None:
-        if not 0.0 < request.share <= 1.0:
-            raise ConfigurationError(f"--share: found {request.share:g}; expected a number above 0, at most 1")
-        return replace(search, budget=Budget(share=request.share))
-    if request.minutes is not None:
-        if not request.minutes > 0.0:
-            raise ConfigurationError(f"--minutes: found {request.minutes:g}; expected a number above 0")
-        return replace(search, budget=Budget(minutes=request.minutes))
-    return search
+    if request.budget is None:
+        return search
+    name, _, text = request.budget.partition("=")
+    try:
+        value: object = int(text)
+    except ValueError:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+    faults = budget_faults({name.strip(): value}, lambda _keys: "--budget")
+    if faults:
+        raise ConfigurationError(f"--budget: found {quoted(request.budget)}; expected {faults[0].expected}")
+    return replace(search, budget=Budget(**{name.strip(): cast("Any", value)}))
 
 
 def _print(result: SearchResult, request: RunSearch) -> None:

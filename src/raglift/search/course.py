@@ -29,6 +29,10 @@ Ask = Callable[[str, Sequence[int], range], "NDArray[np.float64]"]
 argument names the rung."""
 
 
+class BudgetSpent(Exception):
+    """Raised by who answers: the budget is spent, and not all was answered."""
+
+
 def decide(_: int, otherwise: Callable[[], Rung | None]) -> Rung | None:
     """Return what is decided for a rung where nothing was decided before."""
     return otherwise()
@@ -52,6 +56,10 @@ class Course:
     """For some systems others that join after the first rung if these go on."""
     decided: Callable[[int, Callable[[], Rung | None]], Rung | None] = decide
     """Returns what is decided for a rung: as before, or what the function returns."""
+    affordable: Callable[[str, int, int], int] | None = None
+    """Where systems that join may cost more than the others: returns, once they were asked a first batch, for how many
+    of them the budget lasts. Arguments: the name of that rung, how many they are, how many further questions each is to
+    be asked. None where every question costs the same."""
     seconds: Callable[[int], float] = lambda _: 0.0
     """Returns how long a rung took."""
     told: Callable[[Course], None] = lambda _: None
@@ -76,14 +84,17 @@ class Course:
             explore: whether systems were chosen by these values: then nothing is bet on them.
         """
         self._bet(systems, values, batches, explore=explore)
-        self._note(len(systems), joined=0, set_aside=0)
+        self._note(systems, joined=0, set_aside=0)
 
     def finish(self) -> Race:
         """Race on until one system is left, the budget is spent or all queries were asked."""
         joining = dict(self.joining)
         while self.asked < len(self.batches) and len(self.race.running) > (0 if joining else 1):
             rung = self.decided(len(self.rungs) - 1, partial(self._next, joining))
-            if rung is None or not self._go_on(rung, joining if rung.joins else {}):
+            try:
+                if rung is None or not self._go_on(rung, joining if rung.joins else {}):
+                    break
+            except BudgetSpent:
                 break
             joining = {}
         return self.race
@@ -102,22 +113,44 @@ class Course:
         name, running = str(len(self.rungs)), self.race.running
         until = min(max(rung.queries, self.asked + 1), len(self.batches))
         kept = running[np.argsort(-self.race.totals[running], kind="stable")][: rung.keep].tolist()
-        entrants = sorted(other for number in kept for other in joining.get(number, ()))
-        if entrants:
-            values = self.ask(f"{name}-{JOINING}", entrants, range(self.asked))
-            self.questions += values.size
-            answered = _answered(values)
-            entrants = np.array(entrants)[answered].tolist()
-            if entrants:
-                self.race = self.race.joined(entrants, values[:, answered].sum(axis=0))
+        entrants = self._join(f"{name}-{JOINING}", [other for number in kept for other in joining.get(number, ())])
+        if entrants and self.affordable is not None:  # what further questions cost is known only now
+            self._note(entrants, joined=len(entrants), set_aside=0)
+            return True
         systems = sorted([*kept, *entrants])
         values = self.ask(name, systems, range(self.asked, until))
         if not _answered(values).any():
             self.questions += values.size
             return False
         self._bet(systems, values, until, explore=False)
-        self._note(len(systems), joined=len(entrants), set_aside=len(running) - len(kept))
+        self._note(systems, joined=len(entrants), set_aside=len(running) - len(kept))
         return True
+
+    def _join(self, name: str, entrants: Sequence[int]) -> list[int]:
+        """Ask systems that join what the others were asked, and return those that answered.
+
+        Where they may cost more, the first batch tells for how many of them the budget lasts; the first ones stay.
+        """
+        if not entrants:
+            return []
+        asked = sorted(entrants)
+        first = self.asked if self.affordable is None else 1
+        values = self.ask(name, asked, range(first))
+        self.questions += values.size
+        if self.affordable is not None and first < self.asked:
+            rest = sum(len(batch) for batch in self.batches[first : self.asked])
+            staying = set(entrants[: self.affordable(name, len(entrants), rest)])
+            values = values[:, [each in staying for each in asked]]
+            asked = sorted(staying)
+            if asked:
+                further = self.ask(f"{name}-rest", asked, range(first, self.asked))
+                self.questions += further.size
+                values = np.vstack((values, further))
+        answered = _answered(values)
+        found: list[int] = np.array(asked, dtype=np.intp)[answered].tolist()
+        if found:
+            self.race = self.race.joined(found, values[:, answered].sum(axis=0))
+        return found
 
     def _bet(self, systems: Sequence[int], values: NDArray[np.float64], until: int, *, explore: bool) -> None:
         """Bet on the batches until one, one after the other; a system that failed is asked no more."""
@@ -132,11 +165,12 @@ class Course:
             left, values, row = left[still], values[:, still], row + len(batch)
         self.asked = until
 
-    def _note(self, systems: int, *, joined: int, set_aside: int) -> None:
+    def _note(self, systems: Sequence[int], *, joined: int, set_aside: int) -> None:
         dropped = int(self.race.dropped.sum()) - sum(rung.dropped for rung in self.rungs)
         seconds = self.seconds(len(self.rungs))
         running = self.race.running
-        self.rungs.append(RungRecord(systems, self.race.asked, dropped, set_aside, joined, len(running), seconds))
+        record = RungRecord(len(systems), self.race.asked, dropped, set_aside, joined, len(running), seconds)
+        self.rungs.append(record)
         for number in np.flatnonzero(self.race.asked_of == self.race.asked).tolist():
             self.paths.setdefault(number, []).append((self.race.asked, float(self.race.means[number])))
         self.told(self)

@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import bound_of
 from raglift.base.tokens import TokenCounts
+from raglift.errors import CostLimitReached
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
@@ -134,7 +135,10 @@ def _together(measuring: Measuring, cell: Cell, rungs: Sequence[Evaluation], par
 
 
 def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int]) -> HeldOutWinner | None:
-    """Return the recommended cell and the next best on queries that took no part in the choice."""
+    """Return the recommended cell and the next best on queries that took no part in the choice.
+
+    None where there are none, or a budget of money is spent.
+    """
     name = found.recommended
     if not held_out or name is None:
         return None
@@ -145,7 +149,12 @@ def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int])
     if not others:
         return None
     winner = next(entry.cell for entry in found.finalists.finished if entry.cell.name == name)
-    result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
+    try:
+        result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
+    except CostLimitReached:
+        if measuring.search.budget.dollars is None:
+            raise
+        return None
     measured = {entry.cell: entry.evaluation for entry in result.results if entry.evaluation is not None}
     if len(measured) < len(result.results):
         return None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records.metric import Metric
-    from raglift.search.specification import Budget
+    from raglift.search.budget import Budget
     from raglift.stats.paired_tests import PairedDifference
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell

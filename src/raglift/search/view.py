@@ -75,6 +75,8 @@ def _warnings(found: SearchRecord) -> Iterator[str]:
             f"the budget ended after {left[0].asked:,} of {found.queries:,} queries, with {counted(len(left), 'cell')} "
             "left; --resume with a larger budget goes on"
         )
+    if found.budget.dollars is not None and found.held_out is None:
+        yield "the winner is not measured on held-out queries: the budget is spent, or none are held out"
     aside = len(found.of_fate(SET_ASIDE))
     if aside:
         yield (

@@ -178,21 +178,28 @@ class Engine:
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
             self._course = TimeEstimate(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
-            with listen(self._course.advance):
-                self._embed(own)
-                self._retrieve(own)
-                self._ask_systems([source for source in missing if source.system is not None])
-                for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
-                    self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
-                self._forget_answers()
-                if self.parts.sweep.latency:
-                    self._time()
+            try:
+                with listen(self._course.advance):
+                    self._work(own, [source for source in missing if source.system is not None], todo)
+            finally:
+                self.account.model_seconds += self._course.model_seconds
         self.folder.set_failures(self._failures)
         self._at_hand.clear()
         result = read_result(self.folder, self.parts.dataset)
         if self._unaffordable:
             raise self._limit_reached(result)
         return result
+
+    def _work(self, own: Sequence[Cell], systems: Sequence[Cell], todo: Sequence[Cell]) -> None:
+        """Go through the phases, for indexes of our own, users' systems, and cells that are not measured yet."""
+        self._embed(own)
+        self._retrieve(own)
+        self._ask_systems(systems)
+        for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
+            self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
+        self._forget_answers()
+        if self.parts.sweep.latency:
+            self._time()
 
     def _limit_reached(self, result: SweepResult) -> CostLimitReached:
         """Return the error that says what was spent, and what is left."""
@@ -517,6 +524,7 @@ def run_sweep(
     progress: bool | None = None,
     announce: Callable[[Plan], None] = lambda _plan: None,
     limits: CallLimits | None = None,
+    account: Account | None = None,
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
@@ -534,6 +542,7 @@ def run_sweep(
         announce: called with the plan before any work is done.
         limits: how much the cells may call models and cost, all together; None for no limit. Embeddings of a provider
             count in US dollars. Users' systems are then asked here, whatever the engine.
+        account: what several sweeps spend together, and may spend, in place of limits of its own.
 
     Raises:
         ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
@@ -553,7 +562,7 @@ def run_sweep(
         parts = Parts(sweep, dataset, progress, placed=placed)
         plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
-        return Engine(parts, kept, plan, workers, progress, Account(limits or CallLimits())).run()
+        return Engine(parts, kept, plan, workers, progress, account or Account(limits or CallLimits())).run()
 
 
 @contextmanager
