@@ -59,6 +59,11 @@ def short(value: object) -> str:
     return "" if str(value).startswith(("found", "could", "expected", "256", "device")) else str(value)
 
 
+def few(rows: list[Any]) -> list[Any]:
+    """The first row; the others take a minute, and go with the tests of a release."""
+    return [rows[0], *(pytest.param(*row, marks=pytest.mark.full) for row in rows[1:])]
+
+
 @pytest.fixture(scope="module")
 def dense() -> DenseIndex:
     chunks = RecursiveChunker(1000, 0).split(load_dataset("lighthouse").documents)
@@ -108,7 +113,7 @@ def test_in_a_sweep_before_anything_is_read(tmp_path: Path, index: str, dimensio
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_chunk_is_embedded")
-@pytest.mark.parametrize(("index", "dimensions", "told"), OF_THE_VECTORS, ids=short)
+@pytest.mark.parametrize(("index", "dimensions", "told"), few(OF_THE_VECTORS), ids=short)
 def test_in_a_sweep_before_its_chunks_are_embedded(
     tmp_path: Path, index: str, dimensions: str | None, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +124,7 @@ def test_in_a_sweep_before_its_chunks_are_embedded(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_chunk_is_embedded")
-@pytest.mark.parametrize(("index", "dimensions", "told"), [*OF_THE_SPECIFICATION, *OF_THE_VECTORS], ids=short)
+@pytest.mark.parametrize(("index", "dimensions", "told"), [*few(OF_THE_SPECIFICATION), *few(OF_THE_VECTORS)], ids=short)
 def test_on_the_command_line(
     run, tmp_path: Path, index: str, dimensions: str | None, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +136,7 @@ def test_on_the_command_line(
     assert told in " ".join(err.split())
 
 
+@pytest.mark.slow  # PyTorch is loaded
 @pytest.mark.parametrize(("device", "told"), DEVICES, ids=short)
 def test_devices(run, tmp_path: Path, device: str, told: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
