@@ -158,6 +158,7 @@ def test_of_a_large_space_optuna_chooses_the_cells(tmp_path: Path):
     tried = [one.cell for one in found.entrants if one.asked]
     assert len(tried) == 9
     assert len(found.of_fate(NOT_TRIED)) == 11
+    assert found.began is None
     again = run_search(search, tmp_path / "other", progress=False)
     assert facts(again) == facts(found)
 
@@ -206,6 +207,16 @@ def test_a_cell_is_told_what_became_of_it(found: SearchResult):
     text = found.to_markdown()
     assert f"{len(found.of_fate('set aside'))} cells set aside" in text
     assert "On 8 queries that took no part" in text
+
+
+def test_effects_are_those_of_all_cells_over_the_first_queries(found: SearchResult):
+    assert found.began is not None
+    assert len(found.began.finished) == 20
+    effects = found.began.effects()
+    assert effects.n == found.rungs[0].queries
+    text = found.to_text()
+    assert f"From the first {effects.n} queries, which all 20 cells that began were asked" in " ".join(text.split())
+    assert text.count("What each part does") == 1
 
 
 def test_the_page_has_the_race(found: SearchResult, tmp_path: Path):

@@ -16,6 +16,7 @@ from raglift.report.terminal.document import print_document
 from raglift.search.budget import Budget, budget_faults
 from raglift.search.specification import load_search
 from raglift.search.view import search_view
+from raglift.sweep.effects import effects_json
 
 if TYPE_CHECKING:
     from raglift.cli.choosing import RunSearch
@@ -96,6 +97,7 @@ def _as_json(result: SearchResult) -> dict[str, Any]:
         "queries": result.queries,
         "questions": result.questions,
         "questions_of_a_full_sweep": result.full,
+        "effects": None if result.began is None else effects_json(result.began),
         "held_out": None if result.held_out is None else asdict(result.held_out),
         "rungs": [asdict(rung) for rung in result.rungs],
         "cells": records(result.to_frame()),

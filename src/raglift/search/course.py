@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BATCH = 6
 """Each batch has one query of so many windows; a rung is several batches."""
+FIRST = "0"
+"""The name of the first rung, where all systems that begin are asked the same queries."""
 JOINING = "joining"
 """In the name of a rung: systems that join are asked the queries so far."""
 

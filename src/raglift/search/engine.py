@@ -20,7 +20,7 @@ from raglift.report.format import percent_text, seconds_text
 from raglift.running.model_calls import Account, CallLimits, Spent
 from raglift.running.options import dataset_hash
 from raglift.search.budget import Work
-from raglift.search.course import BATCH, BudgetSpent, Course
+from raglift.search.course import BATCH, FIRST, BudgetSpent, Course
 from raglift.search.entering import entries
 from raglift.search.finishing import result_of
 from raglift.search.folder import SearchFolder
@@ -173,7 +173,7 @@ class _Running:
             plain = sample(search, self.entries, lambda name, some: measuring.values(name, some, self.places(asked)))
             values = measuring.known(plain, self.places(asked))
         else:
-            values = measuring.values("0", plain, self.places(asked))
+            values = measuring.values(FIRST, plain, self.places(asked))
         if np.isnan(values).any(axis=0).all():
             reason = next(iter(measuring.errors.values()))
             raise ConfigurationError(f"search: every cell failed; the first: {reason}")

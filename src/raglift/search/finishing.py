@@ -17,9 +17,11 @@ from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.running.options import dataset_hash
 from raglift.running.scoring import evaluation_of
+from raglift.search.course import FIRST
 from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant, HeldOutWinner
 from raglift.search.result import SearchResult
 from raglift.stats.paired_tests import paired_difference
+from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.fairness import decided_fairly
 from raglift.sweep.measuring import Parts
 from raglift.sweep.records import CellResult
@@ -64,12 +66,22 @@ def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_
         questions=course.questions,
         full=len(search.cells) * course.race.queries,
         finalists=finalists,
+        began=_began(measuring),
         held_out=None,
         folder=measuring.folder.path,
         dataset=dataset_hash(measuring.dataset),
         spec=search.sweep.to_dict(),
     )
     return replace(found, held_out=_checked(measuring, found, held_out))
+
+
+def _began(measuring: Measuring) -> SweepResult | None:
+    """Return the first rung as a sweep; None where its cells were chosen."""
+    folder = measuring.folder
+    if FIRST not in folder.finished:
+        return None
+    found = load_sweep_result(folder.rung(FIRST))
+    return found if measuring.primary is None else replace(found, primary=measuring.primary)
 
 
 def _entrants(measuring: Measuring, course: Course, cells: Sequence[Cell]) -> tuple[Entrant, ...]:

@@ -102,6 +102,9 @@ class SearchRecord:
     finalists: SweepResult
     """The cells that were left at the end, over the queries that they were asked: all of the race, if the budget
     lasted."""
+    began: SweepResult | None
+    """All cells that began, over the first queries, from which the effects of their parts follow: later, only those
+    that did well are left. None where Optuna chose the cells, since it favours some values."""
     held_out: HeldOutWinner | None
     """None where no queries were held out, or one cell alone was measured."""
     folder: Path
