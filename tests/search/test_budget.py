@@ -75,15 +75,16 @@ class Priced:
         return min(systems, int(self.budget.questions_left(self.spent, self.work[name]) // queries))
 
     def course(self, joining: dict[int, list[int]], systems: int) -> Course:
-        def last(_: int) -> float:
-            return self.budget.questions_left(self.spent, list(self.work.values())[-1])
+        def price(joined: bool) -> float:
+            return self.budget.price(work for name, work in self.work.items() if SearchFolder.is_of(name, joined))
 
         course = Course(
             Race.of(self.values.shape[1], len(self.values)),
             self.batches,
             self.ask,
-            last,
+            lambda _: self.budget.left(self.spent),
             joining=joining,
+            price=price,
             affordable=self.affordable,
         )
         course.begin(range(systems), self.ask("0", range(systems), range(2)), 2, explore=False)

@@ -53,7 +53,10 @@ class Course:
     """Positions of queries, as of `stratified_batches` of the size `BATCH`."""
     ask: Ask
     work: Callable[[int], float]
-    """Returns how many more questions may be asked once so many were."""
+    """Returns what may still be spent once so many questions were asked: as many more questions, or as `price` is."""
+    price: Callable[[bool], float] | None = None
+    """Returns what a question costs of a system that began (False), or joined (True), as far as was measured. None
+    where every question counts one."""
     joining: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """For some systems others that join after the first rung if these go on."""
     decided: Callable[[int, Callable[[], Rung | None]], Rung | None] = decide
@@ -75,6 +78,8 @@ class Course:
 
     asked: int = 0
     """How many batches have been asked."""
+    _joined: set[int] = field(default_factory=set)
+    """The systems that joined."""
 
     def begin(self, systems: Sequence[int], values: NDArray[np.float64], batches: int, *, explore: bool) -> None:
         """Begin with the first batches.
@@ -103,12 +108,16 @@ class Course:
 
     def _next(self, joining: Mapping[int, Sequence[int]]) -> Rung | None:
         """Return what is done next within the budget; nothing joins where that is more than is left."""
-        running, left = self.race.running.tolist(), self.work(self.questions) / BATCH
-        many = max((len(joining.get(number, ())) for number in running), default=0)
-        rung = next_rung(len(running), self.asked, len(self.batches), left, joining=many) if many else None
-        if rung is None and len(running) > 1:
-            rung = next_rung(len(running), self.asked, len(self.batches), left)
-        return rung
+        running, left = self.race.running, self.work(self.questions) / BATCH
+        best_first = running[np.argsort(-self.race.totals[running], kind="stable")].tolist()
+        many = max((len(joining.get(number, ())) for number in best_first), default=0)
+        if self.price is None:
+            prices = [1.0] * len(best_first)
+        else:
+            prices = [self.price(number in self._joined) for number in best_first]
+        plan = partial(next_rung, prices, self.asked, len(self.batches), left, is_measured=self.price is not None)
+        rung = plan(joining=many) if many else None
+        return plan() if rung is None and len(best_first) > 1 else rung
 
     def _go_on(self, rung: Rung, joining: Mapping[int, Sequence[int]]) -> bool:
         """Ask the systems of one rung; return whether any answered."""
@@ -157,6 +166,7 @@ class Course:
             ]
         totals = {each: total for part in parts for each, total in part.items()}
         found = sorted(totals)
+        self._joined.update(found)
         if found:
             self.race = self.race.joined(found, [totals[each] for each in found])
         return found
