@@ -107,6 +107,7 @@ def test_estimates_are_unbiased_whatever_is_predicted() -> None:
         assert abs(np.mean(errors)) < 3.5 * np.std(errors) / math.sqrt(len(errors))
 
 
+TINY = 1e-300
 STAKES = [sign * 0.05 * 20 ** (step / 5) for sign in (1, -1) for step in range(6)]
 
 
@@ -114,7 +115,9 @@ def capital_by_hand(drawn: list[tuple[float, float, float, float]], candidate: f
     """The mean of what each gambler has who starts with 1, from the values of each draw in plain numbers."""
     return sum(
         math.prod(
-            1 + min(max(stake / spread, -0.75 / (reach - off)), 0.75 / (reach + off)) * (deviation - off)
+            1
+            + min(max(stake / spread, -0.75 / max(reach - off, TINY)), 0.75 / max(reach + off, TINY))
+            * (deviation - off)
             for expected, deviation, reach, spread in drawn
             for off in [candidate - expected]
         )
