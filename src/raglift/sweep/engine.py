@@ -232,7 +232,8 @@ class Engine:
                     continue
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
-                texts = self._texts(model, [part for part in needed if part.embedding == model])
+                own = self._searchable([part for part in needed if part.embedding == model], workers)
+                texts = self._texts(model, own)
                 with self._billing(model, embedder):
                     with self._course.taking(embedding_label(model)):
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
@@ -240,6 +241,15 @@ class Engine:
                     with self._course.taking(query_label(model)), suppress(ModelOutputError):
                         embed(embedder, self.parts.queries, "query", cache, progress=show, workers=workers)
             self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
+
+    def _searchable(self, sources: Sequence[Cell], workers: Workers) -> list[Cell]:
+        """Return the cells whose index can be built; the others fail before anything is embedded for them."""
+        found = []
+        for source in sources:
+            with self._failing([each for each in self.plan.sources if source in (*parts_of(each), each)]):
+                self.parts.require_searchable(source, workers)
+                found.append(source)
+        return found
 
     def _why_not_paid_for(self, model: str, embedder: Embedder) -> str:
         """Say why a provider's model is not asked, where that might cost more than is allowed; else empty."""

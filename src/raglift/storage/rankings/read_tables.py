@@ -183,7 +183,7 @@ class Hits:
     """For each hit, which of `names` it is."""
     score: NDArray[Any] | None = None
     """For each hit, its score; more comes first. None if the file's own order counts."""
-    rank: NDArray[np.int64] | None = None
+    rank: Codes | None = None
     """For each hit, the rank that the file gives next to the score that counts; None if it gives none."""
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.base.validation import Location
+    from raglift.matching.numbered import Codes
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
@@ -67,18 +68,23 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     found = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64()}, (_QUERY, _RANK))
     if found is None:
         return None
-    table = found.table
+    table, last = found
+    del found
     score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
     if np.isnan(score).any():
         return None
+    table = table.drop_columns(_SCORE)  # what is copied is let go of
     query, queries = coded(table.column(_QUERY))
-    if trec_eval >= 10 and any(name.startswith("#") for name in all_texts(queries)):  # a comment of six words
+    texts = all_texts(queries)
+    if trec_eval >= 10 and any(name.startswith("#") for name in texts):  # a comment of six words
         return None
+    table = table.drop_columns(_QUERY)
     id_, names = coded(table.column(_ID))
+    table = table.drop_columns(_ID)
     rank, ranks = coded(table.column(_RANK))
+    del table
     known = _ranks(all_texts(ranks))
-    tag = found.last[-1]
-    return Hits(tuple(all_texts(queries)), names, query, id_, score, None if known is None else known[rank]), tag
+    return Hits(tuple(texts), names, query, id_, score, None if known is None else known[rank]), last[-1]
 
 
 def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[Hits, str]:
@@ -97,11 +103,13 @@ def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[
     return replace(hits, score=_kept(hits.score, trec_eval), rank=known), tag
 
 
-def _ranks(texts: Sequence[str]) -> NDArray[np.int64] | None:
+def _ranks(texts: Sequence[str]) -> Codes | None:
     """Return ranks as numbers; None if one of them is no integer, since then the column holds something else."""
     if not all(map(_INTEGER.fullmatch, texts)):
         return None
-    return np.array(list(map(int, texts)), dtype=np.int64)
+    found = np.array(list(map(int, texts)), dtype=np.int64)
+    small = np.iinfo(np.int32)
+    return found.astype(np.int32) if small.min <= found.min(initial=0) and found.max(initial=0) <= small.max else found
 
 
 def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float32] | NDArray[np.float64]:
