@@ -142,3 +142,13 @@ def test_a_sweep_has_the_line_too(tmp_path: Path) -> None:
     found = run_sweep(sweep, tmp_path / "sweep", progress=False)
     (line,) = told(sweep_view(found).warnings)
     assert line.startswith("20.0% of the labels may be wrong, which is more than the difference from")
+
+
+def test_a_gate_has_the_line_too(tmp_path: Path) -> None:
+    data = rl.load_dataset(labels(tmp_path))
+    before, after = system(data, 0), system(data, 20)
+    found = rl.gate(after, baseline=before, no_regression=["rr@2"])
+    assert not found.passed
+    (line,) = told(found.warnings)
+    assert line.startswith("20.0% of the labels may be wrong, which is more than the difference from baseline of ")
+    assert told(rl.gate(before, baseline=before, no_regression=["rr@2"]).warnings) == []

@@ -92,12 +92,12 @@ def test_a_census_of_units_leaves_what_clusters_differ_by():
     assert found.freedom == pytest.approx(19)
 
 
-def test_a_judge_without_errors_leaves_none():
+@pytest.mark.parametrize("clusters", [None, Clusters(np.repeat(np.arange(20), 5), 20)])
+def test_a_judge_without_an_error_in_the_sample_is_not_known_to_make_none(clusters):
     true, _ = world(3)
-    found = drawn_alike(true, true, np.arange(30))
-    assert found.estimate == pytest.approx(true.mean())
-    assert found.standard_error == pytest.approx(0, abs=1e-12)
-    assert found.tuning == pytest.approx(1)
+    found = drawn_alike(true, true, np.arange(30), clusters=clusters)
+    assert found == drawn_alike(true, None, np.arange(30), clusters=clusters)
+    assert found.width > 0
 
 
 def test_a_constant_judge_changes_nothing():
@@ -177,13 +177,15 @@ def test_what_is_not_drawn_yet_bounds_a_sequential_interval(sign):
             )
 
 
-@pytest.mark.parametrize("left", [60, 20, 10, 3, 1])
-@pytest.mark.parametrize("samples", [pytest.param(150), pytest.param(4000, marks=pytest.mark.full)])
-def test_sequential_intervals_cover_however_many_are_left(left, samples):
+@pytest.mark.parametrize("highest", [1.0, None])
+@pytest.mark.parametrize("share", [0.4, 0.08])
+@pytest.mark.parametrize("left", [60, 20, 10, 6, 3, 1])
+@pytest.mark.parametrize("samples", [pytest.param(100), pytest.param(4000, marks=pytest.mark.full)])
+def test_sequential_intervals_cover_however_many_are_left(left, samples, share, highest):
     random = np.random.default_rng(left)
     held = 0
     for _ in range(samples):
-        true = (random.random(100) < 0.4).astype(float)
+        true = (random.random(100) < share).astype(float)
         guess = np.where(random.random(100) < 0.75, true, 1 - true)
         order, chance = one_after_the_other(true, np.where(guess > 0, 2.0, 1.0), random)
         drawn = order[: 100 - left]
@@ -193,7 +195,7 @@ def test_sequential_intervals_cover_however_many_are_left(left, samples):
             chance[: len(drawn)],
             predictions=guess / 100,
             weights=np.full(100, 0.01),
-            highest=1,
+            highest=highest,
         )
         held += found.interval.low - 1e-9 <= true.mean() <= found.interval.high + 1e-9
     spread = 3 * np.sqrt(0.05 * 0.95 / samples)
@@ -243,20 +245,27 @@ def test_intervals_cover_and_are_shorter_than_peoples(judge, population):
 @pytest.mark.parametrize("judge", [GOOD, WEAK, BIASED])
 def test_intervals_cover_over_many_samples(judge, n, population):
     covered, width, alone, bias = simulated(judge, n=n, population=population, samples=4000)
-    assert 0.935 <= covered <= 0.975
-    assert width < 1.02 * alone
+    # of 20 grades none may show an error of a judge that is wrong in a fifth: people alone tell then, and cover more
+    assert 0.935 <= covered <= (0.98 if n == 20 else 0.97)
+    assert width <= alone
     assert abs(bias) < 0.01
 
 
-@pytest.mark.parametrize(("n", "most"), [(25, 1.06), (60, 1.02)])
-def test_a_judge_that_says_anything_costs_a_few_percent_of_width_at_most(n, most):
+@pytest.mark.parametrize("n", [25, 50, 100])
+@pytest.mark.parametrize("samples", [pytest.param(100), pytest.param(4000, marks=pytest.mark.full)])
+def test_a_judge_that_says_anything_costs_no_width_and_no_coverage(n, samples):
     random = np.random.default_rng(5)
-    widths = np.zeros(2)
-    for _ in range(300):
+    held, used = 0, 0
+    for _ in range(samples):
         true, noise = random.binomial(3, 0.4, 200).astype(float), random.integers(0, 4, 200).astype(float)
         places = random.choice(200, n, replace=False)
-        widths += drawn_alike(true, noise, places).width, drawn_alike(true, None, places).width
-    assert widths[0] < most * widths[1]
+        found, alone = drawn_alike(true, noise, places), drawn_alike(true, None, places)
+        assert found.width <= alone.width
+        assert (found == alone) == (found.tuning == 0)
+        used += found.tuning != 0
+        held += found.interval.low <= true.mean() <= found.interval.high
+    assert 0 < used < samples / 2
+    assert held / samples >= 0.945 - 3 * np.sqrt(0.05 * 0.95 / samples)
 
 
 def test_few_units_have_an_estimate_and_no_interval():

@@ -83,15 +83,16 @@ def run(request: Grade) -> None:
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
     _finish(request, summary, documents, correction)
     if request.report is not None and correction is not None:
-        _report(evaluations, correction, request.report)
+        _report(evaluations, summary, correction, request.report)
 
 
-def _report(evaluations: Mapping[str, Evaluation], correction: Correction, path: Path) -> None:
-    """Write the page of the runs, with the corrected figures."""
+def _report(evaluations: Mapping[str, Evaluation], summary: GradingSummary, correction: Correction, path: Path) -> None:
+    """Write the page of the runs, with the corrected figures and how well the model agrees with people."""
+    also = [one for one in (correction, summary.agreement, summary.order) if one is not None]
     if len(evaluations) == 1:
-        written = next(iter(evaluations.values())).report(path, also=(correction,))
+        written = next(iter(evaluations.values())).report(path, also=also)
     else:
-        written = compare(evaluations).report(path, also=(correction,))
+        written = compare(evaluations).report(path, also=also)
     _say(f"report written to {written}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from raglift.judging.graded_pool import gain_of_grades, values_by_query, weights
 from raglift.judging.grading import Graded
 from raglift.judging.human_grades import HumanSample, read_human_sample, runs_of
 from raglift.judging.pooling import label_grades, pool, systems_of
+from raglift.judging.rubrics import check_relevant_from
 from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
 from raglift.records.labels import Query
 from raglift.stats.intervals import CONFIDENCE, Interval, checked_fraction, checked_integer
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 _SAME = 1e-12
+_FEWEST_QUERIES = 2
 
 
 def correct(
@@ -85,6 +87,8 @@ def correct(
     checked_integer("relevant_from", relevant_from, least=1)
     sample = human if isinstance(human, HumanSample) else _read(human)
     joined = _join(runs_of(evaluation), grades, sample, relevant_from)
+    if joined.scale is not None:
+        check_relevant_from(relevant_from, joined.scale)
     chosen = metrics_to_correct(metrics, joined.units)
     figures = tuple(
         _figure(joined, metric, contrast, estimand, confidence) for metric in chosen for contrast in _contrasts(joined)
@@ -240,10 +244,9 @@ def _figure(
     population = estimand == "population"
     corrected, people = (units.estimate(used, population, confidence) for used in (True, False))
     grading, alone = (units.estimate(used, False, confidence) for used in (True, False))
-    reason = units.reason()
-    if not reason and grading.standard_error <= _SAME * alone.standard_error and grading.sampled < grading.units:
-        # the model made no error in the sample, which does not show that it makes none
-        corrected, grading = people, alone
+    reason = units.reason(population)
+    if reason:
+        corrected, people = (replace(each, interval=Interval(math.nan, math.nan)) for each in (corrected, people))
     bias = units.judge - corrected.estimate
     half = units.bias_width(population, confidence) / 2.0 if not reason else math.nan
     return CorrectedFigure(
@@ -305,7 +308,9 @@ class _Units:
         What is known of all these units is the model's figure; of a population, its errors are less spread over queries
         than its figures are.
         """
-        values = self.model[self.places] - self.people if population else self.people
+        errors = self.model[self.places] - self.people
+        is_perfect = np.abs(errors).max(initial=0.0) <= _SAME  # in the sample, which does not show that it is elsewhere
+        values = errors if population and not is_perfect else self.people
         return self._total(values, True, population, confidence).width
 
     def _total(
@@ -334,9 +339,11 @@ class _Units:
             confidence=confidence,
         )
 
-    def reason(self) -> str:
+    def reason(self, population: bool) -> str:
         """Return why there is no interval; empty if there is one."""
         n, there = len(self.places), len(self.weights)
+        if population and self.clusters.count < _FEWEST_QUERIES:
+            return f"{counted(self.clusters.count, 'query')} cannot say how queries differ: at least 2 are needed"
         if n == there:
             return ""
         if n < FEWEST_SAMPLED:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -104,6 +104,10 @@ def corrected_total(
     then uncertain, and widened; the interval is Student's with Satterthwaite's 2n / (κ − 1) degrees of freedom, at most
     n minus the fitted coefficients.
 
+    An annotator that does not help would cost width, for the coefficient that is fitted. Therefore λ is 0 where the
+    interval is shorter without it, and where the annotator made no error in the sample, which does not show that it
+    makes none elsewhere: the interval is never wider than that of the sample alone.
+
     With clusters (queries), the sum is taken to be the mean over clusters drawn from a population of clusters, and the
     interval is for the mean over that population. The variance is that of the clusters' estimated means, which holds
     both what clusters differ by and the error of sampling in each; the degrees of freedom are Satterthwaite's.
@@ -122,24 +126,44 @@ def corrected_total(
         ConfigurationError: arrays that do not fit each other, or values out of range.
     """
     confidence = checked_fraction("confidence", confidence)
-    true, places, chance = _checked_sample(values, sampled, probability, len(np.asarray(weights)))
+    sample = _Sample(*_checked_sample(values, sampled, probability, len(np.asarray(weights))), clusters, confidence)
     base = _auxiliary(weights)
-    known = base if predictions is None else _with_predictions(base, predictions)
-    taken = 1.0 - chance
-    root = np.sqrt(taken) / chance
+    alone = _drawn_at_once(sample, base)
+    return (
+        alone.total
+        if predictions is None
+        else _shorter(_drawn_at_once(sample, _with_predictions(base, predictions)), alone)
+    )
+
+
+def _drawn_at_once(sample: _Sample, known: _Known) -> _Estimated:
+    true, places, chance = sample.values, sample.places, sample.chance
+    root = np.sqrt(1.0 - chance) / chance
     rows = known.columns[places] * root[:, np.newaxis]
     fit, leverage, rank = _least_squares(rows, true * root, (rows**2).sum(axis=0))
     residual = true - known.columns[places] @ fit
     enlarged = residual / (1.0 - leverage)
     estimate = float((known.columns @ fit).sum() + (residual / chance).sum())
-    variance, freedom = _variance((root * enlarged) ** 2, int(np.count_nonzero(chance < 1.0)) - rank)
+    sampling, freedom = _variance((root * enlarged) ** 2, int(np.count_nonzero(chance < 1.0)) - rank)
     if np.all(chance >= 1.0):
         freedom = math.inf
-    if clusters is not None:
+    variance = sampling
+    if sample.clusters is not None:
         noisy = known.columns @ fit
         noisy[places] += enlarged / chance
-        variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
-    return _result(estimate, variance, freedom, known.tuning(fit), len(true), len(base.columns), confidence)
+        variance, freedom = _over_clusters(noisy, sample.clusters, sampling, freedom)
+    tuning = known.tuning(fit)
+    found = _result(estimate, variance, freedom, tuning, len(true), len(known.columns), sample.confidence)
+    return _Estimated(found, sampling)
+
+
+def _shorter(both: _Estimated, alone: _Estimated) -> CorrectedTotal:
+    """Return the estimate with an annotator's values where its interval is the shorter one, else that without.
+
+    An annotator without any error in the sample is not known to make none: then the sample alone tells.
+    """
+    is_perfect = both.sampling <= _NEGLIGIBLE**2 * alone.sampling and both.total.sampled < both.total.units
+    return alone.total if is_perfect or alone.total.width < both.total.width else both.total
 
 
 def sequential_total(
@@ -163,8 +187,10 @@ def sequential_total(
 
     These are uncorrelated. Their mean is taken with the weights N (N − M) / (M (N − t) (N − t + 1)) of Farquhar, Gal
     and Rainforth, "On statistical bias in active learning", 2021, with which uniform draws give the plain mean. b
-    minimizes the variance of that mean, which is estimated from how the E_t differ. Where `highest` is known, the
-    interval holds no sum that what is not drawn yet excludes, and with five units left or fewer it is all the others.
+    minimizes the variance of that mean, Σ w_t² σ_t². The last draws have most of the weight near a census, and only few
+    of them would tell their variance; therefore σ_t² is s² S_t S_(t+1), with S_t the sum of the sizes of what is left
+    before draw t, and s² is estimated from all draws alike. Where `highest` is known, the interval holds no sum that
+    what is not drawn yet excludes, and with five units left or fewer it is all the others.
 
     Args:
         values: the true value of each drawn unit, in the order of the draws.
@@ -180,14 +206,33 @@ def sequential_total(
         ConfigurationError: arrays that do not fit each other, or values out of range.
     """
     confidence = checked_fraction("confidence", confidence)
-    true, places, chance = _checked_sample(values, drawn, probability, len(np.asarray(weights)))
+    sample = _Sample(*_checked_sample(values, drawn, probability, len(np.asarray(weights))), clusters, confidence)
     base = _auxiliary(weights)
-    known = base if predictions is None else _with_predictions(base, predictions)
-    units, draws = len(base.columns), len(true)
-    if draws == units:
+    true, places = sample.values, sample.places
+    if len(true) == len(base.columns):
         return corrected_total(
-            true, places, np.ones(draws), predictions=None, weights=weights, clusters=clusters, confidence=confidence
+            true,
+            places,
+            np.ones(len(true)),
+            predictions=None,
+            weights=weights,
+            clusters=clusters,
+            confidence=confidence,
         )
+    alone = _drawn_in_turn(sample, base)
+    found = alone.total
+    if predictions is not None:
+        found = _shorter(_drawn_in_turn(sample, _with_predictions(base, predictions)), alone)
+    left = np.delete(base.columns[:, 0], places)
+    rest = left[left != 0.0]
+    if clusters is not None or (highest is None and len(rest)):
+        return found
+    return _within(found, float(true.sum()), rest * (highest or 0.0))
+
+
+def _drawn_in_turn(sample: _Sample, known: _Known) -> _Estimated:
+    true, places, chance = sample.values, sample.places, sample.chance
+    units, draws = len(known.columns), len(true)
     weight = sequential_weights(draws, units)
     off = sequential_estimates(known.columns[places], chance) - known.columns.sum(axis=0)
     estimates = sequential_estimates(true[:, np.newaxis], chance)[:, 0]
@@ -198,20 +243,35 @@ def sequential_total(
     fit, leverage, rank = _least_squares(centred * root[:, np.newaxis], target * root, size)
     steps = estimates - off @ fit
     estimate = float(weight @ steps)
-    share = float((root**2).sum())
-    parts = (root * (steps - estimate) / (1.0 - leverage)) ** 2 / (1.0 + share)
-    variance, freedom = _variance(parts, draws - 1 - rank)
-    if clusters is not None:
+    expected = _expected_variances(np.abs(known.columns[:, 0]), places)
+    parts = np.divide((steps - estimate) ** 2, expected, out=np.zeros(draws), where=expected > 0.0)
+    parts *= float(weight**2 @ expected) / (max(draws - 1, 1) * (1.0 - leverage) ** 2)
+    sampling, freedom = _variance(parts, draws - 1 - rank)
+    variance = sampling
+    if sample.clusters is not None:
         left = units - np.arange(draws, dtype=np.float64)
         expanded = units / draws * (1.0 + (units - draws) / (left - 1.0) * (1.0 / (left * chance) - 1.0))
         noisy = known.columns @ fit
         noisy[places] += (true - noisy[places]) * expanded
-        variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
-    found = _result(estimate, variance, freedom, known.tuning(fit), draws, units, confidence)
-    if highest is None or clusters is not None:
-        return found
-    rest = np.delete(base.columns[:, 0], places) * highest
-    return _within(found, float(true.sum()), rest[rest != 0.0])
+        variance, freedom = _over_clusters(noisy, sample.clusters, sampling, freedom)
+    found = _result(estimate, variance, freedom, known.tuning(fit), draws, units, sample.confidence)
+    return _Estimated(found, sampling)
+
+
+def _expected_variances(sizes: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return in which proportion the variances of the draws' estimates are to each other.
+
+    Each expands what is left: it varies as what is left does before the draw times after it, S (S − s), of units that
+    are drawn alike and, with S the sum of the sizes, of units that are drawn in proportion to them.
+
+    Args:
+        sizes: of all units, 0 or above.
+        places: the drawn ones, in order.
+    """
+    left = sizes.sum() - np.cumsum(sizes[places])
+    found = left * (left + sizes[places])
+    found[found <= _NEGLIGIBLE**2 * sizes.sum() ** 2] = 0.0
+    return np.asarray(found)
 
 
 def _within(found: CorrectedTotal, known: float, rest: NDArray[np.float64]) -> CorrectedTotal:
@@ -248,6 +308,23 @@ def sequential_weights(draws: int, units: int) -> NDArray[np.float64]:
         found[large] = most
         found[~large] *= (1.0 - most * np.count_nonzero(large)) / found[~large].sum()
     return np.asarray(found / found.sum())
+
+
+class _Sample(NamedTuple):
+    """What was drawn, and what is asked of it."""
+
+    values: NDArray[np.float64]
+    places: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    clusters: Clusters | None
+    confidence: float
+
+
+class _Estimated(NamedTuple):
+    """A total, and the part of its variance that comes from sampling units."""
+
+    total: CorrectedTotal
+    sampling: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_BLOCK = 2**21
+"""So many bytes are read at a time: each block has texts of its own, which are numbered together at the end."""
 _RUN = (
     f'{{"{QUERY_ID}": "q1", "{HITS}": [{{"{ID}": "c7", "{SCORE}": 12.3}}, …]}} on each line, '
     f'or {{"{QUERY_ID}": "q1", "{ID}": "c7", "{SCORE}": 12.3}}'
@@ -93,7 +95,7 @@ def _in_bulk(file: IO[bytes], first: dict[str, Any]) -> Hits | None:
     else:
         return None
     parts = []
-    for block in blocks_of(file, LONGEST_OBJECT):
+    for block in blocks_of(file, LONGEST_OBJECT, _BLOCK):
         if block is None:
             return None
         if block.strip():

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 
 
 BLOCK = 2**18
-"""So many bytes are read at a time; larger ones are slower, as their memory is new each time."""
+"""So many bytes of lines of columns are read at a time; larger ones are slower, as their memory is new each time."""
 LONGEST_ROW, LONGEST_OBJECT = 2**20, 2**27
 """So many bytes may a line of columns have, and one of JSON, which may hold all hits of a query."""
 _READERS = 2
