@@ -93,7 +93,7 @@ class Priced:
 
 @pytest.mark.parametrize("price", [1.0, 5.0, 40.0, 1000.0])
 @pytest.mark.parametrize("budget", [300.0, 1000.0, 5000.0])
-def test_rerankers_that_cost_more_do_not_overrun_a_budget_of_time_by_more_than_a_batch(
+def test_rerankers_that_cost_more_do_not_overrun_a_budget_of_time_by_more_than_one_of_them(
     price: float, budget: float
 ) -> None:
     random = np.random.default_rng(0)
@@ -103,14 +103,13 @@ def test_rerankers_that_cost_more_do_not_overrun_a_budget_of_time_by_more_than_a
     answering = Priced(values, prices, budget)
     course = answering.course({number: [number + 8] for number in range(8)}, 8)
     course.finish()
-    assert answering.spent.model_seconds <= budget + BATCH * price  # one batch of one system
+    assert answering.spent.model_seconds <= budget + 2 * BATCH * price  # the first queries of one system
     asked = course.race.asked_of[8:]
     assert asked.max() <= course.race.asked
     if price == 1.0:
         assert asked.any()
     if price == 1000.0:
-        assert not asked.any()  # a first batch showed that the budget does not last for any
-        assert course.race.asked_of[:8].max() > 12  # and the others raced on
+        assert np.count_nonzero(asked) == 1  # which showed that the budget does not last for others
 
 
 def test_a_race_ends_where_the_budget_does() -> None:

@@ -62,8 +62,8 @@ class Course:
     decided: Callable[[int, Callable[[], Rung | None]], Rung | None] = decide
     """Returns what is decided for a rung: as before, or what the function returns."""
     affordable: Callable[[str, int, int], int] | None = None
-    """Where systems that join may cost more than the others: returns, once some were asked a first batch, for how many
-    of them the budget lasts. Arguments: the name of that rung, how many they are, how many questions each is to be
+    """Where systems that join may cost more than the others: returns for how many further ones the budget lasts, at the
+    price of a group that joined. Arguments: the name of the group, how many are left, how many questions each is to be
     asked. None where every question costs the same."""
     seconds: Callable[[int], float] = lambda _: 0.0
     """Returns how long a rung took."""
@@ -124,8 +124,7 @@ class Course:
         name, running = str(len(self.rungs)), self.race.running
         until = min(max(rung.queries, self.asked + 1), len(self.batches))
         kept = running[np.argsort(-self.race.totals[running], kind="stable")][: rung.keep].tolist()
-        variants = [list(joining[number]) for number in kept if joining.get(number)]
-        entrants = self._join(f"{name}-{JOINING}", variants)
+        entrants = self._join(f"{name}-{JOINING}", [other for number in kept for other in joining.get(number, ())])
         if entrants and self.affordable is not None:  # what further questions cost is known only now
             self._note(entrants, joined=len(entrants), set_aside=0)
             return True
@@ -138,33 +137,25 @@ class Course:
         self._note(systems, joined=len(entrants), set_aside=len(running) - len(kept))
         return True
 
-    def _join(self, name: str, variants: Sequence[Sequence[int]]) -> list[int]:
+    def _join(self, name: str, entrants: Sequence[int]) -> list[int]:
         """Ask systems that join what the others were asked, and return those that answered.
 
-        Where they may cost more, a first batch that is asked of the variants of the best system tells for how many the
-        budget lasts; those of the best systems stay.
+        Where they may cost more, they join in groups that grow twofold, as long as the budget lasts at the price of the
+        group before.
 
         Args:
             name: of the rung.
-            variants: those of the best system first.
+            entrants: which, those of the best systems first.
         """
-        entrants = [each for some in variants for each in some]
-        if not entrants:
-            return []
-        if self.affordable is None or self.asked == 1:
-            parts = [self._totals(name, entrants, range(self.asked))]
-        else:
-            tried = self._totals(name, variants[0], range(1))
-            queries = sum(len(batch) for batch in self.batches[: self.asked])
-            staying = entrants[: self.affordable(name, len(entrants), queries)]
-            again = [each for each in staying if each in tried]
-            further = self._totals(f"{name}-rest", again, range(1, self.asked))
-            others = [each for each in staying if each not in variants[0]]
-            parts = [
-                {each: tried[each] + total for each, total in further.items()},
-                self._totals(f"{name}-others", others, range(self.asked)),
-            ]
-        totals = {each: total for part in parts for each, total in part.items()}
+        totals: dict[int, float] = {}
+        queries = sum(len(batch) for batch in self.batches[: self.asked])
+        size, begin, number = len(entrants) if self.affordable is None else 1, 0, 0
+        while size > 0 and begin < len(entrants):
+            group = f"{name}-{number}"
+            totals |= self._totals(group, entrants[begin : begin + size], range(self.asked))
+            begin, number = begin + size, number + 1
+            if self.affordable is not None:
+                size = min(2 * size, self.affordable(group, len(entrants) - begin, queries))
         found = sorted(totals)
         self._joined.update(found)
         if found:

@@ -218,7 +218,7 @@ class _Running:
             raise BudgetSpent from None
 
     def _affordable(self, folder: SearchFolder, name: str, systems: int, queries: int) -> int:
-        """Return for how many systems that join a budget of time or money lasts, by what the first batch took them."""
+        """Return for how many further systems that join a budget of time or money lasts, by what a group took."""
         last = folder.work.get(name, Work())
         return folder.joins(
             name, lambda: min(systems, int(self.search.budget.questions_left(folder.spent, last) // max(queries, 1)))

@@ -75,7 +75,7 @@ class SearchFolder:
     rungs: list[Rung] = field(default_factory=list)
     """What was decided for each rung after the first, in order."""
     joining: dict[str, int] = field(default_factory=dict)
-    """How many systems joined, of those that were asked a first batch, by the name of their rung."""
+    """How many further systems could join after each group of them, by its name."""
     work: dict[str, Work] = field(default_factory=dict)
     """What each rung took so far, by its name, in the order in which they began."""
     finished: list[str] = field(default_factory=list)
@@ -192,7 +192,7 @@ class SearchFolder:
         return rung
 
     def joins(self, name: str, otherwise: Callable[[], int]) -> int:
-        """Return how many systems join in a rung, as it was decided before or as the function returns, written down."""
+        """Return how many further systems join after a group: as decided before, else as the function says."""
         if name not in self.joining:
             self.joining[name] = otherwise()
             self.write()
