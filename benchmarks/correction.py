@@ -66,7 +66,7 @@ class Tally:
     samples: int = 0
 
     def add(self, corrected: CorrectedTotal, people: CorrectedTotal, plain: float) -> None:
-        """Count one sample; one that has no interval, as where people gave everything the same grade, claims nothing."""
+        """Count one sample, but for one without an interval, as where people gave everything the same grade."""
         if np.isnan(corrected.width):
             return
         self.samples += 1
