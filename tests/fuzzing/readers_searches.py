@@ -76,7 +76,6 @@ def _check_folder(kept: SearchFolder) -> None:
     assert all(rung.keep >= 1 and rung.queries >= 1 for rung in kept.rungs)
     assert all(count >= 0 for count in kept.joining.values())
     assert isinstance(kept.spent.seconds, float | int)
-    assert kept.last.questions >= 0
 
 
 READERS: Sequence[Reader] = (

@@ -75,15 +75,16 @@ class Priced:
         return min(systems, int(self.budget.questions_left(self.spent, self.work[name]) // queries))
 
     def course(self, joining: dict[int, list[int]], systems: int) -> Course:
-        def last(_: int) -> float:
-            return self.budget.questions_left(self.spent, list(self.work.values())[-1])
+        def price(joined: bool) -> float:
+            return self.budget.price(work for name, work in self.work.items() if SearchFolder.is_of(name, joined))
 
         course = Course(
             Race.of(self.values.shape[1], len(self.values)),
             self.batches,
             self.ask,
-            last,
+            lambda _: self.budget.left(self.spent),
             joining=joining,
+            price=price,
             affordable=self.affordable,
         )
         course.begin(range(systems), self.ask("0", range(systems), range(2)), 2, explore=False)
@@ -102,8 +103,7 @@ def test_rerankers_that_cost_more_do_not_overrun_a_budget_of_time_by_more_than_a
     answering = Priced(values, prices, budget)
     course = answering.course({number: [number + 8] for number in range(8)}, 8)
     course.finish()
-    batch_of_joining = 8 * BATCH * price
-    assert answering.spent.model_seconds <= budget + batch_of_joining
+    assert answering.spent.model_seconds <= budget + BATCH * price  # one batch of one system
     asked = course.race.asked_of[8:]
     assert asked.max() <= course.race.asked
     if price == 1.0:

@@ -222,7 +222,10 @@ def test_effects_are_those_of_all_cells_over_the_first_queries(found: SearchResu
 def test_the_page_has_the_race(found: SearchResult, tmp_path: Path):
     page = found.report(tmp_path / "search.html").read_text(encoding="utf-8")
     assert "best of 20 cells" in page
-    assert "Rung by rung" in page
+    summary = page[page.index('id="summary"') : page.index('id="queries"')]
+    assert "Rung by rung" in summary
+    assert "On held-out queries" in summary
+    assert "The cells that are left, the best first" in summary
     assert "lines end where a cell was dropped or set aside" in page
     assert found.recommended is not None
     assert found.recommended in page

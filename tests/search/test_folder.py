@@ -32,7 +32,12 @@ def test_what_was_decided_and_spent_stays_also_where_it_was_stopped(tmp_path: Pa
     assert found.joins("1-joining", lambda: 9) == 3
     assert found.finished == ["0", "1-joining"]
     assert found.spent == Work(4.5, 2.0, 0.03, 52)
-    assert found.last == Work(2.0, 1.0, 0.03, 12)
+    assert [found.is_of(name, joined=True) for name in ("0", "0-own", "1-joining", "1-joining-rest", "2")] == [
+        *(False, False, True, True, False)
+    ]
+    assert [found.is_of(name, joined=False) for name in ("0", "0-own", "1-joining", "1", "held-out-a")] == [
+        *(True, True, False, False, False)
+    ]
     assert found.seconds_of(1) == 3.0
     assert found.decided(1, lambda: None) is None
     assert len(found.rungs) == 1

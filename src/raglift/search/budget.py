@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,10 @@ class Budget:
     def left(self, spent: Work) -> float:
         """Return what is left of a budget of time or money, in its own unit."""
         return max(0.0, self._most() - self._of(spent))
+
+    def price(self, works: Iterable[Work]) -> float:
+        """Return the least that a question cost of a budget of time or money in any of these; 0 if unknown."""
+        return min((self._of(work) / work.questions for work in works if work.questions), default=0.0)
 
     def questions_left(self, spent: Work, last: Work) -> float:
         """Return for how many further questions a budget of time or money lasts, at the price of the last ones."""

@@ -53,15 +53,18 @@ class Course:
     """Positions of queries, as of `stratified_batches` of the size `BATCH`."""
     ask: Ask
     work: Callable[[int], float]
-    """Returns how many more questions may be asked once so many were."""
+    """Returns what may still be spent once so many questions were asked: as many more questions, or as `price` is."""
+    price: Callable[[bool], float] | None = None
+    """Returns what a question costs of a system that began (False), or joined (True), as far as was measured. None
+    where every question counts one."""
     joining: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """For some systems others that join after the first rung if these go on."""
     decided: Callable[[int, Callable[[], Rung | None]], Rung | None] = decide
     """Returns what is decided for a rung: as before, or what the function returns."""
     affordable: Callable[[str, int, int], int] | None = None
-    """Where systems that join may cost more than the others: returns, once they were asked a first batch, for how many
-    of them the budget lasts. Arguments: the name of that rung, how many they are, how many further questions each is to
-    be asked. None where every question costs the same."""
+    """Where systems that join may cost more than the others: returns, once some were asked a first batch, for how many
+    of them the budget lasts. Arguments: the name of that rung, how many they are, how many questions each is to be
+    asked. None where every question costs the same."""
     seconds: Callable[[int], float] = lambda _: 0.0
     """Returns how long a rung took."""
     told: Callable[[Course], None] = lambda _: None
@@ -75,6 +78,8 @@ class Course:
 
     asked: int = 0
     """How many batches have been asked."""
+    _joined: set[int] = field(default_factory=set)
+    """The systems that joined."""
 
     def begin(self, systems: Sequence[int], values: NDArray[np.float64], batches: int, *, explore: bool) -> None:
         """Begin with the first batches.
@@ -103,19 +108,24 @@ class Course:
 
     def _next(self, joining: Mapping[int, Sequence[int]]) -> Rung | None:
         """Return what is done next within the budget; nothing joins where that is more than is left."""
-        running, left = self.race.running.tolist(), self.work(self.questions) / BATCH
-        many = max((len(joining.get(number, ())) for number in running), default=0)
-        rung = next_rung(len(running), self.asked, len(self.batches), left, joining=many) if many else None
-        if rung is None and len(running) > 1:
-            rung = next_rung(len(running), self.asked, len(self.batches), left)
-        return rung
+        running, left = self.race.running, self.work(self.questions) / BATCH
+        best_first = running[np.argsort(-self.race.totals[running], kind="stable")].tolist()
+        many = max((len(joining.get(number, ())) for number in best_first), default=0)
+        if self.price is None:
+            prices = [1.0] * len(best_first)
+        else:
+            prices = [self.price(number in self._joined) for number in best_first]
+        plan = partial(next_rung, prices, self.asked, len(self.batches), left, is_measured=self.price is not None)
+        rung = plan(joining=many) if many else None
+        return plan() if rung is None and len(best_first) > 1 else rung
 
     def _go_on(self, rung: Rung, joining: Mapping[int, Sequence[int]]) -> bool:
         """Ask the systems of one rung; return whether any answered."""
         name, running = str(len(self.rungs)), self.race.running
         until = min(max(rung.queries, self.asked + 1), len(self.batches))
         kept = running[np.argsort(-self.race.totals[running], kind="stable")][: rung.keep].tolist()
-        entrants = self._join(f"{name}-{JOINING}", [other for number in kept for other in joining.get(number, ())])
+        variants = [list(joining[number]) for number in kept if joining.get(number)]
+        entrants = self._join(f"{name}-{JOINING}", variants)
         if entrants and self.affordable is not None:  # what further questions cost is known only now
             self._note(entrants, joined=len(entrants), set_aside=0)
             return True
@@ -128,31 +138,48 @@ class Course:
         self._note(systems, joined=len(entrants), set_aside=len(running) - len(kept))
         return True
 
-    def _join(self, name: str, entrants: Sequence[int]) -> list[int]:
+    def _join(self, name: str, variants: Sequence[Sequence[int]]) -> list[int]:
         """Ask systems that join what the others were asked, and return those that answered.
 
-        Where they may cost more, the first batch tells for how many of them the budget lasts; the first ones stay.
+        Where they may cost more, a first batch that is asked of the variants of the best system tells for how many the
+        budget lasts; those of the best systems stay.
+
+        Args:
+            name: of the rung.
+            variants: those of the best system first.
         """
+        entrants = [each for some in variants for each in some]
         if not entrants:
             return []
-        asked = sorted(entrants)
-        first = self.asked if self.affordable is None else 1
-        values = self.ask(name, asked, range(first))
-        self.questions += values.size
-        if self.affordable is not None and first < self.asked:
-            rest = sum(len(batch) for batch in self.batches[first : self.asked])
-            staying = set(entrants[: self.affordable(name, len(entrants), rest)])
-            values = values[:, [each in staying for each in asked]]
-            asked = sorted(staying)
-            if asked:
-                further = self.ask(f"{name}-rest", asked, range(first, self.asked))
-                self.questions += further.size
-                values = np.vstack((values, further))
-        answered = _answered(values)
-        found: list[int] = np.array(asked, dtype=np.intp)[answered].tolist()
+        if self.affordable is None or self.asked == 1:
+            parts = [self._totals(name, entrants, range(self.asked))]
+        else:
+            tried = self._totals(name, variants[0], range(1))
+            queries = sum(len(batch) for batch in self.batches[: self.asked])
+            staying = entrants[: self.affordable(name, len(entrants), queries)]
+            again = [each for each in staying if each in tried]
+            further = self._totals(f"{name}-rest", again, range(1, self.asked))
+            others = [each for each in staying if each not in variants[0]]
+            parts = [
+                {each: tried[each] + total for each, total in further.items()},
+                self._totals(f"{name}-others", others, range(self.asked)),
+            ]
+        totals = {each: total for part in parts for each, total in part.items()}
+        found = sorted(totals)
+        self._joined.update(found)
         if found:
-            self.race = self.race.joined(found, values[:, answered].sum(axis=0))
+            self.race = self.race.joined(found, [totals[each] for each in found])
         return found
+
+    def _totals(self, name: str, systems: Sequence[int], batches: range) -> dict[int, float]:
+        """Ask some systems some batches, and return the sum of the values of each that answered."""
+        if not systems:
+            return {}
+        asked = sorted(systems)
+        values = self.ask(name, asked, batches)
+        self.questions += values.size
+        sums, answered = values.sum(axis=0).tolist(), _answered(values).tolist()
+        return {each: total for each, total, is_there in zip(asked, sums, answered, strict=True) if is_there}
 
     def _bet(self, systems: Sequence[int], values: NDArray[np.float64], until: int, *, explore: bool) -> None:
         """Bet on the batches until one, one after the other; a system that failed is asked no more."""

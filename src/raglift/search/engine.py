@@ -191,6 +191,7 @@ class _Running:
                 if cell in numbers
             },
             decided=folder.decided,
+            price=partial(self._price, folder) if search.budget.is_measured else None,
             affordable=partial(self._affordable, folder) if search.budget.is_measured else None,
             seconds=folder.seconds_of,
             told=lambda course: self._tell(course, cells, folder, progress),
@@ -223,11 +224,15 @@ class _Running:
             name, lambda: min(systems, int(self.search.budget.questions_left(folder.spent, last) // max(queries, 1)))
         )
 
+    def _price(self, folder: SearchFolder, joined: bool) -> float:
+        """Return what a question cost of cells that began, or of those that joined."""
+        return self.search.budget.price(work for name, work in folder.work.items() if folder.is_of(name, joined))
+
     def _left(self, folder: SearchFolder, questions: int) -> float:
-        """Return how many questions may still be asked; of a budget of time or money, at the price of the last ones."""
+        """Return how many questions may still be asked; of a budget of time or money, what is left of it."""
         budget = self.search.budget
         if budget.is_measured:
-            return budget.questions_left(folder.spent, folder.last)
+            return budget.left(folder.spent)
         return budget.questions(len(self.search.cells), len(self.racing)) - questions
 
     def _tell(self, course: Course, cells: Sequence[Cell], folder: SearchFolder, progress: bool | None) -> None:

@@ -14,6 +14,7 @@ from raglift.base.replacing import replacing_file
 from raglift.base.validation import WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
 from raglift.search.budget import Work
+from raglift.search.course import FIRST, JOINING
 from raglift.search.schedule import Rung
 from raglift.storage.forms import AtLeastOne, Count, Number, Object, SavedModel, Several, Text
 from raglift.storage.layout import plain, read_json
@@ -85,11 +86,10 @@ class SearchFolder:
         """What all of it took."""
         return sum(self.work.values(), Work())
 
-    @property
-    def last(self) -> Work:
-        """What the last rung took that asked anything; what is measured on held-out queries is none."""
-        rungs = [work for name, work in self.work.items() if name[0].isdigit() and work.questions]
-        return rungs[-1] if rungs else Work()
+    @staticmethod
+    def is_of(name: str, joined: bool) -> bool:
+        """Return whether a rung asked only cells that joined, or only cells that began: the first."""
+        return f"-{JOINING}" in name if joined else name.partition("-")[0] == FIRST
 
     @classmethod
     @contextmanager

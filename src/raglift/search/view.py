@@ -10,13 +10,13 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, table_from
 from raglift.report.cells import change_cell
-from raglift.report.factors import EFFECTS, effect_tiles, effects_section
+from raglift.report.factors import EFFECTS, effects_section
 from raglift.report.format import confidence_text, number_text, p_text, percent_text, seconds_text
 from raglift.search.charts import race_chart
 from raglift.search.records import DROPPED, FAILED, FATES, FINALIST, NOT_TRIED, SET_ASIDE
 from raglift.stats.racing import RACE_METHOD
 from raglift.sweep.effects import effects_of
-from raglift.sweep.view import recommended_parts, sweep_view
+from raglift.sweep.view import sweep_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ _WORDS = {
     FAILED: "failed",
 }
 _MOST_ROWS = 12
+_LEFT = "The cells that are left, the best first"
 
 
 def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
@@ -51,14 +52,13 @@ def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Do
     return Document(
         title=f"{found.title}: best of {counted(len(found.entrants), 'cell')}",
         lead=finalists.lead or _only(found),
-        headline=finalists.headline,
+        headline=None if finalists.headline is None else replace(finalists.headline, caption=_LEFT),
         measured=(),
         warnings=(*_warnings(found), *finalists.warnings),
         notes=finalists.notes,
         sections=tuple(section for section in sections if section.detail <= detail),
         about=(_about(found),),
         labels=finalists.labels,
-        tiles=() if effects is None else effect_tiles(effects, recommended_parts(found.finalists)),
     )
 
 
