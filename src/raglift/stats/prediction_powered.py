@@ -42,6 +42,8 @@ _MOST_LEVERAGE = 0.9
 """Beyond it a unit's own error cannot be seen in its residual."""
 _MOST_WEIGHT = 0.4
 """Of one draw, in the mean of the sequential estimates: from a half on, no variance can be estimated."""
+_MOST_WIDER = 1.05
+"""An annotator that makes an interval wider by more is left out."""
 _FEW_LEFT = 5
 """So few units that were not drawn add so little that its bounds say more than a variance."""
 
@@ -104,9 +106,9 @@ def corrected_total(
     then uncertain, and widened; the interval is Student's with Satterthwaite's 2n / (κ − 1) degrees of freedom, at most
     n minus the fitted coefficients.
 
-    An annotator that does not help would cost width, for the coefficient that is fitted. Therefore λ is 0 where the
-    interval is shorter without it, and where the annotator made no error in the sample, which does not show that it
-    makes none elsewhere: the interval is never wider than that of the sample alone.
+    An annotator that does not help costs width, for the coefficient that is fitted. Therefore λ is 0 where the interval
+    would be more than 5% wider with it, and where the annotator made no error in the sample, which does not show that
+    it makes none elsewhere.
 
     With clusters (queries), the sum is taken to be the mean over clusters drawn from a population of clusters, and the
     interval is for the mean over that population. The variance is that of the clusters' estimated means, which holds
@@ -132,7 +134,7 @@ def corrected_total(
     return (
         alone.total
         if predictions is None
-        else _shorter(_drawn_at_once(sample, _with_predictions(base, predictions)), alone)
+        else _unless_wider(_drawn_at_once(sample, _with_predictions(base, predictions)), alone)
     )
 
 
@@ -157,13 +159,15 @@ def _drawn_at_once(sample: _Sample, known: _Known) -> _Estimated:
     return _Estimated(found, sampling)
 
 
-def _shorter(both: _Estimated, alone: _Estimated) -> CorrectedTotal:
-    """Return the estimate with an annotator's values where its interval is the shorter one, else that without.
+def _unless_wider(both: _Estimated, alone: _Estimated) -> CorrectedTotal:
+    """Return the estimate with an annotator's values, unless its interval is more than 5% wider than without.
 
-    An annotator without any error in the sample is not known to make none: then the sample alone tells.
+    To take the shorter one of two intervals that differ by chance would make it too short. An annotator without any
+    error in the sample is not known to make none: then the sample alone tells.
     """
     is_perfect = both.sampling <= _NEGLIGIBLE**2 * alone.sampling and both.total.sampled < both.total.units
-    return alone.total if is_perfect or alone.total.width < both.total.width else both.total
+    is_wider = both.total.width > _MOST_WIDER * alone.total.width
+    return alone.total if is_perfect or is_wider else both.total
 
 
 def sequential_total(
@@ -222,7 +226,7 @@ def sequential_total(
     alone = _drawn_in_turn(sample, base)
     found = alone.total
     if predictions is not None:
-        found = _shorter(_drawn_in_turn(sample, _with_predictions(base, predictions)), alone)
+        found = _unless_wider(_drawn_in_turn(sample, _with_predictions(base, predictions)), alone)
     left = np.delete(base.columns[:, 0], places)
     rest = left[left != 0.0]
     if clusters is not None or (highest is None and len(rest)):
