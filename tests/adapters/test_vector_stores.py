@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
-from llama_index.core import StorageContext, VectorStoreIndex
-from llama_index.core.embeddings import BaseEmbedding
-from llama_index.core.schema import TextNode
+from llama_index.core import VectorStoreIndex
 
 from raglift.adapters.adapt import adapt_system
 from raglift.adapters.store_search import store_search
@@ -22,6 +17,8 @@ from raglift.records.filters import Filter
 from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
 
+from .stores import TEXTS, YEARS, K, Model, Words, documents, index_over, nodes, vector_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -29,52 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
 ]
-
-SUBJECTS = ("lamp", "horn", "boat", "wick", "coal", "tower", "keeper", "storm", "letter", "rock")
-VERBS = ("lit", "sounded", "mended", "painted", "counted", "carried", "hidden", "sold", "found", "named")
-TEXTS = [f"The {subject} is {verb}." for subject in SUBJECTS for verb in VERBS]
-YEARS = [2020 + number % 5 for number in range(len(TEXTS))]
-K = 4
-
-
-def vector_of(text: str) -> list[float]:
-    """Random indexing, with lengths that differ: cosine, inner product and distance rank differently."""
-    words = [np.random.default_rng(zlib.crc32(word.encode())).standard_normal(16) for word in text.strip(".?").split()]
-    found: list[float] = (sum(words) * (1 + len(text) % 3)).tolist()
-    return found
-
-
-class Words(Embeddings):
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return list(map(vector_of, texts))
-
-    def embed_query(self, text: str) -> list[float]:
-        return vector_of(text)
-
-
-class Model(BaseEmbedding):
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return vector_of(text.rpartition("\n")[2])  # the metadata stands before the text
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return vector_of(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return vector_of(query)
-
-
-def documents() -> list[Document]:
-    return [
-        Document(text, id=f"00000000-0000-4000-8000-{number:012}", metadata={"year": year, "source": "log.md"})
-        for number, (text, year) in enumerate(zip(TEXTS, YEARS, strict=True))
-    ]
-
-
-def nodes() -> list[TextNode]:
-    return [
-        TextNode(text=text, id_=f"00000000-0000-4000-8000-{number:012}", metadata={"year": year})
-        for number, (text, year) in enumerate(zip(TEXTS, YEARS, strict=True))
-    ]
 
 
 def faiss(index: Any = None) -> Any:
@@ -112,19 +63,14 @@ def llama_faiss() -> Any:
     import faiss
     from llama_index.vector_stores.faiss import FaissVectorStore
 
-    context = StorageContext.from_defaults(vector_store=FaissVectorStore(faiss_index=faiss.IndexFlatL2(16)))
-    index = VectorStoreIndex(nodes(), storage_context=context, embed_model=Model())
-    return index.as_retriever(similarity_top_k=K)
+    return index_over(FaissVectorStore(faiss_index=faiss.IndexFlatL2(16)))
 
 
 def llama_qdrant() -> Any:
     from llama_index.vector_stores.qdrant import QdrantVectorStore
     from qdrant_client import QdrantClient
 
-    store = QdrantVectorStore("log", client=QdrantClient(location=":memory:"))
-    context = StorageContext.from_defaults(vector_store=store)
-    index = VectorStoreIndex(nodes(), storage_context=context, embed_model=Model())
-    return index.as_retriever(similarity_top_k=K)
+    return index_over(QdrantVectorStore("log", client=QdrantClient(location=":memory:")))
 
 
 EXACT: dict[str, Callable[[], Any]] = {

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import is_from
 from raglift.records.filters import ANY_OF, EQUALS
 
 if TYPE_CHECKING:
-    from raglift.records.filters import Condition, Filter
+    from raglift.records.filters import Condition, Filter, Value
 
 
-# LangChain: each store has a form of its own, which goes into `search_kwargs["filter"]`.
+# LangChain: each store has a form of its own, which goes into `search_kwargs`.
+
+
+_MILVUS = "langchain_milvus"
+_LANCEDB = "langchain_community.vectorstores.lancedb"
 
 
 def langchain_filter(store: Any, given: Filter) -> Any:
     """Return a filter as a LangChain vector store takes it.
 
-    `InMemoryVectorStore` takes a function of a document, Qdrant an object of its client; the others, among them FAISS,
-    Chroma and PGVector, take operators as MongoDB writes them: `{"year": {"$gte": 2020}}`.
+    `InMemoryVectorStore` takes a function of a document, Qdrant an object of its client, Milvus and LanceDB an
+    expression; the others, among them FAISS, Chroma and PGVector, take operators as MongoDB writes them:
+    `{"year": {"$gte": 2020}}`.
 
     Args:
         store: a LangChain `VectorStore`.
@@ -31,6 +38,10 @@ def langchain_filter(store: Any, given: Filter) -> Any:
         return _qdrant_filter(given, f"{prefix}.")
     if is_from(store, "langchain_core.vectorstores.in_memory"):
         return lambda document: given.matches(document.metadata)
+    if is_from(store, _MILVUS):
+        return _expression(given, partial(_milvus_field, store), partial(json.dumps, ensure_ascii=False), "==", "[]")
+    if is_from(store, _LANCEDB):
+        return _expression(given, lambda key: f"metadata.`{key}`", _sql_value, "=", "()")
     conditions = [_mongo(one) for one in given.conditions]
     return conditions[0] if len(conditions) == 1 else {"$and": conditions}
 
@@ -39,6 +50,43 @@ def _mongo(one: Condition) -> dict[str, Any]:
     if one.operator == EQUALS:
         return {one.key: one.values[0]}
     return {one.key: {f"${one.operator}": list(one.values) if one.operator == ANY_OF else one.values[0]}}
+
+
+def _expression(
+    given: Filter, field: Callable[[str], str], value: Callable[[Value], str], equals: str, brackets: str
+) -> str:
+    """Return a filter as an expression: `year >= 2020 and language in ["de", "en"]`.
+
+    Args:
+        given: the filter.
+        field: returns what stands for a key.
+        value: returns what stands for a value.
+        equals: the sign of equality.
+        brackets: what a list stands in: the opening and the closing one.
+    """
+    signs = {EQUALS: equals, "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+    def condition(one: Condition) -> str:
+        values = ", ".join(map(value, one.values))
+        if one.operator == ANY_OF:
+            return f"{field(one.key)} in {brackets[0]}{values}{brackets[1]}"
+        return f"{field(one.key)} {signs[one.operator]} {values}"
+
+    return " and ".join(map(condition, given.conditions))
+
+
+def _milvus_field(store: Any, key: str) -> str:
+    """Return what stands for a key in Milvus: the key, or its place in the field of all metadata."""
+    field = store._metadata_field  # noqa: SLF001 — it is said nowhere else
+    if field:
+        return f"{field}[{json.dumps(key, ensure_ascii=False)}]"
+    return key if key.isidentifier() else f"$meta[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def _sql_value(value: Value) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).lower()  # true and false
 
 
 def _qdrant_filter(given: Filter, prefix: str) -> Any:
@@ -79,6 +127,10 @@ def both_langchain(own: Any, added: Any) -> Any:
     """
     if own is None:
         return added
+    if isinstance(own, str) and isinstance(added, str):
+        return f"({own}) and ({added})"
+    if isinstance(own, Mapping) and isinstance(added, str):  # LanceDB takes a mapping of columns to texts as well
+        return " and ".join([*(f"{key} = {_sql_value(str(value))}" for key, value in own.items()), f"({added})"])
     if isinstance(own, Mapping) and isinstance(added, Mapping):
         return {"$and": [dict(own), dict(added)]}
     if isinstance(own, Callable) and isinstance(added, Callable):  # type: ignore[arg-type]
@@ -115,9 +167,10 @@ def takes_langchain_filter(runnable: Any) -> bool:
 
 def with_langchain_filter(retriever: Any, given: Filter) -> Any:
     """Return a copy of a retriever over a vector store that looks among the matching documents only."""
-    kwargs = retriever.search_kwargs
-    both = both_langchain(kwargs.get("filter"), langchain_filter(retriever.vectorstore, given))
-    return retriever.model_copy(update={"search_kwargs": {**kwargs, "filter": both}})
+    kwargs, store = retriever.search_kwargs, retriever.vectorstore
+    name = "expr" if is_from(store, _MILVUS) else "filter"
+    both = both_langchain(kwargs.get(name), langchain_filter(store, given))
+    return retriever.model_copy(update={"search_kwargs": {**kwargs, name: both}})
 
 
 # LlamaIndex: one form for all stores.

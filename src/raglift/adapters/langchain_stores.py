@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from raglift.adapters.base import is_from
 from raglift.adapters.langchain_documents import chunk_of
-from raglift.adapters.vector_stores import Distance, VectorStore, faiss_vectors, qdrant_points
+from raglift.adapters.vector_stores import (
+    PAGE,
+    Entries,
+    Fields,
+    VectorStore,
+    chroma_entries,
+    faiss_vectors,
+    lancedb_entries,
+    milvus_entries,
+    qdrant_points,
+    tried,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +44,7 @@ def langchain_store(retriever: Any, doc_key: str | None) -> VectorStore | None:
     known = replace(_described(store), own_k=retriever.search_kwargs.get("k", _DEFAULT_K))
     for package, read in _READERS.items():
         if is_from(store, package):
-            return read(store, known, doc_key)
+            return tried(read, known, retriever, doc_key)
     return known
 
 
@@ -55,7 +64,8 @@ def _described(store: Any) -> VectorStore:
     return VectorStore(type(store).__name__, embedding.embed_query, embed_chunks)
 
 
-def _faiss(store: Any, known: VectorStore, doc_key: str | None) -> VectorStore:
+def _faiss(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    store = retriever.vectorstore
     documents = [store.docstore.search(store.index_to_docstore_id[place]) for place in range(store.index.ntotal)]
     chunks = tuple(chunk_of(document, doc_key) for document in documents)
     found = faiss_vectors(store.index)
@@ -67,55 +77,71 @@ def _faiss(store: Any, known: VectorStore, doc_key: str | None) -> VectorStore:
     return replace(known, chunks=chunks, vectors=vectors, distance=distance)
 
 
-def _in_memory(store: Any, known: VectorStore, doc_key: str | None) -> VectorStore:
-    from langchain_core.documents import Document
-
-    held = list(store.store.values())
-    documents = [Document(page_content=one["text"], metadata=one["metadata"], id=one["id"]) for one in held]
-    vectors = np.array([one["vector"] for one in held], dtype=np.float32)
-    return replace(known, chunks=tuple(chunk_of(one, doc_key) for one in documents), vectors=vectors)
+def _in_memory(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    held = retriever.vectorstore.store.values()
+    rows = ((one["id"], one["text"], one["metadata"], one["vector"]) for one in held)
+    return _with_entries(known, Entries.of(rows, "cosine"), doc_key)
 
 
-def _qdrant(store: Any, known: VectorStore, doc_key: str | None) -> VectorStore:
-    from langchain_core.documents import Document
-
+def _qdrant(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    store = retriever.vectorstore
     points, vectors, distance = qdrant_points(store.client, store.collection_name, store.vector_name)
-    documents = [
-        Document(
-            page_content=point.payload.get(store.content_payload_key, ""),
-            metadata=point.payload.get(store.metadata_payload_key) or {},
-            id=str(point.id),
-        )
-        for point in points
+    text, metadata = store.content_payload_key, store.metadata_payload_key
+    payloads = [point.payload or {} for point in points]
+    rows = [
+        (point.id, payload.get(text), payload.get(metadata), vector)
+        for point, payload, vector in zip(points, payloads, vectors, strict=True)
     ]
-    chunks = tuple(chunk_of(document, doc_key) for document in documents)
-    return replace(known, chunks=chunks, vectors=vectors, distance=distance)
+    return _with_entries(known, Entries.of(rows, distance), doc_key)
 
 
-def _chroma(store: Any, known: VectorStore, doc_key: str | None) -> VectorStore:
+def _chroma(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    collection = retriever.vectorstore._collection  # noqa: SLF001 — its distance is written nowhere else
+    return _with_entries(known, chroma_entries(collection), doc_key)
+
+
+def _community_lancedb(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    store, metric = retriever.vectorstore, retriever.search_kwargs.get("metrics")
+    fields = Fields(store._id_key, store._text_key, store._vector_key, "metadata")  # noqa: SLF001 — it has no other way
+    return _with_entries(known, lancedb_entries(store.get_table(), fields, metric), doc_key)
+
+
+def _milvus(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    store = retriever.vectorstore
+    if len(store.vector_fields) > 1:  # a hybrid search ranks by several
+        return known
+    (vector,) = store.vector_fields
+    fields = Fields(store._primary_field, store._text_field, vector, store._metadata_field)  # noqa: SLF001 — as above
+    return _with_entries(known, milvus_entries(store.client, store.collection_name, fields), doc_key)
+
+
+def _pgvector(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    store = retriever.vectorstore
+    table = store.EmbeddingStore
+    with store.session_maker() as session:
+        columns = (table.id, table.document, table.cmetadata, table.embedding)
+        mine = table.collection_id == store.get_collection(session).uuid
+        rows = session.query(*columns).filter(mine).yield_per(PAGE)
+        return _with_entries(known, Entries.of(rows, store.distance_strategy.__name__), doc_key)
+
+
+def _with_entries(known: VectorStore, held: Entries, doc_key: str | None) -> VectorStore:
+    """Return a store with what it holds, as the documents that its searches return."""
     from langchain_core.documents import Document
 
-    held = store.get(include=["embeddings", "documents", "metadatas"])
-    documents = [
-        Document(page_content=text or "", metadata=metadata or {}, id=name)
-        for name, text, metadata in zip(held["ids"], held["documents"], held["metadatas"], strict=True)
-    ]
-    spaces: dict[str, Distance] = {"cosine": "cosine", "ip": "dot", "l2": "l2"}
-    collection = store._collection  # noqa: SLF001 — its distance is written nowhere else
-    settings = (getattr(collection, "configuration_json", None) or {}).get("hnsw") or {}
-    space = settings.get("space") or (collection.metadata or {}).get("hnsw:space", "l2")
-    return replace(
-        known,
-        chunks=tuple(chunk_of(document, doc_key) for document in documents),
-        vectors=np.array(held["embeddings"], dtype=np.float32),
-        distance=spaces.get(space, "l2"),
-    )
+    rows = zip(held.ids, held.texts, held.metadata, strict=True)
+    documents = (Document(page_content=text, metadata=metadata, id=name) for name, text, metadata in rows)
+    chunks = tuple(chunk_of(document, doc_key) for document in documents)
+    return replace(known, chunks=chunks, vectors=held.vectors, distance=held.distance)
 
 
-_READERS: dict[str, Callable[[Any, VectorStore, str | None], VectorStore]] = {
+_READERS: dict[str, Callable[[VectorStore, Any, str | None], VectorStore]] = {
     "langchain_community.vectorstores.faiss": _faiss,
     "langchain_core.vectorstores.in_memory": _in_memory,
     "langchain_qdrant": _qdrant,
     "langchain_chroma": _chroma,
+    "langchain_community.vectorstores.lancedb": _community_lancedb,
+    "langchain_milvus": _milvus,
+    "langchain_postgres.vectorstores": _pgvector,
 }
 """What reads the vectors out of a store, by the module of its class."""

@@ -9,10 +9,20 @@ import numpy as np
 
 from raglift.adapters.base import is_from
 from raglift.adapters.llama_index_nodes import chunk_of, node_of
-from raglift.adapters.vector_stores import VectorStore, faiss_vectors, qdrant_points
+from raglift.adapters.vector_stores import (
+    Entries,
+    Fields,
+    VectorStore,
+    chroma_entries,
+    faiss_vectors,
+    lancedb_entries,
+    milvus_entries,
+    qdrant_points,
+    tried,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raglift.records.documents import Chunk
 
@@ -43,19 +53,24 @@ def llama_index_store(retriever: Any, doc_key: str | None) -> VectorStore | None
         return found
 
     known = VectorStore(type(store).__name__, embed_query, embed_chunks, own_k=retriever.similarity_top_k)
-    if is_from(store, "llama_index.core.vector_stores.simple"):
-        return _with_nodes(known, index, dict(store.data.embedding_dict), doc_key)
-    if is_from(store, "llama_index.vector_stores.faiss"):
-        found = faiss_vectors(store.client)
-        if found is None:
-            return known
-        vectors, distance = found
-        ids = index.index_struct.nodes_dict
-        by_id = {ids[str(place)]: vector for place, vector in enumerate(vectors) if str(place) in ids}
-        return replace(_with_nodes(known, index, by_id, doc_key), distance=distance)
-    if is_from(store, "llama_index.vector_stores.qdrant") and store.client is not None:
-        return _qdrant(known, store, doc_key)
+    for package, read in _READERS.items():
+        if is_from(store, package):
+            return tried(read, known, store, index, doc_key)
     return known
+
+
+def _simple(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:
+    return _with_nodes(known, index, dict(store.data.embedding_dict), doc_key)
+
+
+def _faiss(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:
+    found = faiss_vectors(store.client)
+    if found is None:
+        return known
+    vectors, distance = found
+    ids = index.index_struct.nodes_dict
+    by_id = {ids[str(place)]: vector for place, vector in enumerate(vectors) if str(place) in ids}
+    return replace(_with_nodes(known, index, by_id, doc_key), distance=distance)
 
 
 def _with_nodes(known: VectorStore, index: Any, vectors: dict[str, Any], doc_key: str | None) -> VectorStore:
@@ -67,12 +82,55 @@ def _with_nodes(known: VectorStore, index: Any, vectors: dict[str, Any], doc_key
     return replace(known, chunks=tuple(chunk_of(node, doc_key) for node in nodes), vectors=rows)
 
 
-def _qdrant(known: VectorStore, store: Any, doc_key: str | None) -> VectorStore:
-    from llama_index.core.vector_stores.utils import metadata_dict_to_node
-
+def _qdrant(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+    if store.client is None:  # it has an asynchronous client alone
+        return known
     settings = store.client.get_collection(store.collection_name).config.params.vectors
     name = next(iter(settings), "") if isinstance(settings, dict) else ""
     points, vectors, distance = qdrant_points(store.client, store.collection_name, name)
-    nodes = [metadata_dict_to_node(point.payload) for point in points]
+    rows = ((point.id, None, point.payload, vector) for point, vector in zip(points, vectors, strict=True))
+    return _with_entries(known, Entries.of(rows, distance), doc_key)
+
+
+def _chroma(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+    return _with_entries(known, chroma_entries(store.client), doc_key)
+
+
+def _lancedb(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+    fields = Fields("id", store.text_key, store.vector_column_name, "metadata")
+    return _with_entries(known, lancedb_entries(store.table, fields), doc_key)
+
+
+def _milvus(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+    fields = Fields("id", store.text_key, store.embedding_field, None)
+    return _with_entries(known, milvus_entries(store.client, store.collection_name, fields), doc_key)
+
+
+def _pgvector(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+    from llama_index.core.vector_stores.types import MetadataFilters
+
+    nodes = store.get_nodes(filters=MetadataFilters(filters=[]))
+    vectors = np.array([node.embedding for node in nodes], dtype=np.float32)
+    return replace(known, chunks=tuple(chunk_of(node, doc_key) for node in nodes), vectors=vectors)
+
+
+def _with_entries(known: VectorStore, held: Entries, doc_key: str | None) -> VectorStore:
+    """Return a store with the nodes that it holds."""
+    from llama_index.core.vector_stores.utils import metadata_dict_to_node
+
+    rows = zip(held.texts, held.metadata, strict=True)
+    nodes = (metadata_dict_to_node(metadata, text=text or None) for text, metadata in rows)
     chunks = tuple(chunk_of(node, doc_key) for node in nodes)
-    return replace(known, chunks=chunks, vectors=vectors, distance=distance)
+    return replace(known, chunks=chunks, vectors=held.vectors, distance=held.distance)
+
+
+_READERS: dict[str, Callable[[VectorStore, Any, Any, str | None], VectorStore]] = {
+    "llama_index.core.vector_stores.simple": _simple,
+    "llama_index.vector_stores.faiss": _faiss,
+    "llama_index.vector_stores.qdrant": _qdrant,
+    "llama_index.vector_stores.chroma": _chroma,
+    "llama_index.vector_stores.lancedb": _lancedb,
+    "llama_index.vector_stores.milvus": _milvus,
+    "llama_index.vector_stores.postgres": _pgvector,
+}
+"""What reads the vectors out of a store, by the module of its class."""

@@ -129,9 +129,10 @@ def store_search(
         return StoreSearch.of(store, store.chunks, store.vectors), store, True
     chunks = known or store.chunks
     if not chunks or store.embed_chunks is None:
+        reason = f" ({store.unread})" if store.unread else ""
         raise ConfigurationError(
-            f"exact: {store.name} does not give out its vectors; expected all of its chunks, to embed them again by "
-            "its own model: evaluate(..., exact=True, chunks=chunks)"
+            f"exact: {store.name} does not give out its vectors{reason}; expected all of its chunks, to embed them "
+            "again by its own model: evaluate(..., exact=True, chunks=chunks)"
         )
     vectors = np.array(store.embed_chunks(chunks), dtype=np.float32)
     return StoreSearch.of(store, chunks, vectors), replace(store, chunks=chunks), False

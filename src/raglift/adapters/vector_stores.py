@@ -1,14 +1,16 @@
-"""What exact search needs of a user's vector store, and how the vectors of FAISS and Qdrant are read out."""
+"""What exact search needs of a user's vector store, and how each database's vectors are read out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from raglift.errors import ConfigurationError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -16,8 +18,20 @@ if TYPE_CHECKING:
 
 
 Distance = Literal["cosine", "dot", "l2"]
-_PAGE = 1_000
-"""So many points are read at a time."""
+PAGE = 1_000
+"""So many vectors are read at a time."""
+_DISTANCES: dict[str, Distance] = {
+    "cosine": "cosine",
+    "cosine_distance": "cosine",
+    "dot": "dot",
+    "ip": "dot",
+    "inner_product": "dot",
+    "max_inner_product": "dot",
+    "l2": "l2",
+    "euclid": "l2",
+    "l2_distance": "l2",
+}
+"""The distances that are known, by their names in the databases."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +52,89 @@ class VectorStore:
     """What it holds; None where it does not give that out."""
     vectors: NDArray[np.float32] | None = None
     """The vector of each chunk; None where it does not give them out."""
+    unread: str = ""
+    """Why its vectors could not be read out, where that was tried."""
+
+
+def tried(read: Callable[..., VectorStore], known: VectorStore, *given: Any) -> VectorStore:
+    """Return a store with what it holds; without, and with the reason, where it cannot be read.
+
+    Args:
+        read: reads it.
+        known: the store without what it holds.
+        given: to `read`, after it.
+
+    Raises:
+        ConfigurationError: exact search does not know its distance.
+    """
+    try:
+        return read(known, *given)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # noqa: BLE001 — whatever a client raises, or another version of the store lacks
+        return replace(known, unread=f"{type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """What a database holds: an id, a text, metadata and a vector of each entry, in parallel."""
+
+    ids: list[str]
+    """Of the chunks."""
+    texts: list[str]
+    """As they were stored; empty where there is none."""
+    metadata: list[dict[str, Any]]
+    """As it was stored."""
+    vectors: NDArray[np.float32]
+    """Shape (entries, dimensions)."""
+    distance: Distance
+    """By which the database ranks."""
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[object, str | None, Mapping[str, Any] | None, Any]], written: object) -> Entries:
+        """Return rows as entries.
+
+        Args:
+            rows: the id, text, metadata and vector of each.
+            written: the distance, as the database writes it.
+        """
+        held = list(rows)
+        return cls(
+            ids=[str(row[0]) for row in held],
+            texts=[row[1] or "" for row in held],
+            metadata=[dict(row[2] or {}) for row in held],
+            vectors=np.array([row[3] for row in held], dtype=np.float32),
+            distance=distance_named(written),
+        )
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Under which names a database holds the parts of an entry."""
+
+    id: str
+    """Of the chunk."""
+    text: str
+    """Its text."""
+    vector: str
+    """Its vector."""
+    metadata: str | None
+    """Its metadata; None where each key of it is a field."""
+
+
+def distance_named(written: object) -> Distance:
+    """Return the distance that a database writes as `written`.
+
+    Raises:
+        ConfigurationError: exact search does not know it, as Manhattan or Hamming.
+    """
+    found = _DISTANCES.get(str(written).lower())
+    if found is None:
+        raise ConfigurationError(
+            f"exact: found a vector store that ranks by {written}; expected one that ranks by cosine, inner product or "
+            "L2, or exact=False"
+        )
+    return found
 
 
 def qdrant_points(
@@ -53,15 +150,14 @@ def qdrant_points(
     points: list[Any] = []
     offset = None
     while True:
-        found, offset = client.scroll(collection, limit=_PAGE, offset=offset, with_vectors=True, with_payload=True)
+        found, offset = client.scroll(collection, limit=PAGE, offset=offset, with_vectors=True, with_payload=True)
         points += found
         if offset is None:
             break
     settings = client.get_collection(collection).config.params.vectors
     chosen = settings[vector_name] if isinstance(settings, dict) else settings
     rows = [point.vector[vector_name] if isinstance(point.vector, dict) else point.vector for point in points]
-    distances: dict[str, Distance] = {"cosine": "cosine", "dot": "dot", "euclid": "l2"}
-    return points, np.array(rows, dtype=np.float32), distances.get(str(chosen.distance.value).lower(), "cosine")
+    return points, np.array(rows, dtype=np.float32), distance_named(chosen.distance.value)
 
 
 def faiss_vectors(index: Any) -> tuple[NDArray[np.float32], Distance] | None:
@@ -76,4 +172,69 @@ def faiss_vectors(index: Any) -> tuple[NDArray[np.float32], Distance] | None:
         vectors = index.reconstruct_n(0, index.ntotal) if index.ntotal else np.zeros((0, index.d), dtype=np.float32)
     except RuntimeError:
         return None
-    return vectors, "dot" if index.metric_type == faiss.METRIC_INNER_PRODUCT else "l2"
+    metrics = {faiss.METRIC_INNER_PRODUCT: "ip", faiss.METRIC_L2: "l2"}
+    return vectors, distance_named(metrics.get(index.metric_type, f"FAISS' metric {index.metric_type}"))
+
+
+def chroma_entries(collection: Any) -> Entries:
+    """Return what a Chroma collection holds.
+
+    Args:
+        collection: a `chromadb.Collection`.
+    """
+    parts = ["documents", "metadatas", "embeddings"]
+    pages = [collection.get(limit=PAGE, offset=start, include=parts) for start in range(0, collection.count(), PAGE)]
+    rows = (
+        row
+        for page in pages
+        for row in zip(page["ids"], page["documents"], page["metadatas"], page["embeddings"], strict=True)
+    )
+    configuration = collection.configuration_json
+    settings = configuration.get("hnsw") or configuration.get("spann") or {}
+    return Entries.of(rows, settings.get("space") or (collection.metadata or {}).get("hnsw:space", "l2"))
+
+
+def lancedb_entries(table: Any, fields: Fields, metric: str | None = None) -> Entries:
+    """Return what a LanceDB table holds.
+
+    Args:
+        table: a table of `lancedb`.
+        fields: its columns.
+        metric: by which it is searched; None for that of its index, and L2 without an index.
+    """
+    names = [fields.id, fields.text, fields.metadata, fields.vector]
+    columns = [name for name in names if name in table.schema.names]
+    batches = table.search().select(columns).to_batches(PAGE)
+    rows = (tuple(row.get(name) for name in names) for batch in batches for row in batch.to_pylist())
+    indexes = [index.name for index in table.list_indices() if fields.vector in index.columns]
+    return Entries.of(rows, metric or (table.index_stats(indexes[0]).distance_type if indexes else "l2"))
+
+
+def milvus_entries(client: Any, collection: str, fields: Fields) -> Entries:
+    """Return what a Milvus collection holds.
+
+    Args:
+        client: a `pymilvus.MilvusClient`.
+        collection: its name.
+        fields: of the collection; without one for metadata, all others are metadata.
+    """
+    (index, *_) = client.list_indexes(collection, field_name=fields.vector)
+    metric = client.describe_index(collection, index)["metric_type"]
+    pages = client.query_iterator(collection, batch_size=PAGE, output_fields=["*"])
+    rows: list[dict[str, Any]] = []
+    while found := pages.next():
+        rows += found
+    pages.close()
+    own = (fields.text, fields.vector)
+    return Entries.of(
+        (
+            (
+                row[fields.id],
+                row[fields.text],
+                row[fields.metadata] if fields.metadata else {key: row[key] for key in row if key not in own},
+                row[fields.vector],
+            )
+            for row in rows
+        ),
+        metric,
+    )
