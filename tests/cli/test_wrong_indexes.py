@@ -1,11 +1,13 @@
-"""Indexes, dimensions and devices that cannot be had: one line says so in Python, of a sweep, and on the command line.
+"""Indexes, dimensions, devices and vector stores that cannot be used: one line says so.
 
+It is the same in Python, of a sweep, and on the command line.
 Where it takes the vectors' width to know it, no more than one query is embedded before.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from raglift.components.embedding import DenseIndex
 from raglift.components.static_model import StaticEmbedder
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Fact, Passage, Query
+from raglift.running.evaluation import evaluate
 from raglift.sweep import load_sweep
 
 CHUNKER = "recursive:1003/0"
@@ -55,6 +60,96 @@ DEVICES = [
     ("cudo", "device: found 'cudo' (did you mean 'cuda'?); expected auto, cpu, cuda, cuda:1 (any number) or mps"),
     ("cuda:99", "device: found 'cuda:99', which is not there"),
 ]
+
+
+def langchain(search_type: str = "similarity") -> Any:
+    from langchain_core.embeddings import FakeEmbeddings
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    store = InMemoryVectorStore.from_texts(["The lamp is lit."], FakeEmbeddings(size=8))
+    return store.as_retriever(search_type=search_type)
+
+
+def llama_index(mode: str) -> Any:
+    from llama_index.core import MockEmbedding, VectorStoreIndex
+    from llama_index.core.schema import TextNode
+
+    index = VectorStoreIndex([TextNode(text="The lamp is lit.")], embed_model=MockEmbedding(8))
+    return index.as_retriever(vector_store_query_mode=mode)
+
+
+def closed(**more: Any) -> Any:
+    """A retriever over a store of another package, which gives out nothing."""
+    from langchain_core.vectorstores import VectorStore
+
+    retriever = langchain()
+    retriever.vectorstore = type("Closed", (VectorStore,), {"from_texts": None, "similarity_search": None, **more})()
+    return retriever
+
+
+def closed_with_a_model() -> Any:
+    from langchain_core.embeddings import FakeEmbeddings
+
+    return closed(embeddings=FakeEmbeddings(size=8))
+
+
+def qdrant(distance: str) -> Any:
+    from langchain_core.embeddings import FakeEmbeddings
+    from langchain_qdrant import QdrantVectorStore
+    from qdrant_client.models import Distance
+
+    model, place = FakeEmbeddings(size=8), {"location": ":memory:", "distance": Distance[distance]}
+    return QdrantVectorStore.from_texts(["The lamp is lit."], model, **place)
+
+
+def disconnected() -> Any:
+    store = qdrant("COSINE")
+    store.client.close()
+    return store.as_retriever()
+
+
+def faiss_by_l1() -> Any:
+    import faiss
+    from langchain_community.docstore.in_memory import InMemoryDocstore
+    from langchain_community.vectorstores import FAISS
+    from langchain_core.embeddings import FakeEmbeddings
+
+    index = faiss.IndexFlat(8, faiss.METRIC_L1)
+    return FAISS(FakeEmbeddings(size=8), index, InMemoryDocstore(), {}).as_retriever()
+
+
+STORES = {
+    "closed": (
+        closed_with_a_model,
+        "Closed does not give out its vectors; expected all of its chunks, to embed them again by its own model",
+    ),
+    "without a model": (
+        closed,
+        "found Closed without an embedding model; expected one, for the vectors of the queries",
+    ),
+    "disconnected": (
+        disconnected,
+        "QdrantVectorStore does not give out its vectors (RuntimeError: QdrantLocal instance is closed. Please create",
+    ),
+    "Manhattan": (
+        lambda: qdrant("MANHATTAN").as_retriever(),
+        "found a vector store that ranks by Manhattan; expected one that ranks by cosine, inner product or L2",
+    ),
+    "L1": (faiss_by_l1, "found a vector store that ranks by FAISS' metric 2; expected one that ranks by cosine, inner"),
+    "mmr of LangChain": (
+        lambda: langchain("mmr"),
+        "found search_type='mmr', which ranks by more than the distance of one vector; expected a search by similarity",
+    ),
+    "mmr of LlamaIndex": (
+        lambda: llama_index("mmr"),
+        "found vector_store_query_mode='mmr', which ranks by more than the distance of one vector; expected a search",
+    ),
+    "no store": (
+        lambda: lambda query: ["The lamp is lit."],
+        "found a system without a vector store that raglift knows; expected a vector store of LangChain or LlamaIndex",
+    ),
+}
+"""Vector stores that cannot be compared with exact search."""
 
 
 def short(value: object) -> str:
@@ -160,3 +255,14 @@ def test_devices(run, tmp_path: Path, device: str, told: str) -> None:
     code, out, err = run("evaluate", "lighthouse", "--device", device)
     assert (code, out) == (2, "")
     assert told in " ".join(err.split())
+
+
+@pytest.mark.slow  # LangChain and LlamaIndex are loaded
+@pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning")
+@pytest.mark.parametrize(("made", "told"), STORES.values(), ids=STORES)
+def test_stores_that_cannot_be_compared(made: Callable[[], Any], told: str) -> None:
+    data = Dataset((Query("a", "What is lit?", (Fact((Passage("The lamp is lit."),)),)),))
+    with pytest.raises(ConfigurationError) as caught:
+        evaluate(made(), data, exact=True)
+    assert str(caught.value).startswith(f"exact: {told}")
+    assert "\n" not in str(caught.value)

@@ -47,7 +47,7 @@ def langchain_filter(store: Any, given: Filter) -> Any:
 
 
 def _mongo(one: Condition) -> dict[str, Any]:
-    if one.operator == EQUALS:
+    if one.operator in (EQUALS, ANY_OF) and len(one.values) == 1:  # PGVector takes no list of true and false
         return {one.key: one.values[0]}
     return {one.key: {f"${one.operator}": list(one.values) if one.operator == ANY_OF else one.values[0]}}
 
@@ -86,6 +86,8 @@ def _milvus_field(store: Any, key: str) -> str:
 def _sql_value(value: Value) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))  # LanceDB compares no column of integers with 2020.0
     return str(value).lower()  # true and false
 
 
@@ -180,13 +182,14 @@ _OPERATORS = {EQUALS: "==", ANY_OF: "in", "gt": ">", "gte": ">=", "lt": "<", "lt
 
 
 def llama_index_filters(given: Filter) -> Any:
-    """Return a filter as LlamaIndex's `MetadataFilters`; true and false become 1 and 0, as its types have neither."""
+    """Return a filter as LlamaIndex's `MetadataFilters`."""
     from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
     def one(condition: Condition) -> Any:
-        values = [int(value) if isinstance(value, bool) else value for value in condition.values]
-        value: Any = values if condition.operator == ANY_OF else values[0]
-        return MetadataFilter(key=condition.key, value=value, operator=FilterOperator(_OPERATORS[condition.operator]))
+        value: Any = list(condition.values) if condition.operator == ANY_OF else condition.values[0]
+        # Its type has neither true nor false, for which its stores do not take 1 and 0: not validated
+        operator = FilterOperator(_OPERATORS[condition.operator])
+        return MetadataFilter.model_construct(key=condition.key, value=value, operator=operator)
 
     return MetadataFilters(filters=[one(condition) for condition in given.conditions])
 

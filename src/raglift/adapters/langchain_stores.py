@@ -17,6 +17,7 @@ from raglift.adapters.vector_stores import (
     lancedb_entries,
     milvus_entries,
     qdrant_points,
+    ranks_otherwise,
     tried,
 )
 
@@ -35,11 +36,16 @@ def langchain_store(retriever: Any, doc_key: str | None) -> VectorStore | None:
     Args:
         retriever: a LangChain Runnable.
         doc_key: the metadata key that names the source document.
+
+    Raises:
+        ConfigurationError: it ranks by something else than a distance that exact search knows.
     """
     from langchain_core.vectorstores import VectorStoreRetriever
 
-    if not isinstance(retriever, VectorStoreRetriever) or retriever.search_type == "mmr":
+    if not isinstance(retriever, VectorStoreRetriever):
         return None
+    if retriever.search_type == "mmr":
+        raise ranks_otherwise("search_type='mmr'")
     store = retriever.vectorstore
     known = replace(_described(store), own_k=retriever.search_kwargs.get("k", _DEFAULT_K))
     for package, read in _READERS.items():
@@ -50,11 +56,11 @@ def langchain_store(retriever: Any, doc_key: str | None) -> VectorStore | None:
 
 def _described(store: Any) -> VectorStore:
     """Return a store with its embedding model, and nothing of what it holds."""
-    embedding = getattr(store, "embeddings", None)
+    embedding = getattr(store, "embeddings", None) or getattr(store, "_embedding_function", None)
     function = getattr(store, "embedding_function", None)
     if embedding is None and callable(function):  # FAISS may be given a function
         return VectorStore(type(store).__name__, function, lambda chunks: [function(chunk.text) for chunk in chunks])
-    if embedding is None:
+    if embedding is None or isinstance(embedding, list):  # Milvus may have several
         return VectorStore(type(store).__name__, None, None)
 
     def embed_chunks(chunks: Sequence[Chunk]) -> Sequence[Sequence[float]]:
@@ -85,6 +91,8 @@ def _in_memory(known: VectorStore, retriever: Any, doc_key: str | None) -> Vecto
 
 def _qdrant(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
     store = retriever.vectorstore
+    if store.retrieval_mode.value != "dense":
+        raise ranks_otherwise(f"Qdrant with retrieval_mode={store.retrieval_mode.value!r}")
     points, vectors, distance = qdrant_points(store.client, store.collection_name, store.vector_name)
     text, metadata = store.content_payload_key, store.metadata_payload_key
     payloads = [point.payload or {} for point in points]
@@ -101,16 +109,26 @@ def _chroma(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorSt
 
 
 def _community_lancedb(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
-    store, metric = retriever.vectorstore, retriever.search_kwargs.get("metrics")
+    store, settings = retriever.vectorstore, retriever.search_kwargs
+    if (query_type := settings.get("query_type", "vector")) != "vector":
+        raise ranks_otherwise(f"LanceDB with query_type={query_type!r}")
     fields = Fields(store._id_key, store._text_key, store._vector_key, "metadata")  # noqa: SLF001 — it has no other way
-    return _with_entries(known, lancedb_entries(store.get_table(), fields, metric), doc_key)
+    return _with_entries(known, lancedb_entries(store.get_table(), fields, settings.get("metrics")), doc_key)
+
+
+def _lancedb(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    store = retriever.vectorstore
+    table, _ = store._get_or_create_table()  # noqa: SLF001 — as above
+    held = lancedb_entries(table, Fields("id", "text", "vector", "metadata"))
+    source = {"source": store._uri}  # noqa: SLF001 — its searches write this over the document's own
+    return _with_entries(known, replace(held, metadata=[one | source for one in held.metadata]), doc_key)
 
 
 def _milvus(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
     store = retriever.vectorstore
-    if len(store.vector_fields) > 1:  # a hybrid search ranks by several
-        return known
-    (vector,) = store.vector_fields
+    vector, *others = store.vector_fields
+    if others:
+        raise ranks_otherwise(f"Milvus with the vectors {', '.join(store.vector_fields)}")
     fields = Fields(store._primary_field, store._text_field, vector, store._metadata_field)  # noqa: SLF001 — as above
     return _with_entries(known, milvus_entries(store.client, store.collection_name, fields), doc_key)
 
@@ -123,6 +141,29 @@ def _pgvector(known: VectorStore, retriever: Any, doc_key: str | None) -> Vector
         mine = table.collection_id == store.get_collection(session).uuid
         rows = session.query(*columns).filter(mine).yield_per(PAGE)
         return _with_entries(known, Entries.of(rows, store.distance_strategy.__name__), doc_key)
+
+
+def _pgvector_table(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
+    from sqlalchemy import ARRAY, REAL, cast, column, select, table
+
+    store = retriever.vectorstore
+    held = store._PGVectorStore__vs  # noqa: SLF001 — its table and columns are written nowhere else
+    keys = [*held.metadata_columns, *([held.metadata_json_column] if held.metadata_json_column else [])]
+    vector = cast(column(held.embedding_column), ARRAY(REAL))
+    columns = (column(held.id_column), column(held.content_column), vector, *map(column, keys))
+    statement = select(*columns).select_from(table(held.table_name, schema=held.schema_name))
+
+    async def fetched() -> list[Any]:
+        async with held.engine.connect() as connection:
+            return [row async for row in await connection.stream(statement)]
+
+    def metadata_of(values: Sequence[Any]) -> dict[str, Any]:
+        named = dict(zip(keys, values, strict=True))
+        return (named.pop(held.metadata_json_column, None) or {}) | named
+
+    rows = store._engine._run_as_sync(fetched())  # noqa: SLF001 — the connections belong to its own event loop
+    entries = ((name, text, metadata_of(values), vector) for name, text, vector, *values in rows)
+    return _with_entries(known, Entries.of(entries, held.distance_strategy.search_function), doc_key)
 
 
 def _with_entries(known: VectorStore, held: Entries, doc_key: str | None) -> VectorStore:
@@ -142,6 +183,8 @@ _READERS: dict[str, Callable[[VectorStore, Any, str | None], VectorStore]] = {
     "langchain_chroma": _chroma,
     "langchain_community.vectorstores.lancedb": _community_lancedb,
     "langchain_milvus": _milvus,
+    "langchain_lancedb": _lancedb,
     "langchain_postgres.vectorstores": _pgvector,
+    "langchain_postgres.v2": _pgvector_table,
 }
 """What reads the vectors out of a store, by the module of its class."""

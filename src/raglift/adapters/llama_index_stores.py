@@ -18,6 +18,7 @@ from raglift.adapters.vector_stores import (
     lancedb_entries,
     milvus_entries,
     qdrant_points,
+    ranks_otherwise,
     tried,
 )
 
@@ -33,13 +34,20 @@ def llama_index_store(retriever: Any, doc_key: str | None) -> VectorStore | None
     Args:
         retriever: a LlamaIndex retriever.
         doc_key: the metadata key that holds a node's document id.
+
+    Raises:
+        ConfigurationError: it ranks by something else than a distance that exact search knows.
     """
     from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
+    from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
     if not isinstance(retriever, VectorIndexRetriever):
         return None
     held = vars(retriever)
     store, index, model = held["_vector_store"], held["_index"], held["_embed_model"]
+    mode = held["_vector_store_query_mode"]
+    if mode != VectorStoreQueryMode.DEFAULT:
+        raise ranks_otherwise(f"vector_store_query_mode='{VectorStoreQueryMode(mode).value}'")
 
     def embed_query(query: str) -> Sequence[float]:
         found: Sequence[float] = model.get_agg_embedding_from_queries([query])
@@ -97,6 +105,8 @@ def _chroma(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> 
 
 
 def _lancedb(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+    if store.query_type != "vector":
+        raise ranks_otherwise(f"LanceDB with query_type={store.query_type!r}")
     fields = Fields("id", store.text_key, store.vector_column_name, "metadata")
     return _with_entries(known, lancedb_entries(store.table, fields), doc_key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,7 +73,7 @@ def tried(read: Callable[..., VectorStore], known: VectorStore, *given: Any) -> 
     except ConfigurationError:
         raise
     except Exception as error:  # noqa: BLE001 — whatever a client raises, or another version of the store lacks
-        return replace(known, unread=f"{type(error).__name__}: {error}")
+        return replace(known, unread=" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,18 @@ def distance_named(written: object) -> Distance:
             "L2, or exact=False"
         )
     return found
+
+
+def ranks_otherwise(found: str) -> ConfigurationError:
+    """Return the error that a search ranks by something else than the distance of one vector.
+
+    Args:
+        found: the search, as `search_type='mmr'`.
+    """
+    return ConfigurationError(
+        f"exact: found {found}, which ranks by more than the distance of one vector; expected a search by similarity, "
+        "or exact=False"
+    )
 
 
 def qdrant_points(
@@ -202,12 +215,21 @@ def lancedb_entries(table: Any, fields: Fields, metric: str | None = None) -> En
         fields: its columns.
         metric: by which it is searched; None for that of its index, and L2 without an index.
     """
-    names = [fields.id, fields.text, fields.metadata, fields.vector]
-    columns = [name for name in names if name in table.schema.names]
-    batches = table.search().select(columns).to_batches(PAGE)
-    rows = (tuple(row.get(name) for name in names) for batch in batches for row in batch.to_pylist())
+    names = [fields.id, fields.text, fields.vector, fields.metadata]
+    batches = table.search().select([name for name in names if name in table.schema.names]).to_batches(PAGE)
+    rows = (
+        (row[fields.id], row[fields.text], _mapping(row.get(fields.metadata)), row[fields.vector])
+        for batch in batches
+        for row in batch.to_pylist()
+    )
     indexes = [index.name for index in table.list_indices() if fields.vector in index.columns]
     return Entries.of(rows, metric or (table.index_stats(indexes[0]).distance_type if indexes else "l2"))
+
+
+def _mapping(metadata: Any) -> Mapping[str, Any] | None:
+    """Return metadata that may be written as JSON."""
+    found: Mapping[str, Any] | None = json.loads(metadata) if isinstance(metadata, str) else metadata
+    return found
 
 
 def milvus_entries(client: Any, collection: str, fields: Fields) -> Entries:
