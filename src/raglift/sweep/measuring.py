@@ -138,7 +138,7 @@ class Parts:
     cache: Cache = field(default_factory=default_cache)
     placed: tuple[str, str] | None = None
     """The number type and the device of models that compute elsewhere; None where they compute here."""
-    _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict, repr=False)
+    _chunks: dict[str, Sequence[Chunk]] = field(default_factory=dict, repr=False)
     _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, RerankStage] = field(default_factory=dict, repr=False)
     _retrievers: dict[Cell, Remembered] = field(default_factory=dict, repr=False)
@@ -160,13 +160,13 @@ class Parts:
         """The texts of the queries."""
         return [query.text for query in self.dataset.queries]
 
-    def chunks(self, chunker: str) -> tuple[Chunk, ...]:
+    def chunks(self, chunker: str) -> Sequence[Chunk]:
         """Return the dataset's documents, split."""
         if chunker not in self._chunks:
             self._chunks[chunker] = chunks_of(self.dataset, chunker_by_name(chunker))
         return self._chunks[chunker]
 
-    def texts(self, chunker: str, model: str) -> list[str]:
+    def texts(self, chunker: str, model: str) -> Sequence[str]:
         """Return what an embedding model embeds of each chunk."""
         return texts_to_embed(self.chunks(chunker), self.embedder(model), self.dataset.documents)
 
