@@ -66,7 +66,9 @@ class Tally:
     samples: int = 0
 
     def add(self, corrected: CorrectedTotal, people: CorrectedTotal, plain: float) -> None:
-        """Count one sample."""
+        """Count one sample, but for one without an interval, as where people gave everything the same grade."""
+        if np.isnan(corrected.width):
+            return
         self.samples += 1
         self.estimates = [*(self.estimates or []), corrected.estimate]
         self.held += corrected.interval.low - 1e-9 <= self.truth <= corrected.interval.high + 1e-9

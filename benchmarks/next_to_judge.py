@@ -11,9 +11,12 @@ False decisions: of tied systems any decision; otherwise one for the system that
 the true difference at every look as well. Random order: the same confidence sequence over uniform draws, which learns
 the share of relevant pairs and has no other prediction.
 
+Near a census: how often the 95% intervals of `raglift.correct` hold the difference of systems, from the grades of a
+review with so many pairs left to judge.
+
 Run it as
 
-    python benchmarks/next_to_judge.py [--reviews 2000] [--differences 0.06 0.12]
+    python benchmarks/next_to_judge.py [--reviews 2000] [--differences 0.06 0.12] [--only reviews|census]
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from raglift.judging.sequential_design import Design, Draw, Judged, judged
+from raglift.stats import sequential_total
 from raglift.stats.confidence_sequences import draws_needed, log_capital
 
 if TYPE_CHECKING:
@@ -173,19 +177,60 @@ def row(name: str, make: Callable[[np.random.Generator], World], reviews: int, u
     said = [one.said for one in found if not math.isnan(one.said)]
     return (
         f"{name:34} {np.mean([one.is_false for one in found]):7.1%} {np.mean([one.missed for one in found]):9.1%} "
-        f"{grades:8.0f} {by_chance:8.0f} {1 - grades / by_chance:7.0%} {np.median(said) if said else math.nan:7.2f}"
+        f"{grades:8.0f} {by_chance:8.0f} {1 - grades / by_chance:7.0%} {f'{np.median(said):.2f}' if said else '–':>7}"
     )
 
 
+_LEFT = (100, 60, 30, 15, 10, 6)
+
+
+def near_a_census(model: str, reviews: int) -> str:
+    """Return a row of the table: how often intervals hold the difference with so many pairs left."""
+    random = np.random.default_rng(2)
+    held = np.zeros(len(_LEFT))
+    for _ in range(reviews):
+        world = simulated(model, 0.06, random)
+        state, order, chances = world.design().start(), [], []
+        for _ in range(len(world.weights) - min(_LEFT)):
+            chance = state.probabilities(state.predictions())
+            order.append(int(random.choice(len(chance), p=chance)))
+            chances.append(chance[order[-1]])
+            state.take(order[-1], float(world.values[order[-1]]))
+        predictions = None if world.model is None else world.weights * world.model
+        for place, left in enumerate(_LEFT):
+            drawn = order[: len(world.weights) - left]
+            found = sequential_total(
+                (world.weights * world.values)[drawn],
+                drawn,
+                chances[: len(drawn)],
+                predictions=predictions,
+                weights=world.weights,
+                highest=1.0,
+            )
+            held[place] += found.interval.low - 1e-9 <= world.truth <= found.interval.high + 1e-9
+    return f"{f'model {model}':34} " + " ".join(f"{share:7.1%}" for share in held / reviews)
+
+
 def main(arguments: list[str]) -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--reviews", type=int, default=2000)
     parser.add_argument(
         "--uniform", type=int, default=200, help="how many of them in random order too, and for each difference"
     )
     parser.add_argument("--differences", type=float, nargs="*", default=[0.06, 0.12])
+    parser.add_argument("--only", choices=("reviews", "census"))
     given = parser.parse_args(arguments)
+    if given.only != "census":
+        _print_reviews(given)
+    if given.only != "reviews":
+        sys.stdout.write(f"\n{'covered, with so many pairs left':34} {' '.join(f'{left:7}' for left in _LEFT)}\n")
+        for model in MODELS:
+            sys.stdout.write(near_a_census(model, given.reviews) + "\n")
+            sys.stdout.flush()
+
+
+def _print_reviews(given: argparse.Namespace) -> None:
     uniform = min(given.uniform, given.reviews)
     sys.stdout.write(f"{'':34} {'false':>7} {'left out':>9} {'grades':>8} {'random':>8} {'saved':>7} {'said':>7}\n")
     for difference in (0.0, *given.differences):

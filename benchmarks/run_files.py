@@ -7,6 +7,9 @@ libraries loaded and warm before; memory is the most that the process held, less
 First it is asserted that all give the same means. Run it as
 
     python benchmarks/run_files.py [--hits 1000000] [--repetitions 3]
+    python benchmarks/run_files.py --growth 1000000 10000000
+
+With `--growth`, TREC runs of so many lines, 100 a query of 200,000 documents, are read and scored by raglift alone.
 """
 
 from __future__ import annotations
@@ -57,10 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hits", type=int, default=1_000_000)
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--growth", type=int, nargs="+", metavar="LINES", default=())
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.measure:
         say(json.dumps(measured(asked.measure[0], Path(asked.measure[1]))))
+        return 0
+    if asked.growth:
+        report_growth(asked.growth)
         return 0
     if asked.hits < 1000 or asked.repetitions < 1:
         parser.error("expected at least 1,000 hits and 1 repetition")
@@ -75,14 +82,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def report_growth(lines: Sequence[int]) -> None:
+    """Print what runs of more and more lines take in time and memory."""
+    say("TREC, raglift alone: memory beyond what the process held before; a hit is held as 4 bytes of its id")
+    for count in lines:
+        with tempfile.TemporaryDirectory() as folder:
+            write_trec(Path(folder), count // 100, 100)
+            size = (Path(folder) / "run.trec").stat().st_size / 1e6
+            took = measured_apart("raglift, TREC", Path(folder))
+        say(
+            f"  {count:12,} lines {size:6.0f} MB {took['seconds']:7.2f} s {took['memory']:7.0f} MB of memory: "
+            f"{took['memory'] * 2**20 / count:.0f} bytes a line"
+        )
+
+
 def report(title: str, folder: Path, repetitions: int) -> None:
     """Measure each way and print a line for it."""
     found: dict[str, list[dict[str, float]]] = {name: [] for name in FILES}
     for _ in range(repetitions):
         for name in FILES:
-            command = [sys.executable, __file__, "--measure", name, str(folder)]
-            done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 — this file
-            found[name].append(json.loads(done.stdout))
+            found[name].append(measured_apart(name, folder))
     assert_equal({name: of_each[0] for name, of_each in found.items()})
     size = (folder / "run.trec").stat().st_size / 1e6
     say(f"\n{title}, {size:.0f} MB as TREC; all give the same means")
@@ -95,6 +114,14 @@ def report(title: str, folder: Path, repetitions: int) -> None:
             times = took["processor"] / ours["processor"]
             line += f"   raglift is {times:.1f} times as fast, in {ours['memory'] / took['memory']:.0%} of the memory"
         say(line)
+
+
+def measured_apart(name: str, folder: Path) -> dict[str, float]:
+    """Return the means, seconds and MB of one way, in a process of its own."""
+    command = [sys.executable, __file__, "--measure", name, str(folder)]
+    done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 — this file
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
 def middle(found: Sequence[dict[str, float]], kind: str) -> float:
@@ -130,6 +157,23 @@ def write(folder: Path, queries: int, hits: int) -> None:
     parquet.write_table(pa.table(columns), folder / "run.parquet")
     with (folder / "run.trec").open("rb") as plain, gzip.open(folder / "run.trec.gz", "wb", compresslevel=6) as packed:
         packed.write(plain.read())
+
+
+def write_trec(folder: Path, queries: int, hits: int) -> None:
+    """Write a run as TREC, and its qrels."""
+    import numpy as np
+
+    random_ = np.random.default_rng(0)
+    documents = np.array([f"doc{number:07}" for number in range(200_000)])
+    with (folder / "run.trec").open("w") as trec, (folder / "qrels").open("w") as qrels:
+        for number in range(queries):
+            query, ids = f"q{number:07}", documents[random_.choice(len(documents), hits, replace=False)].tolist()
+            scores = np.sort(random_.random(hits))[::-1].tolist()
+            rows = enumerate(zip(ids, scores, strict=True), 1)
+            trec.writelines(f"{query} Q0 {id_} {rank} {score:.6f} bench\n" for rank, (id_, score) in rows)
+            qrels.writelines(
+                f"{query} 0 {id_} {grade}\n" for id_, grade in zip(ids[:JUDGED], (1, 2) * (JUDGED // 2), strict=True)
+            )
 
 
 def measured(name: str, folder: Path) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 Regret: every cell of a space is measured once on all queries, by a sweep over static vectors and BM25 (15 chunkings, 14
 weights of a hybrid: 210 cells). Then searches are run over the stored scores, by the code of `raglift search`
-(`raglift.search.course.Course`), each in its own random order, and it is looked at how far the true mean of the cell
+(`raglift.search.race_stored`), each in its own random order, and it is looked at how far the true mean of the cell
 with the highest mean among those left is below that of the sweep's winner. Beside it stands what a uniform sample of
 the queries finds with as many questions: every cell is asked the same few.
 
@@ -18,14 +18,13 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.search.course import BATCH, Course
-from raglift.search.schedule import first_rung
+from raglift.search import race_stored
+from raglift.search.course import BATCH
 from raglift.stats.racing import Race, stratified_batches
 from raglift.sweep.specification.record import Sweep
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-FIRST_QUERIES = 12
 GOOD = 0.01
 """A regret of so much is none that matters."""
 ALPHA = 0.05
@@ -77,41 +75,6 @@ def scores_of(dataset: str, folder: Path) -> Numbers:
     return np.asarray(table[~np.isnan(table).any(axis=1)])
 
 
-@dataclass(frozen=True)
-class Found:
-    """What one search found."""
-
-    cell: int
-    """Of those left the one with the highest mean."""
-    share: float
-    """The questions that were asked, of all."""
-    left: int
-    dropped: Numbers
-
-
-def searched(values: Numbers, share: float, seed: int) -> Found:
-    """Return what a search finds over stored values, with a share of the questions.
-
-    Args:
-        values: queries × cells.
-        share: the budget.
-        seed: of the order of the queries.
-    """
-    queries, cells = values.shape
-    batches, work = stratified_batches(queries, BATCH, seed=seed), share * values.size
-    first = first_rung(cells, FIRST_QUERIES, [len(batch) for batch in batches], work)
-    if first is None:
-        raise SystemExit(f"--share {share}: the budget does not last for the first rung")
-
-    def ask(_: str, systems: Sequence[int], some: range) -> Numbers:
-        return values[np.ix_(np.concatenate([batches[batch] for batch in some]), list(systems))]
-
-    course = Course(Race.of(cells, queries, alpha=ALPHA), batches, ask, lambda questions: work - questions)
-    course.begin(range(cells), ask("0", range(cells), range(first)), first, explore=False)
-    race = course.finish()
-    return Found(race.leader, course.questions / values.size, len(race.running), race.dropped)
-
-
 def sampled(values: Numbers, share: float, seed: int) -> int:
     """Return the best cell on a uniform sample of the queries."""
     queries = len(values)
@@ -126,12 +89,13 @@ def print_regret(name: str, values: Numbers, shares: Sequence[float], runs: int)
     say(f"{name}: {len(values):,} queries, {len(means):,} cells, {runs:,} runs; the best has {means.max():.3f},")
     say(f"the second {np.sort(means)[-2]:.3f}, the median {np.median(means):.3f}")
     say("budget  asked    left  mean regret  within 0.01  dropped a best | uniform sample: mean regret  within 0.01")
+    systems = {str(number): values[:, number] for number in range(len(means))}
     for share in shares:
-        found = [searched(values, share, seed) for seed in range(runs)]
-        regret = means.max() - means[[each.cell for each in found]]
+        found = [race_stored(systems, share=share, alpha=ALPHA, seed=seed) for seed in range(runs)]
+        regret = np.array([each.regret for each in found])
         other = means.max() - means[[sampled(values, each.share, seed) for seed, each in enumerate(found)]]
-        wrong = np.mean([each.dropped[best].any() for each in found])
-        asked, left = np.mean([each.share for each in found]), np.mean([each.left for each in found])
+        wrong = np.mean([any(str(number) in each.dropped for number in best.tolist()) for each in found])
+        asked, left = np.mean([each.share for each in found]), np.mean([len(each.left) for each in found])
         say(
             f"{share:6.0%}  {asked:5.1%}  {left:6.1f}  {regret.mean():11.4f}  {np.mean(regret <= GOOD):11.1%}  "
             f"{wrong:14.1%} | {other.mean():27.4f}  {np.mean(other <= GOOD):11.1%}"

@@ -167,7 +167,7 @@ SPREAD_TEST = """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("spread", "workers"), [("load", 2), ("loadscope", 1)])
+@pytest.mark.parametrize(("spread", "workers"), [("load", 2), pytest.param("loadscope", 1, marks=pytest.mark.full)])
 def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together(
     project: pytest.Pytester, spread: str, workers: int
 ) -> None:

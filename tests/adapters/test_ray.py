@@ -144,6 +144,7 @@ def main(folder):
     assert {gpus for gpus, _ in told} == {"0.5"}, told  # what tasks of models took
     loads = [int(loaded) for _, loaded in told]
     assert max(loads) == 1, told  # a worker loads the model once
+    assert len(told) <= 4, told  # and does many tasks: as many workers at once as there are nodes
     print("same", len(spread.finished), len({file.name.partition("-")[0] for file in seen.iterdir()}), "nodes")
     ray.shutdown()
     nodes.shutdown()
@@ -203,7 +204,7 @@ def test_the_same_rankings_and_scores_as_on_this_machine_alone(tmp_path: Path) -
     assert run(tmp_path, SAME, str(tmp_path), str(tmp_path / "cache")) == "same 8\n"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_what_is_lost_with_a_worker_is_done_again(tmp_path: Path) -> None:
     (tmp_path / "begun").mkdir()
     out = run(tmp_path, LOST, str(tmp_path / "begun"))

@@ -59,7 +59,7 @@ def held_to_what_is_published(benchmark: Any, collection: Any) -> None:
             assert worst[metric] - 5e-6 <= published <= best[metric] + 5e-6
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_embedded_model_has_the_figures_that_mteb_publishes_of_thai_questions(benchmark: Any) -> None:
     held_to_what_is_published(benchmark, benchmark.xquad(there("xquad/xquad.th.json")))
 

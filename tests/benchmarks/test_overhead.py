@@ -55,7 +55,7 @@ def test_a_size_is_measured_in_a_process_of_its_own(benchmark) -> None:
     assert all(seconds > 0 for seconds in found.values())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_memory_is_counted_beyond_what_was_there(benchmark) -> None:
     few, many = (benchmark.in_a_process("memory", size) for size in (60, 1200))  # other threads of this one count
     assert set(few) == set(benchmark.MEMORY)

@@ -15,7 +15,11 @@ def worlds(script) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["dense equals hybrid, the reranker costs 0.05", "losses of 0.45 in 10 % against wins of 0.05"]
+    "name",
+    [
+        "dense equals hybrid, the reranker costs 0.05",
+        pytest.param("losses of 0.45 in 10 % against wins of 0.05", marks=pytest.mark.full),
+    ],
 )
 def test_few_draws_keep_the_true_best_and_recommend_what_is_as_good(worlds: Any, name: str) -> None:
     benchmark, named = worlds

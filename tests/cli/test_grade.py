@@ -315,8 +315,10 @@ def sampled(run: Run, server: OpenAIServer, runs: Path) -> Path:
 
 @pytest.mark.slow
 def test_figures_are_corrected_by_a_sample_that_people_graded(run: Run, command: list[str], sampled: Path) -> None:
-    code, out, err = run(*command, "--human", sampled, "-m", "precision@3,dcg@3")
+    code, out, err = run(*command, "--human", sampled, "-m", "precision@3,dcg@3", "--report", "corrected.html")
     assert code == 0, err
+    assert "report written to corrected.html" in err
+    assert "Figures corrected by 20 human grades" in Path("corrected.html").read_text(encoding="utf-8")
     assert "lighthouse: corrected by 20 human grades" in out
     assert "How good is this judge, for this?" in out
     assert "error of grading only" in " ".join(out.split())

@@ -1,6 +1,7 @@
 """The estimate of label error that is kept beside the labels, and where it comes out again."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import raglift as rl
 from raglift.datasets import write_label_error, write_queries
 from raglift.errors import ConfigurationError, DatasetError, RunError
 from raglift.records import LabelError
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.view import sweep_view
 
 DATA = rl.Dataset.from_dict({f"question {number}?": f"the answer {number:03} of them" for number in range(60)})
 
@@ -21,14 +25,19 @@ def labels(folder: Path, share: float = 0.2) -> Path:
     return path
 
 
-def system(data: rl.Dataset, misses: int, reranker: object = None) -> rl.Evaluation:
+def finding(data: rl.Dataset, misses: int) -> Callable[[str], list[str]]:
+    """Return a system that has the answer second for some questions, and first for the others."""
     texts = {query.text: query.facts[0].passages[0].text for query in data}
     missed = {query.text for query in data.queries[:misses]}
 
     def find(question: str) -> list[str]:
         return ["nothing of that", texts[question]] if question in missed else [texts[question], "nothing of that"]
 
-    return rl.evaluate(find, data, reranker=reranker, metrics=["rr"], ks=(2,), progress=False)
+    return find
+
+
+def system(data: rl.Dataset, misses: int, reranker: object = None) -> rl.Evaluation:
+    return rl.evaluate(finding(data, misses), data, reranker=reranker, metrics=["rr"], ks=(2,), progress=False)
 
 
 def told(warnings: tuple[str, ...]) -> list[str]:
@@ -119,3 +128,27 @@ def test_shares_out_of_range_are_refused(tmp_path: Path) -> None:
     (folder / "run.json").write_text(json.dumps(saved | {"label_error": {"share": 3, "facts": 1}}))
     with pytest.raises(RunError, match="label_error"):
         rl.load_evaluation(folder)
+
+
+def test_a_sweep_has_the_line_too(tmp_path: Path) -> None:
+    data = rl.load_dataset(labels(tmp_path))
+    sweep = Sweep(
+        dataset=data,
+        systems={"all": finding(data, 0), "most": finding(data, 20)},
+        ks=(2,),
+        metrics=["rr"],
+        primary="rr@2",
+    )
+    found = run_sweep(sweep, tmp_path / "sweep", progress=False)
+    (line,) = told(sweep_view(found).warnings)
+    assert line.startswith("20.0% of the labels may be wrong, which is more than the difference from")
+
+
+def test_a_gate_has_the_line_too(tmp_path: Path) -> None:
+    data = rl.load_dataset(labels(tmp_path))
+    before, after = system(data, 0), system(data, 20)
+    found = rl.gate(after, baseline=before, no_regression=["rr@2"])
+    assert not found.passed
+    (line,) = told(found.warnings)
+    assert line.startswith("20.0% of the labels may be wrong, which is more than the difference from baseline of ")
+    assert told(rl.gate(before, baseline=before, no_regression=["rr@2"]).warnings) == []

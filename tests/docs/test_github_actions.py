@@ -198,7 +198,7 @@ def test_before_there_is_a_baseline_the_bounds_count_and_it_is_told(project: Pat
     assert "baseline" not in summary
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_regression_fails_the_job_and_everything_is_told_all_the_same(project: Path, job: Job) -> None:
     (project / "my_rag.py").write_text(WORSE, encoding="utf-8")
     assert job("gate", project) == {"Evaluate": 0, "baseline": 0, "Gate": 1, "Report": 0}

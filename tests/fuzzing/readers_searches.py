@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from raglift.errors import ConfigurationError, RunError, SweepError
+from raglift.search.budget import Work
 from raglift.search.folder import SearchFolder
 from raglift.search.schedule import Rung
 from raglift.search.specification import Search, load_search
@@ -59,20 +60,22 @@ def _head(folder: Path) -> SearchFolder:
 def _begun(folder: Path) -> None:
     with SearchFolder.begin(_head(folder), resume=False) as kept:
         kept.decided(0, lambda: Rung(3, 4, joins=True))
-        kept.took("0", 1.5)
+        kept.joins("1-joining", lambda: 3)
+        kept.took("0", Work(1.5, 1.0, 0.01, 40), is_finished=True)
 
 
 def _gone_on_with(folder: Path) -> SearchFolder:
     with SearchFolder.begin(_head(folder), resume=True) as kept:
         kept.decided(len(kept.rungs), lambda: Rung(1, 9))
-        kept.took("1", 2.0)
+        kept.took("1", Work(2.0, 1.0, 0.0, 9), is_finished=True)
         return kept
 
 
 def _check_folder(kept: SearchFolder) -> None:
     """Assert that what was decided can be done."""
     assert all(rung.keep >= 1 and rung.queries >= 1 for rung in kept.rungs)
-    assert all(isinstance(seconds, float | int) for seconds in kept.seconds.values())
+    assert all(count >= 0 for count in kept.joining.values())
+    assert isinstance(kept.spent.seconds, float | int)
 
 
 READERS: Sequence[Reader] = (

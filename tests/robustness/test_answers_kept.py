@@ -196,7 +196,7 @@ THREADS = ("--concurrency", "4")
     ("how", "system", "options", "in_flight"),
     [
         pytest.param(signal.SIGKILL, "search", (), 1, id="killed"),
-        pytest.param(signal.SIGINT, "search", THREADS, 4, id="Ctrl-C, threads"),
+        pytest.param(signal.SIGINT, "search", THREADS, 4, id="Ctrl-C, threads", marks=pytest.mark.full),
         pytest.param(signal.SIGKILL, "asearch", THREADS, 4, id="killed, async", marks=pytest.mark.full),
         pytest.param(signal.SIGINT, "search", (), 1, id="Ctrl-C", marks=pytest.mark.full),
         pytest.param(signal.SIGTERM, "search", (), 1, id="terminated", marks=pytest.mark.full),

@@ -109,7 +109,7 @@ for name in sys.argv[2:]:
 WITHOUT_END = ["async: blocks", "async: swallows its cancellation", "async: stops its loop", "hangs"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [MODES[0], *(pytest.param(mode, marks=pytest.mark.full) for mode in MODES[1:])])
 def test_ctrl_c_stops_a_system_without_a_timeout_and_the_next_evaluations_work(mode: str) -> None:
     command = [sys.executable, "-c", INTERRUPTED, mode, *WITHOUT_END]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

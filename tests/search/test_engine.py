@@ -21,11 +21,12 @@ from raglift.errors import ConfigurationError, RunError
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
+from raglift.search.budget import Budget
 from raglift.search.charts import race_chart
 from raglift.search.engine import run_search
 from raglift.search.records import FAILED, FINALIST, NOT_TRIED
 from raglift.search.result import SearchResult
-from raglift.search.specification import Budget, Search
+from raglift.search.specification import Search
 from raglift.search.view import search_view
 from raglift.sweep.engine import load_sweep_result
 
@@ -157,6 +158,7 @@ def test_of_a_large_space_optuna_chooses_the_cells(tmp_path: Path):
     tried = [one.cell for one in found.entrants if one.asked]
     assert len(tried) == 9
     assert len(found.of_fate(NOT_TRIED)) == 11
+    assert found.began is None
     again = run_search(search, tmp_path / "other", progress=False)
     assert facts(again) == facts(found)
 
@@ -207,10 +209,23 @@ def test_a_cell_is_told_what_became_of_it(found: SearchResult):
     assert "On 8 queries that took no part" in text
 
 
+def test_effects_are_those_of_all_cells_over_the_first_queries(found: SearchResult):
+    assert found.began is not None
+    assert len(found.began.finished) == 20
+    effects = found.began.effects()
+    assert effects.n == found.rungs[0].queries
+    text = found.to_text()
+    assert f"From the first {effects.n} queries, which all 20 cells that began were asked" in " ".join(text.split())
+    assert text.count("What each part does") == 1
+
+
 def test_the_page_has_the_race(found: SearchResult, tmp_path: Path):
     page = found.report(tmp_path / "search.html").read_text(encoding="utf-8")
     assert "best of 20 cells" in page
-    assert "Rung by rung" in page
+    summary = page[page.index('id="summary"') : page.index('id="queries"')]
+    assert "Rung by rung" in summary
+    assert "On held-out queries" in summary
+    assert "The cells that are left, the best first" in summary
     assert "lines end where a cell was dropped or set aside" in page
     assert found.recommended is not None
     assert found.recommended in page

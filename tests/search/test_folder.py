@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import ConfigurationError, RunError
+from raglift.search.budget import Work
 from raglift.search.folder import SearchFolder
 from raglift.search.schedule import Rung
 
@@ -16,18 +17,27 @@ def begun(path: Path) -> SearchFolder:
     head = SearchFolder(path, "Small", "0123", {"alpha": 0.05}, {"dataset": "lighthouse"})
     with SearchFolder.begin(head, resume=False) as kept:
         kept.decided(0, lambda: Rung(3, 4, joins=True))
-        kept.took("0", 1.5)
-        kept.took("1-joining", 2.0)
-        kept.took("1", 1.0)
+        kept.took("0", Work(1.5, 1.0, 0.0, 40), is_finished=True)
+        kept.joins("1-joining", lambda: 3)
+        kept.took("1-joining", Work(0.5, 0.25, 0.01, 0), is_finished=False)
+        kept.took("1-joining", Work(1.5, 0.75, 0.02, 12), is_finished=True)
+        kept.took("1", Work(1.0), is_finished=False)
     return kept
 
 
-def test_what_was_decided_stays_and_what_was_read_again_took_no_time(tmp_path: Path):
+def test_what_was_decided_and_spent_stays_also_where_it_was_stopped(tmp_path: Path):
     begun(tmp_path / "out")
     found = SearchFolder.read(tmp_path / "out")
     assert found.decided(0, lambda: Rung(1, 9)) == Rung(3, 4, joins=True)
-    found.took("0", 0.1)
-    assert found.seconds == {"0": 1.5, "1-joining": 2.0, "1": 1.0}
+    assert found.joins("1-joining", lambda: 9) == 3
+    assert found.finished == ["0", "1-joining"]
+    assert found.spent == Work(4.5, 2.0, 0.03, 52)
+    assert [found.is_of(name, joined=True) for name in ("0", "0-own", "1-joining", "1-joining-1", "2")] == [
+        *(False, False, True, True, False)
+    ]
+    assert [found.is_of(name, joined=False) for name in ("0", "0-own", "1-joining", "1", "held-out-a")] == [
+        *(True, True, False, False, False)
+    ]
     assert found.seconds_of(1) == 3.0
     assert found.decided(1, lambda: None) is None
     assert len(found.rungs) == 1
@@ -66,7 +76,8 @@ def test_a_folder_is_worked_on_by_one_process(tmp_path: Path):
         ({"format": None}, "damaged: found no format number"),
         ({"rungs": [{"keep": 0, "queries": 4, "joins": False}]}, "damaged: "),
         ({"rungs": 3}, "damaged: "),
-        ({"seconds": {"0": "long"}}, "damaged: "),
+        ({"work": {"0": {"seconds": "long"}}}, "damaged: "),
+        ({"finished": [1]}, "damaged: "),
         ({"hash": 3}, "damaged: "),
     ],
 )

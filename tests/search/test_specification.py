@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from raglift.errors import SweepError
+from raglift.search.budget import Budget
 from raglift.search.entering import entries
-from raglift.search.specification import Budget, Search, load_search
+from raglift.search.specification import Search, load_search
 
 from .conftest import SPACE
 
@@ -60,7 +61,10 @@ def test_budgets_say_what_they_are(budget: Budget, questions: float, told: str):
         ("budget: {cells: 1.5}", "space.yaml:2: budget.cells: found 1.5; expected an integer, 1 or more"),
         ("budget: {minutes: 0}", "space.yaml:2: budget.minutes: found 0; expected a number above 0"),
         ("budget: {hours: 1}", "space.yaml:2: budget"),
-        ("budget: 3", "space.yaml:2: budget: found 3; expected one of share, cells and minutes"),
+        (
+            "budget: 3",
+            "space.yaml:2: budget: found 3; expected one of share, cells, minutes, model_seconds and",
+        ),
         ("budget: {share: 0.2, cells: 4}", "space.yaml:2: budget"),
         ("configurations: 1", "space.yaml:2: configurations: found 1; expected from 2 to 10,000"),
         ("first_queries: many", "space.yaml:2: first_queries"),

@@ -105,3 +105,55 @@ def test_estimates_are_unbiased_whatever_is_predicted() -> None:
             draws = reviewed(each, values, random, 8)
             errors += (draws.expected + draws.deviation - total).tolist()
         assert abs(np.mean(errors)) < 3.5 * np.std(errors) / math.sqrt(len(errors))
+
+
+TINY = 1e-300
+STAKES = [sign * 0.05 * 20 ** (step / 5) for sign in (1, -1) for step in range(6)]
+
+
+def capital_by_hand(drawn: list[tuple[float, float, float, float]], candidate: float) -> float:
+    """The mean of what each gambler has who starts with 1, from the values of each draw in plain numbers."""
+    return sum(
+        math.prod(
+            1
+            + min(max(stake / spread, -0.75 / max(reach - off, TINY)), 0.75 / max(reach + off, TINY))
+            * (deviation - off)
+            for expected, deviation, reach, spread in drawn
+            for off in [candidate - expected]
+        )
+        for stake in STAKES
+    ) / len(STAKES)
+
+
+def every_order(design: Design, values: np.ndarray) -> list[tuple[float, list[Draw]]]:
+    """All orders in which pairs can be drawn, with their probabilities."""
+    found = []
+    for order in itertools.permutations(range(len(design))):
+        state, chance_of_all, draws = design.start(), 1.0, []
+        for pair in order:
+            chance = state.probabilities(state.predictions())
+            draws.append(Draw(pair, float(chance[pair]), state.reach(chance)))
+            chance_of_all *= float(chance[pair])
+            state.take(pair, float(values[pair]))
+        found.append((chance_of_all, draws))
+    return found
+
+
+def test_over_all_orders_the_capital_against_the_truth_stays_what_it_was_and_equals_plain_arithmetic() -> None:
+    design, values = population(np.random.default_rng(6), pairs=5)
+    truth = float(design.weights @ values)
+    total, expected = 0.0, np.zeros(6)
+    for chance, drawn in every_order(design, values):
+        draws = judged(design, drawn, values[[one.pair for one in drawn]].tolist()).draws
+        capital = np.exp(log_capital(draws, np.array([truth]))[:, 0])
+        rows = list(
+            zip(
+                *(each.tolist() for each in (draws.expected, draws.deviation, draws.highest, draws.spread)), strict=True
+            )
+        )
+        for number in range(6):
+            assert capital[number] == pytest.approx(capital_by_hand(rows[:number], truth))
+        total += chance
+        expected += chance * capital
+    assert total == pytest.approx(1.0)
+    assert expected == pytest.approx(np.ones(6))  # no bet wins or loses on average: Ville's inequality holds

@@ -92,12 +92,12 @@ def test_a_census_of_units_leaves_what_clusters_differ_by():
     assert found.freedom == pytest.approx(19)
 
 
-def test_a_judge_without_errors_leaves_none():
+@pytest.mark.parametrize("clusters", [None, Clusters(np.repeat(np.arange(20), 5), 20)])
+def test_a_judge_without_an_error_in_the_sample_is_not_known_to_make_none(clusters):
     true, _ = world(3)
-    found = drawn_alike(true, true, np.arange(30))
-    assert found.estimate == pytest.approx(true.mean())
-    assert found.standard_error == pytest.approx(0, abs=1e-12)
-    assert found.tuning == pytest.approx(1)
+    found = drawn_alike(true, true, np.arange(30), clusters=clusters)
+    assert found == drawn_alike(true, None, np.arange(30), clusters=clusters)
+    assert found.width > 0
 
 
 def test_a_constant_judge_changes_nothing():
@@ -150,6 +150,58 @@ def test_sequential_uniform_draws_are_a_simple_random_sample():
     assert (census.estimate, census.width) == (pytest.approx(true.mean()), 0)
 
 
+def one_after_the_other(true, size, random):
+    """Return the order in which all units are drawn, in proportion to size, and the probability of each draw."""
+    order = np.argsort(random.exponential(size=len(true)) / size)
+    drawn = size[order]
+    return order, drawn / np.cumsum(drawn[::-1])[::-1]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_not_drawn_yet_bounds_a_sequential_interval(sign):
+    true, _ = world(4)
+    weights = np.full(100, 0.01 * sign)
+    order, chance = one_after_the_other(true, np.random.default_rng(0).uniform(0.1, 1, 100), np.random.default_rng(1))
+    for draws in (30, 90, 96, 99):
+        places = order[:draws]
+        values, known = weights[places] * true[places], (weights * true)[places].sum()
+        about = {"predictions": None, "weights": weights}
+        found, free = (sequential_total(values, places, chance[:draws], highest=most, **about) for most in (3, None))
+        reach = sorted((known, known + weights[order[draws:]].sum() * 3))
+        assert reach[0] - 1e-12 <= found.interval.low <= found.estimate <= found.interval.high <= reach[1] + 1e-12
+        if draws > 94:
+            assert found.interval == pytest.approx(tuple(reach))
+        else:
+            assert found.interval == pytest.approx(
+                (max(reach[0], free.interval.low), min(reach[1], free.interval.high))
+            )
+
+
+@pytest.mark.parametrize("highest", [1.0, None])
+@pytest.mark.parametrize("share", [0.4, 0.08])
+@pytest.mark.parametrize("left", [60, 20, 10, 6, 3, 1])
+@pytest.mark.parametrize("samples", [pytest.param(100), pytest.param(4000, marks=pytest.mark.full)])
+def test_sequential_intervals_cover_however_many_are_left(left, samples, share, highest):
+    random = np.random.default_rng(left)
+    held = 0
+    for _ in range(samples):
+        true = (random.random(100) < share).astype(float)
+        guess = np.where(random.random(100) < 0.75, true, 1 - true)
+        order, chance = one_after_the_other(true, np.where(guess > 0, 2.0, 1.0), random)
+        drawn = order[: 100 - left]
+        found = sequential_total(
+            true[drawn] / 100,
+            drawn,
+            chance[: len(drawn)],
+            predictions=guess / 100,
+            weights=np.full(100, 0.01),
+            highest=highest,
+        )
+        held += found.interval.low - 1e-9 <= true.mean() <= found.interval.high + 1e-9
+    spread = 3 * np.sqrt(0.05 * 0.95 / samples)
+    assert held / samples >= 0.94 - spread
+
+
 @pytest.mark.parametrize("draws", [1, 5, 50, 98, 99])
 def test_weights_of_draws_sum_to_one(draws):
     weights = sequential_weights(draws, 100)
@@ -193,20 +245,29 @@ def test_intervals_cover_and_are_shorter_than_peoples(judge, population):
 @pytest.mark.parametrize("judge", [GOOD, WEAK, BIASED])
 def test_intervals_cover_over_many_samples(judge, n, population):
     covered, width, alone, bias = simulated(judge, n=n, population=population, samples=4000)
-    assert 0.935 <= covered <= 0.975
-    assert width < 1.02 * alone
+    # of 20 grades none may show an error of a judge that is wrong in a fifth: people alone tell then, and cover more
+    assert 0.935 <= covered <= (0.98 if n == 20 else 0.97)
+    assert width <= 1.01 * alone
     assert abs(bias) < 0.01
 
 
-@pytest.mark.parametrize(("n", "most"), [(25, 1.06), (60, 1.02)])
-def test_a_judge_that_says_anything_costs_a_few_percent_of_width_at_most(n, most):
+@pytest.mark.parametrize("n", [25, 50, 100])
+@pytest.mark.parametrize("samples", [pytest.param(100), pytest.param(4000, marks=pytest.mark.full)])
+def test_a_judge_that_says_anything_costs_little_width_and_no_coverage(n, samples):
     random = np.random.default_rng(5)
-    widths = np.zeros(2)
-    for _ in range(300):
+    held, used, widths = 0, 0, np.zeros(2)
+    for _ in range(samples):
         true, noise = random.binomial(3, 0.4, 200).astype(float), random.integers(0, 4, 200).astype(float)
         places = random.choice(200, n, replace=False)
-        widths += drawn_alike(true, noise, places).width, drawn_alike(true, None, places).width
-    assert widths[0] < most * widths[1]
+        found, alone = drawn_alike(true, noise, places), drawn_alike(true, None, places)
+        assert found.width <= 1.05 * alone.width
+        assert (found == alone) == (found.tuning == 0)
+        widths += found.width, alone.width
+        used += found.tuning != 0
+        held += found.interval.low <= true.mean() <= found.interval.high
+    assert used > 0
+    assert widths[0] < 1.025 * widths[1]
+    assert held / samples >= 0.945 - 3 * np.sqrt(0.05 * 0.95 / samples)
 
 
 def test_few_units_have_an_estimate_and_no_interval():

@@ -41,7 +41,7 @@ def measured(island: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sweep
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+@pytest.mark.parametrize("framework", ["langchain", pytest.param("llama_index", marks=pytest.mark.full)])
 def test_the_scripts_rank_as_the_cells_do(measured: SweepResult, tmp_path: Path, framework: str) -> None:
     folders = []
     for number, entry in enumerate(measured.results):

@@ -89,8 +89,8 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
     if not mark["taken"]:
         notes.append(
             f"{counted(filtered, 'query')} {have} a filter, and {mark['stage']} takes none: it was asked without; "
-            "expected a vector store of LangChain or LlamaIndex, one of raglift's retrievers, or a function with the "
-            "parameter filter"
+            "expected a vector store of LangChain or LlamaIndex, one of raglift's retrievers, a function with the "
+            "parameter filter, or an HTTP service or MCP tool whose mapping sends {filter}"
         )
     faults = filter_faults(run, queries).values()
     short = [one for one in faults if one.is_short]

@@ -160,7 +160,7 @@ class RunSweep:
     MEASURE,
     "Find the best of many systems on a budget",
     run="raglift.cli.search:run",
-    examples=["raglift search space.yaml", "raglift search space.yaml -o runs/search --share 0.1"],
+    examples=["raglift search space.yaml", "raglift search space.yaml --budget share=0.1"],
     exit_codes={1: "Every cell failed."},
 )
 @dataclass(frozen=True)
@@ -176,10 +176,13 @@ class RunSearch:
         typer.Option("--output", "-o", help="Folder of the search. Default: runs/ and the file's name."),
     ] = None
     resume: Annotated[bool, typer.Option(help="Continue a search that was stopped, also with another budget.")] = False
-    share: Annotated[
-        float | None, typer.Option(help="Budget: a share of the questions of a full sweep. Default: that of the file.")
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="share=0.1 of a full sweep's questions, cells=40, minutes=30, model_seconds=600 or dollars=2. "
+            "Default: that of the file."
+        ),
     ] = None
-    minutes: Annotated[float | None, typer.Option(help="Budget: minutes.")] = None
     engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")

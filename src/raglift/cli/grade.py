@@ -28,6 +28,7 @@ from raglift.judging.pooling import pool
 from raglift.judging.rubrics import check_relevant_from
 from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
 from raglift.report.terminal.document import print_document
+from raglift.results.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,6 +82,18 @@ def run(request: Grade) -> None:
     correction = None if human is None else _corrected(request, human, evaluations, graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
     _finish(request, summary, documents, correction)
+    if request.report is not None and correction is not None:
+        _report(evaluations, summary, correction, request.report)
+
+
+def _report(evaluations: Mapping[str, Evaluation], summary: GradingSummary, correction: Correction, path: Path) -> None:
+    """Write the page of the runs, with the corrected figures and how well the model agrees with people."""
+    also = [one for one in (correction, summary.agreement, summary.order) if one is not None]
+    if len(evaluations) == 1:
+        written = next(iter(evaluations.values())).report(path, also=also)
+    else:
+        written = compare(evaluations).report(path, also=also)
+    _say(f"report written to {written}")
 
 
 def _sample(request: Grade) -> HumanSample | None:
@@ -92,7 +105,7 @@ def _sample(request: Grade) -> HumanSample | None:
     """
     check_estimand(request.estimand)
     if request.human is None:
-        alone = [name for name in ("sample", "metrics") if getattr(request, name)]
+        alone = [name for name in ("sample", "metrics", "report") if getattr(request, name)]
         if alone:
             raise ConfigurationError(f"--{alone[0]}: found it without --human; expected both: it is about corrections")
         return None

@@ -165,6 +165,10 @@ class Grade:
     estimand: Annotated[
         str, choice(ESTIMANDS, help="With --human: what intervals are about, these queries or all queries like these.")
     ] = "these-queries"
+    report: Annotated[
+        Path | None,
+        typer.Option(help="With --human: also write the HTML report of the runs with the corrected figures."),
+    ] = None
     estimate: Estimate = False
     max_cost: MaxCost = None
     price: Price = None

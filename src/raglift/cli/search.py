@@ -6,14 +6,17 @@ import sys
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.validation import quoted
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import print_json, recommendation_json, records
 from raglift.cli.model_options import parse_price
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
-from raglift.search.specification import Budget, load_search
+from raglift.search.budget import Budget, budget_faults
+from raglift.search.specification import load_search
 from raglift.search.view import search_view
+from raglift.sweep.effects import effects_json
 
 if TYPE_CHECKING:
     from raglift.cli.choosing import RunSearch
@@ -55,17 +58,20 @@ def run(request: RunSearch) -> None:
 
 def _budgeted(search: Search, request: RunSearch) -> Search:
     """Return a search with the budget of the command line, where it has one."""
-    if request.share is not None and request.minutes is not None:
-        raise ConfigurationError("--share, --minutes: found both; expected one budget")
-    if request.share is not None:
-        if not 0.0 < request.share <= 1.0:
-            raise ConfigurationError(f"--share: found {request.share:g}; expected a number above 0, at most 1")
-        return replace(search, budget=Budget(share=request.share))
-    if request.minutes is not None:
-        if not request.minutes > 0.0:
-            raise ConfigurationError(f"--minutes: found {request.minutes:g}; expected a number above 0")
-        return replace(search, budget=Budget(minutes=request.minutes))
-    return search
+    if request.budget is None:
+        return search
+    name, _, text = request.budget.partition("=")
+    try:
+        value: object = int(text)
+    except ValueError:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+    faults = budget_faults({name.strip(): value}, lambda _keys: "--budget")
+    if faults:
+        raise ConfigurationError(f"--budget: found {quoted(request.budget)}; expected {faults[0].expected}")
+    return replace(search, budget=Budget(**{name.strip(): cast("Any", value)}))
 
 
 def _print(result: SearchResult, request: RunSearch) -> None:
@@ -91,6 +97,7 @@ def _as_json(result: SearchResult) -> dict[str, Any]:
         "queries": result.queries,
         "questions": result.questions,
         "questions_of_a_full_sweep": result.full,
+        "effects": None if result.began is None else effects_json(result.began),
         "held_out": None if result.held_out is None else asdict(result.held_out),
         "rungs": [asdict(rung) for rung in result.rungs],
         "cells": records(result.to_frame()),

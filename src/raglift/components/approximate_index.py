@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.base.batches import HERE
 from raglift.components.embedding import embed
 from raglift.components.exact_search import exact_search
 from raglift.components.index_notation import Dimensions, IndexSpec, as_index, parse_dimensions
@@ -18,6 +19,7 @@ from raglift.components.vector_indexes import (
     VectorIndex,
     build_vector_index,
     one_thread,
+    require_buildable,
 )
 from raglift.records.rankings import IndexCost, Ranking
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raglift.base.batches import Workers
+    from raglift.base.cache import Cache
     from raglift.components.embedding import DenseIndex, Embedder
     from raglift.components.exact_search import Found, Vectors
     from raglift.records.documents import Chunk
@@ -170,12 +174,10 @@ def approximate(
     """
     spec = as_index(index)
     fewer = None if dimensions is None else parse_dimensions(dimensions)
-    model = getattr(dense.embedder, "model", None)
     reduction = None
     started = time.perf_counter()
     if fewer is not None:
-        named = model if isinstance(model, str) else dense.embedder.identity
-        reduction = Reduction.of(fewer, dense.vectors, named)
+        reduction = Reduction.of(fewer, dense.vectors, _name_of(dense.embedder))
     vectors = dense.vectors if reduction is None else reduction.project(dense.vectors)
     reducing = time.perf_counter() - started
     built = build_vector_index(spec, vectors)
@@ -189,6 +191,39 @@ def searched(
     if index is None and dimensions is None:
         return dense
     return approximate(dense, index or IndexSpec(), dimensions)
+
+
+def require_searchable(
+    chunks: int,
+    embedder: Embedder,
+    index: IndexSpec | None,
+    dimensions: Dimensions | None,
+    text: str,
+    cache: Cache,
+    workers: Workers = HERE,
+) -> None:
+    """Check, before chunks are embedded, that an index of them can be built.
+
+    Args:
+        chunks: how many there are.
+        embedder: the model, which is asked for one vector.
+        index: which index; None for exact search.
+        dimensions: to how many dimensions vectors are reduced; None for all.
+        text: a query that will be embedded anyway.
+        cache: where vectors are kept.
+        workers: who computes.
+
+    Raises:
+        ConfigurationError: an index that FAISS refuses, too many dimensions, or too few chunks.
+    """
+    if index is not None or dimensions is not None:
+        width = embed(embedder, [text], "query", cache, progress=False, workers=workers).vectors.shape[1]
+        require_buildable(index, dimensions, chunks, width, _name_of(embedder))
+
+
+def _name_of(embedder: Embedder) -> str:
+    model = getattr(embedder, "model", None)
+    return model if isinstance(model, str) else embedder.identity.partition("@")[0]
 
 
 # Rankings, with a filter for each query that has one.

@@ -77,6 +77,11 @@ class IndexSpec:
                 expected = f"one of {', '.join(known)}" if known else f"none: {self.kind} has no settings"
                 raise ConfigurationError(f"index {self.kind}: found the setting {name!r}{hint}; expected {expected}")
             _check(self.kind, name, value)
+        full = {**_SETTINGS.get(self.kind, {}), **given}
+        if self.kind == "ivf" and full["nprobe"] > full["nlist"]:
+            raise ConfigurationError(
+                f"index ivf: found nprobe={full['nprobe']} of {full['nlist']} clusters; expected no more than there are"
+            )
         kept = tuple((name, given[name]) for name, usual in known.items() if name in given and given[name] != usual)
         object.__setattr__(self, "settings", kept)
 

@@ -67,17 +67,10 @@ class Reduction:
         there = vectors.shape[1]
         if dimensions.number is None:
             return cls(lambda given: given)
-        if dimensions.number > there:
-            raise ConfigurationError(
-                f"dimensions: found {dimensions}; expected at most {there}, as many as {model} has"
-            )
+        _check_dimensions(dimensions, len(vectors), there, model)
         if not dimensions.pca:
             first = dimensions.number
             return cls(lambda given: _unit(given[:, :first]))
-        if dimensions.number > len(vectors):
-            raise ConfigurationError(
-                f"dimensions: found {dimensions} for {len(vectors):,} chunks; expected no more components than chunks"
-            )
         products = np.zeros((there, there))
         for begin in range(0, len(vectors), _AT_ONCE):
             part = vectors[begin : begin + _AT_ONCE].astype(np.float64)
@@ -240,13 +233,63 @@ def build_vector_index(spec: IndexSpec, vectors: Vectors) -> VectorIndex:
     try:
         index = _filled(faiss, spec, vectors)
     except RuntimeError as error:
-        raise ConfigurationError(
-            f"index {spec}: FAISS refuses it for {len(vectors):,} vectors of {vectors.shape[1]} dimensions: "
-            f"{_reason(error)}; expected what FAISS builds of them, as IVF256,PQ32 (its wiki: The index factory)"
-        ) from error
+        raise _refused(spec, len(vectors), vectors.shape[1], error) from error
     seconds = time.perf_counter() - started
     size = _bytes(faiss, index, is_binary=spec.kind.startswith("binary"))
     return VectorIndex(spec, index, vectors, seconds, size + (vectors.nbytes if spec.kind == "binary+rescore" else 0))
+
+
+def require_buildable(
+    spec: IndexSpec | None, dimensions: Dimensions | None, count: int, width: int, model: str
+) -> None:
+    """Check, before texts are embedded, what would be refused once their vectors are there.
+
+    Args:
+        spec: which index; None for exact search.
+        dimensions: to how many dimensions vectors are reduced; None for all.
+        count: how many chunks there will be.
+        width: how many dimensions the model has.
+        model: its name, for messages.
+
+    Raises:
+        ConfigurationError: as `build_vector_index` and `Reduction.of`.
+        MissingDependency: FAISS is not installed.
+    """
+    if dimensions is not None:
+        _check_dimensions(dimensions, count, width, model)
+        width = dimensions.number or width
+    if spec is None:
+        return
+    _check(spec, count, width)
+    if spec.factory is not None:
+        faiss = faiss_module()
+        try:
+            faiss.index_factory(width, spec.factory, faiss.METRIC_INNER_PRODUCT)
+        except RuntimeError as error:
+            raise _refused(spec, count, width, error) from error
+
+
+def _refused(spec: IndexSpec, count: int, dimensions: int, error: RuntimeError) -> ConfigurationError:
+    return ConfigurationError(
+        f"index {spec}: FAISS refuses it for {count:,} vectors of {dimensions} dimensions: {_reason(error)}; expected "
+        "what FAISS builds of them, as IVF256,PQ32 (its wiki: The index factory)"
+    )
+
+
+def _check_dimensions(dimensions: Dimensions, count: int, width: int, model: str) -> None:
+    """Check that there are as many dimensions, and enough chunks for as many principal components.
+
+    Raises:
+        ConfigurationError: there are not.
+    """
+    if dimensions.number is None:
+        return
+    if dimensions.number > width:
+        raise ConfigurationError(f"dimensions: found {dimensions}; expected at most {width}, as many as {model} has")
+    if dimensions.pca and dimensions.number > count:
+        raise ConfigurationError(
+            f"dimensions: found {dimensions} for {count:,} chunks; expected no more components than chunks"
+        )
 
 
 def _check(spec: IndexSpec, count: int, dimensions: int) -> None:
@@ -260,10 +303,6 @@ def _check(spec: IndexSpec, count: int, dimensions: int) -> None:
             f"index {spec}: found nlist={spec['nlist']} clusters for {count:,} chunks; expected at most as many "
             f"clusters as chunks, better one for {FEWEST_TO_TRAIN} chunks or more: "
             f"nlist={max(count // FEWEST_TO_TRAIN, 1)}"
-        )
-    if spec.kind == "ivf" and spec["nprobe"] > spec["nlist"]:
-        raise ConfigurationError(
-            f"index {spec}: found nprobe={spec['nprobe']} of {spec['nlist']} clusters; expected no more than there are"
         )
     if spec.kind != "pq":
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from raglift.judging.graded_pool import gain_of_grades, values_by_query, weights
 from raglift.judging.grading import Graded
 from raglift.judging.human_grades import HumanSample, read_human_sample, runs_of
 from raglift.judging.pooling import label_grades, pool, systems_of
+from raglift.judging.rubrics import check_relevant_from
 from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
 from raglift.records.labels import Query
 from raglift.stats.intervals import CONFIDENCE, Interval, checked_fraction, checked_integer
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 _SAME = 1e-12
+_FEWEST_QUERIES = 2
 
 
 def correct(
@@ -85,6 +87,8 @@ def correct(
     checked_integer("relevant_from", relevant_from, least=1)
     sample = human if isinstance(human, HumanSample) else _read(human)
     joined = _join(runs_of(evaluation), grades, sample, relevant_from)
+    if joined.scale is not None:
+        check_relevant_from(relevant_from, joined.scale)
     chosen = metrics_to_correct(metrics, joined.units)
     figures = tuple(
         _figure(joined, metric, contrast, estimand, confidence) for metric in chosen for contrast in _contrasts(joined)
@@ -134,6 +138,8 @@ class _Joined:
     """How many pairs the model gave no grade."""
     relevant_from: int
     judge: str
+    scale: int | None
+    """The highest grade; None if it is not known."""
 
 
 def _join(
@@ -152,6 +158,7 @@ def _join(
         sum(grade is None for grade in by_model),
         relevant_from,
         judge,
+        scale,
     )
 
 
@@ -237,10 +244,9 @@ def _figure(
     population = estimand == "population"
     corrected, people = (units.estimate(used, population, confidence) for used in (True, False))
     grading, alone = (units.estimate(used, False, confidence) for used in (True, False))
-    reason = units.reason()
-    if not reason and grading.standard_error <= _SAME * alone.standard_error and grading.sampled < grading.units:
-        # the model made no error in the sample, which does not show that it makes none
-        corrected, grading = people, alone
+    reason = units.reason(population)
+    if reason:
+        corrected, people = (replace(each, interval=Interval(math.nan, math.nan)) for each in (corrected, people))
     bias = units.judge - corrected.estimate
     half = units.bias_width(population, confidence) / 2.0 if not reason else math.nan
     return CorrectedFigure(
@@ -285,6 +291,8 @@ class _Units:
     """The query of each unit."""
     is_sequential: bool
     noun: str
+    highest: float | None = None
+    """The most that a unit's value can be, divided by its weight; None where that is not known."""
 
     @property
     def judge(self) -> float:
@@ -300,27 +308,42 @@ class _Units:
         What is known of all these units is the model's figure; of a population, its errors are less spread over queries
         than its figures are.
         """
-        values = self.model[self.places] - self.people if population else self.people
+        errors = self.model[self.places] - self.people
+        is_perfect = np.abs(errors).max(initial=0.0) <= _SAME  # in the sample, which does not show that it is elsewhere
+        values = errors if population and not is_perfect else self.people
         return self._total(values, True, population, confidence).width
 
     def _total(
         self, values: NDArray[np.float64], with_model: bool, population: bool, confidence: float
     ) -> CorrectedTotal:
         predictions = self.model if with_model else None
-        estimate = sequential_total if self.is_sequential else corrected_total
-        return estimate(
+        clusters = self.clusters if population else None
+        if not self.is_sequential:
+            return corrected_total(
+                values,
+                self.places,
+                self.chance,
+                predictions=predictions,
+                weights=self.weights,
+                clusters=clusters,
+                confidence=confidence,
+            )
+        return sequential_total(
             values,
             self.places,
             self.chance,
             predictions=predictions,
             weights=self.weights,
-            clusters=self.clusters if population else None,
+            highest=self.highest,
+            clusters=clusters,
             confidence=confidence,
         )
 
-    def reason(self) -> str:
+    def reason(self, population: bool) -> str:
         """Return why there is no interval; empty if there is one."""
         n, there = len(self.places), len(self.weights)
+        if population and self.clusters.count < _FEWEST_QUERIES:
+            return f"{counted(self.clusters.count, 'query')} cannot say how queries differ: at least 2 are needed"
         if n == there:
             return ""
         if n < FEWEST_SAMPLED:
@@ -350,7 +373,10 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
     query_of = np.array([number[query] for query, _ in joined.units.frame], dtype=np.int64)
     if joined.units.is_sequential:
         clusters = Clusters(query_of, len(answerable))
-        return _Units(weights, model, places, values, joined.units.chance, clusters, True, "pairs")
+        highest = None
+        if joined.scale is not None:
+            highest = float(gain_of_grades(metric, np.array([float(joined.scale)]), joined.relevant_from)[0])
+        return _Units(weights, model, places, values, joined.units.chance, clusters, True, "pairs", highest)
     # what weighs nothing is no unit of this figure: those that do are a sample of their own
     counts = np.abs(weights) > _SAME
     new_place = np.cumsum(counts) - 1

@@ -136,6 +136,12 @@ def _check_ids(pairs: Pool, place_of: Mapping[tuple[str, str], int], sample: Hum
             f"human: found {counted(len(outside), 'pair')} of query and chunk outside of the pool: {_listed(outside)}; "
             "expected pairs that a system has among its first hits: others weigh nothing in its figures"
         )
+    wrong = [pair for pair in sample.graded if type(pair.grade) is not int or pair.grade < 0]
+    if wrong:
+        raise ConfigurationError(
+            f"human: found grade {wrong[0].grade!r} for query {quoted(wrong[0].query)} and chunk "
+            f"{quoted(wrong[0].chunk)}; expected a whole number from 0, or None where people gave none"
+        )
     too_high = [pair for pair in sample.graded if scale is not None and (pair.grade or 0) > scale]
     if too_high:
         first = too_high[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, compress, count
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,28 +26,14 @@ from raglift.matching.matches import (
     PassageTable,
     satisfactions_of,
 )
+from raglift.matching.numbered import NumberedLabels, NumberedRankings, places_of, whole_rankings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-
-@runtime_checkable
-class NumberedRankings(Protocol):
-    """Rankings as numbers: for many hits, where an object for each would be most of the work.
-
-    In each ranking an id stands once.
-    """
-
-    names: NDArray[np.object_]
-    """The ids that came back, each once."""
-    ids: NDArray[np.signedinteger[Any]]
-    """All rankings one after the other, best first: for each hit, which of `names` it is."""
-
-    def span(self, query_id: str) -> tuple[int, int]:
-        """Return where the ranking of a query begins and ends in `ids`; equal where there is none."""
-        ...
+    from raglift.matching.numbered import Texts
 
 
 # 2 to the power of the highest is still a float, which exponential gain needs
@@ -86,11 +72,10 @@ def match_ids(
         hits, label, rank, repeating, repeated = _matching(checked, grades.values())
     if faults:
         raise DatasetError("rankings of ids", faults, "nothing was scored")
-    facts, query_of, is_fact = _fact_table(grades.values())
+    facts, query_of, is_fact, unjudged = _fact_table(grades)
     proves = is_fact[label]
     fact = (np.cumsum(is_fact) - 1)[label[proves]]
     matches = _matches(fact, rank[proves], facts)
-    unjudged = np.fromiter(_grades(grades.values()), dtype=np.int64, count=len(query_of)) < 0
     in_pool = unjudged[label]
     rows, nothing = np.arange(len(facts.query)), (None,) * len(facts.query)
     return MatchTable(
@@ -141,47 +126,52 @@ def _matching_numbers(
     rankings: NumberedRankings, labels: Mapping[str, Mapping[str, int]]
 ) -> tuple[NDArray[np.int64], ...]:
     """Return what `_matching` returns, from rankings whose ids are numbers; no hit is an object of its own."""
-    nothing = np.zeros(0, dtype=np.int64)
     spans = np.array([rankings.span(query) for query in labels], dtype=np.int64).reshape(-1, 2)
     lengths = spans[:, 1] - spans[:, 0]
-    begins = np.cumsum(lengths) - lengths
-    counts = np.fromiter(map(len, labels.values()), dtype=np.int64, count=len(labels))
     # Hits and labels as one number each, of the query and the id; that of a label that never came back is negative
-    number = _places_of(list(chain.from_iterable(labels.values())), rankings.names)
-    keys = np.repeat(np.arange(len(labels)), counts) * len(rankings.names) + number
+    number = _places_of_labels(labels, rankings.names)
+    keys = np.repeat(np.arange(len(labels)), _counts(labels)) * len(rankings.names) + number
     keys[number < 0] = -1
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    query = np.repeat(np.arange(len(labels)), lengths)
-    found = query * len(rankings.names) + rankings.ids[np.arange(len(query)) + (spans[:, 0] - begins)[query]]
-    rows = _perhaps_among(found, ordered[np.searchsorted(ordered, 0) :])
-    if not len(rows):
-        return lengths, nothing, nothing, nothing, nothing
-    label = order[np.minimum(np.searchsorted(ordered, found[rows]), len(order) - 1)]
-    same = keys[label] == found[rows]
-    return lengths, label[same], rows[same] - begins[query[rows[same]]] + 1, nothing, nothing
+    first = np.searchsorted(ordered, 0)
+    order, ordered = order[first:], ordered[first:]
+    may_match = _filter(ordered)
+    labelled, ranks = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for some in whole_rankings(lengths) if len(ordered) else ():
+        query = np.repeat(np.arange(some.start, some.stop), lengths[some])
+        before = np.cumsum(lengths[some]) - lengths[some]
+        place = np.arange(len(query)) + np.repeat(spans[some, 0] - before, lengths[some])
+        found = query * len(rankings.names) + rankings.ids[place]
+        rows = may_match(found)
+        match = np.minimum(np.searchsorted(ordered, found[rows]), len(ordered) - 1)
+        same = ordered[match] == found[rows]
+        labelled.append(order[match[same]])
+        ranks.append(place[rows[same]] - spans[query[rows[same]], 0] + 1)
+    nothing = np.zeros(0, dtype=np.int64)
+    return lengths, np.concatenate(labelled), np.concatenate(ranks), nothing, nothing
 
 
-def _places_of(ids: Sequence[str], names: NDArray[np.object_]) -> NDArray[np.int64]:
-    """Return where each id stands in `names`; -1 if nowhere."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        places = pc.index_in(pa.array(ids, pa.string()), value_set=pa.array(names, pa.string()))
-    except UnicodeEncodeError:  # half a character, which Arrow cannot hold
-        place_of = {name: place for place, name in enumerate(names.tolist())}
-        return np.array([place_of.get(id_, -1) for id_ in ids], dtype=np.int64)
-    return np.asarray(places.fill_null(-1)).astype(np.int64)
+def _places_of_labels(labels: Mapping[str, Mapping[str, int]], names: Texts) -> NDArray[np.int64]:
+    """Return where the id of each label stands in `names`, query after query; -1 if nowhere."""
+    if isinstance(labels, NumberedLabels):
+        return places_of(labels.names, names)[labels.ids]
+    ids = list(chain.from_iterable(labels.values()))
+    number = {name: place for place, name in enumerate(dict.fromkeys(ids))}
+    places = places_of(np.array(list(number), dtype=np.object_), names)
+    return places[np.array([number[name] for name in ids], dtype=np.int64)]
 
 
-def _perhaps_among(found: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of all numbers that are among the wanted ones, and of a few more: by one bit of a hash each."""
+def _filter(wanted: NDArray[np.int64]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return what gives the places of all numbers that are among the wanted ones, and of a few more.
+
+    It looks at one bit of a hash of each (a Bloom filter with one hash function).
+    """
     bits = max(len(wanted).bit_length() + 5, 10)
     shift, factor = np.uint64(64 - bits), np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, vol. 3, 6.4)
     is_wanted = np.zeros(1 << bits, dtype=np.bool_)
     is_wanted[(wanted.astype(np.uint64) * factor) >> shift] = True
-    return np.flatnonzero(is_wanted[(found.astype(np.uint64) * factor) >> shift])
+    return lambda found: np.flatnonzero(is_wanted[(found.astype(np.uint64) * factor) >> shift])
 
 
 def _repeats(ids: Sequence[str]) -> list[int]:
@@ -196,19 +186,35 @@ def _repeats(ids: Sequence[str]) -> list[int]:
 
 
 def _fact_table(
-    labels: Collection[Mapping[str, int]],
-) -> tuple[FactTable, NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the facts, whose each label is, and which of them are facts: what was judged irrelevant is none."""
-    lengths = np.fromiter(map(len, labels), dtype=np.int64, count=len(labels))
-    query = np.repeat(np.arange(len(labels)), lengths)
-    grade = np.fromiter(_grades(labels), dtype=np.int64, count=len(query))
+    labels: Mapping[str, Mapping[str, int]],
+) -> tuple[FactTable, NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the facts; of each label the query, whether it is a fact, and whether it was in the pool but not judged.
+
+    What was judged irrelevant is no fact.
+    """
+    query = np.repeat(np.arange(len(labels)), _counts(labels))
+    grade = _grades(labels)
     is_fact = grade >= 1
-    grade = grade[is_fact]
-    return FactTable(query[is_fact], grade, np.ones_like(grade)), query, is_fact
+    of_facts = grade[is_fact]
+    return FactTable(query[is_fact], of_facts, np.ones_like(of_facts)), query, is_fact, grade < 0
 
 
-def _grades(labels: Iterable[Mapping[str, int]]) -> Iterable[int]:
-    return chain.from_iterable(of_query.values() for of_query in labels)
+def _counts(labels: Mapping[str, Mapping[str, int]]) -> NDArray[np.int64]:
+    """Return how many labels each query has."""
+    if isinstance(labels, NumberedLabels):
+        return np.diff(labels.bounds)
+    return np.fromiter(map(len, labels.values()), dtype=np.int64, count=len(labels))
+
+
+def _grades(labels: Mapping[str, Mapping[str, int]]) -> NDArray[np.int64]:
+    """Return the grade of each label, query after query."""
+    if isinstance(labels, NumberedLabels):
+        return labels.grades
+    return np.fromiter(_each_grade(labels), dtype=np.int64)
+
+
+def _each_grade(labels: Mapping[str, Mapping[str, int]]) -> Iterable[int]:
+    return chain.from_iterable(of_query.values() for of_query in labels.values())
 
 
 def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable) -> Matches:
@@ -231,8 +237,12 @@ def _matches(fact: NDArray[np.int64], rank: NDArray[np.int64], facts: FactTable)
     )
 
 
-def _read_labels(relevant: object, location: Location) -> dict[str, Mapping[str, int]]:
+def _read_labels(relevant: object, location: Location) -> Mapping[str, Mapping[str, int]]:
     """Return the grades of the labels of each query."""
+    if isinstance(relevant, NumberedLabels):
+        if np.abs(relevant.grades).max(initial=0) <= _HIGHEST_GRADE:
+            return relevant
+        relevant = relevant.to_dict()
     expected = f"{_IDS}, or a mapping from id to grade"
     labels = {
         query: given
@@ -240,10 +250,10 @@ def _read_labels(relevant: object, location: Location) -> dict[str, Mapping[str,
         else dict.fromkeys(_read_ids(query, given, location, expected), 1)
         for query, given in _read_queries(relevant, location, expected).items()
     }
-    are_integers = set(map(type, _grades(labels.values()))) <= {int}
+    are_integers = set(map(type, _each_grade(labels))) <= {int}
     if not _are_texts(chain.from_iterable(labels.values())) or not are_integers:
         labels = {query: _checked(query, of_query, location) for query, of_query in labels.items()}
-    if max(map(abs, _grades(labels.values())), default=0) > _HIGHEST_GRADE:
+    if max(map(abs, _each_grade(labels)), default=0) > _HIGHEST_GRADE:
         labels = {query: _within_range(query, of_query, location) for query, of_query in labels.items()}
     return labels
 

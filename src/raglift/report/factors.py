@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     )
 
 
-_HEADING = "What each part does"
+EFFECTS = "What each part does"
+"""The heading."""
 _MOST_LEVELS = 10
 """As many levels of a part are shown, those with the largest means."""
 _MOST_NAMED = 4
@@ -44,7 +45,7 @@ _PLURALS = {"embedding": "embedding models"}
 def effects_section(effects: FactorEffectsRecord) -> Section:
     """Return what each part does as a section: what depends on what, what is left open, and a table of levels."""
     return Section(
-        _HEADING,
+        EFFECTS,
         (_intro(effects), *interaction_sentences(effects), *_open(effects), *effects.notes),
         (_table(effects),),
     )
@@ -54,7 +55,7 @@ def effects_view(effects: FactorEffectsRecord) -> Document:
     """Return what each part does."""
     section = effects_section(effects)
     return Document(
-        _HEADING,
+        EFFECTS,
         " ".join(_capital(f"{effect_sentence(effects, one.factor)}.") for one in effects.factors),
         section.tables[0],
         (),

@@ -23,7 +23,7 @@ from raglift.analysis.sessions import SessionAnalysisRecord
 from raglift.analysis.tuning import TuningRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.base.display import lines_text
-from raglift.rendering.document import Detail
+from raglift.rendering.document import Detail, Entry, Section
 from raglift.report.factors import effects_view
 from raglift.report.format import labels_line
 from raglift.report.recommendation import recommendation_view
@@ -47,7 +47,7 @@ from raglift.report.views.sessions import sessions_view
 from raglift.report.views.tuning import tuning_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from raglift.rendering.document import Document, Part
 
@@ -82,6 +82,17 @@ def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
         return view(result)
 
     return shown
+
+
+def sections_of(results: Iterable[object]) -> tuple[Section, ...]:
+    """Return results as sections of another report, each under its title with its warnings and notes."""
+    sections: list[Section] = []
+    for result in results:
+        view = view_of(result)
+        listed = tuple(Entry(text) for text in (*view.warnings, *view.notes))
+        tables = () if view.headline is None else (view.headline,)
+        sections += [Section(view.title, (view.lead,) if view.lead else (), tables, entries=listed), *view.sections]
+    return tuple(sections)
 
 
 def _headroom_text(headroom: HeadroomRecord) -> str:

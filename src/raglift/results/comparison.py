@@ -125,11 +125,12 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         """
         return Recommendation.from_record(recommendation(self, known=known, margin=margin))
 
-    def report(self, path: str | Path, *, overwrite: bool = True) -> Path:
+    def report(self, path: str | Path, *, also: Sequence[Presentable] = (), overwrite: bool = True) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with every query in it.
 
         Args:
             path: the file.
+            also: further results to show on it, as those of `raglift.correct`.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -142,7 +143,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         from raglift.report.page.comparison import comparison_document
         from raglift.report.page.rendering import write_page
 
-        return write_page(comparison_document(self), path, overwrite=overwrite)
+        return write_page(comparison_document(self, also=also), path, overwrite=overwrite)
 
     @property
     def plot(self) -> ComparisonPlots:

@@ -269,6 +269,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         primary: Metric | str | None = None,
         seed: int = 0,
         confidence: float = 0.95,
+        also: Sequence[Presentable] = (),
         overwrite: bool = True,
     ) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with every query in it.
@@ -278,6 +279,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             primary: the metric that decides; by default as in `reranker_lift`.
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
+            also: further results to show on it, as those of `raglift.correct` or `abstention()`.
             overwrite: replace a report that is already there; any other file is never replaced.
 
         Returns:
@@ -291,7 +293,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         from raglift.report.page.evaluation import evaluation_page
         from raglift.report.page.rendering import write_page
 
-        document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence)
+        document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence, also=also)
         return write_page(document, path, overwrite=overwrite)
 
     def to_text(self, *, details: bool = True) -> str:

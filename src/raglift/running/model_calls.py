@@ -186,6 +186,8 @@ class Account:
     """Of all of them together."""
     spent: Spent = Spent()
     """So far; what has no known price counts no dollars."""
+    model_seconds: float = 0.0
+    """What sweeps spent in models so far: embedding, scoring pairs, asking users' systems."""
 
     @property
     def is_used_up(self) -> bool:

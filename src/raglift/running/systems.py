@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.embeddings import embedder_by_name
+from raglift.base.cache import default_cache
 from raglift.base.display import describe_error
 from raglift.base.validation import quoted
-from raglift.components.approximate_index import searched
+from raglift.components.approximate_index import require_searchable, searched
 from raglift.components.chunk_store import hold_chunks
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
@@ -223,6 +224,9 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     embedder = embedder_by_name(
         parts.embedding, dtype=parts.dtype, device=parts.device, batch_tokens=parts.batch_tokens
     )
+    if dataset.queries:
+        text = dataset.queries[0].text
+        require_searchable(len(chunks), embedder, spec.index, spec.dimensions, text, default_cache())
     index = build_index(chunks, embedder, documents=dataset.documents, progress=progress)
     dense = DenseRetriever(searched(index, spec.index, spec.dimensions))
     if spec.kind == "dense":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +13,14 @@ from raglift.analysis.paired_statistics import is_bounded
 from raglift.base.display import counted
 from raglift.base.limits import user_path
 from raglift.base.progress import notice
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, CostLimitReached
+from raglift.llm.providers import dollars_in_short
 from raglift.metrics.parsing import parse
 from raglift.report.format import percent_text, seconds_text
+from raglift.running.model_calls import Account, CallLimits, Spent
 from raglift.running.options import dataset_hash
-from raglift.search.course import BATCH, Course
+from raglift.search.budget import Work
+from raglift.search.course import BATCH, FIRST, BudgetSpent, Course
 from raglift.search.entering import entries
 from raglift.search.finishing import result_of
 from raglift.search.folder import SearchFolder
@@ -29,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from raglift.records.dataset import Dataset
-    from raglift.running.model_calls import CallLimits
     from raglift.search.result import SearchResult
     from raglift.search.specification import Search
     from raglift.sweep.engine import EngineName
@@ -68,7 +74,8 @@ def run_search(
         engine: `local`, or `ray`.
         cluster: which Ray cluster, and what its tasks take.
         progress: whether to show progress.
-        limits: of each rung's model calls and cost.
+        limits: of the model calls and the cost of all rungs together; the cost counts what was spent before a search
+            was resumed, and a budget of money is such a limit too.
 
     Raises:
         ConfigurationError: the folder holds another search, or one that is not to be gone on with; too few queries or
@@ -91,12 +98,19 @@ def run_search(
         search.sweep.to_dict(),
     )
     running = _Running(search, dataset, racing)
-    options = {"engine": engine, "cluster": cluster, "progress": progress, "limits": limits}
+    options = {"engine": engine, "cluster": cluster, "progress": progress}
     with SearchFolder.begin(head, resume=resume) as kept:
-        measuring = Measuring(search, dataset, kept, options)
+        account = Account(_limits(search, limits or CallLimits()), Spent(dollars=kept.spent.dollars))
+        measuring = Measuring(search, dataset, kept, options, account)
         cells, course = running.course(measuring, progress)
         course.finish()
         return result_of(measuring, course, cells, held_out)
+
+
+def _limits(search: Search, limits: CallLimits) -> CallLimits:
+    """Return limits that hold a budget of money, too."""
+    given = [dollars for dollars in (limits.max_cost, search.budget.dollars) if dollars is not None]
+    return replace(limits, max_cost=min(given, default=None))
 
 
 def _split(search: Search, dataset: Dataset) -> tuple[list[int], list[int]]:
@@ -159,7 +173,7 @@ class _Running:
             plain = sample(search, self.entries, lambda name, some: measuring.values(name, some, self.places(asked)))
             values = measuring.known(plain, self.places(asked))
         else:
-            values = measuring.values("0", plain, self.places(asked))
+            values = measuring.values(FIRST, plain, self.places(asked))
         if np.isnan(values).any(axis=0).all():
             reason = next(iter(measuring.errors.values()))
             raise ConfigurationError(f"search: every cell failed; the first: {reason}")
@@ -169,7 +183,7 @@ class _Running:
         course = Course(
             Race.of(len(cells), len(self.racing), alpha=search.alpha),
             self.batches,
-            lambda name, some, batches: measuring.values(name, [cells[each] for each in some], self.places(batches)),
+            lambda name, some, batches: self._values(measuring, name, [cells[each] for each in some], batches),
             lambda questions: self._left(folder, questions),
             joining={
                 numbers[cell]: [numbers[variant] for variant in later]
@@ -177,6 +191,8 @@ class _Running:
                 if cell in numbers
             },
             decided=folder.decided,
+            price=partial(self._price, folder) if search.budget.is_measured else None,
+            affordable=partial(self._affordable, folder) if search.budget.is_measured else None,
             seconds=folder.seconds_of,
             told=lambda course: self._tell(course, cells, folder, progress),
         )
@@ -187,21 +203,47 @@ class _Running:
         """Return the places of the queries of some batches in the dataset, batch by batch."""
         return [self.racing[place] for batch in batches for place in self.batches[batch].tolist()]
 
+    def _values(self, measuring: Measuring, name: str, cells: Sequence[Cell], batches: range) -> NDArray[np.float64]:
+        """Return what cells score on some batches.
+
+        Raises:
+            BudgetSpent: a budget of money does not last for them.
+            CostLimitReached: another limit does not.
+        """
+        try:
+            return measuring.values(name, cells, self.places(batches))
+        except CostLimitReached:
+            if self.search.budget.dollars is None:
+                raise
+            raise BudgetSpent from None
+
+    def _affordable(self, folder: SearchFolder, name: str, systems: int, queries: int) -> int:
+        """Return for how many further systems that join a budget of time or money lasts, by what a group took."""
+        last = folder.work.get(name, Work())
+        return folder.joins(
+            name, lambda: min(systems, int(self.search.budget.questions_left(folder.spent, last) // max(queries, 1)))
+        )
+
+    def _price(self, folder: SearchFolder, joined: bool) -> float:
+        """Return what a question cost of cells that began, or of those that joined."""
+        return self.search.budget.price(work for name, work in folder.work.items() if folder.is_of(name, joined))
+
     def _left(self, folder: SearchFolder, questions: int) -> float:
-        """Return how many questions may still be asked: of a budget of time, at the pace so far."""
+        """Return how many questions may still be asked; of a budget of time or money, what is left of it."""
         budget = self.search.budget
-        if budget.minutes is None:
-            return budget.questions(len(self.search.cells), len(self.racing)) - questions
-        spent = sum(folder.seconds.values())
-        return max(0.0, budget.minutes * 60.0 - spent) * questions / max(spent, 1e-9)
+        if budget.is_measured:
+            return budget.left(folder.spent)
+        return budget.questions(len(self.search.cells), len(self.racing)) - questions
 
     def _tell(self, course: Course, cells: Sequence[Cell], folder: SearchFolder, progress: bool | None) -> None:
         """Say how the race stands."""
         race, budget = course.race, self.search.budget
-        if budget.minutes is None:
+        if not budget.is_measured:
             left = counted(int(self._left(folder, course.questions)), "question")
+        elif budget.dollars is not None:
+            left = f"US$ {dollars_in_short(budget.left(folder.spent))}"
         else:
-            left = seconds_text(max(0.0, budget.minutes * 60.0 - sum(folder.seconds.values())))
+            left = seconds_text(budget.left(folder.spent))
         notice(
             f"search: {race.asked:,} of {len(self.racing):,} queries asked; {counted(len(race.running), 'cell')} "
             f"running, {int(race.dropped.sum()):,} dropped; {left} left of the budget; best so far: "

@@ -10,15 +10,18 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import bound_of
 from raglift.base.tokens import TokenCounts
+from raglift.errors import CostLimitReached
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.running.options import dataset_hash
 from raglift.running.scoring import evaluation_of
+from raglift.search.course import FIRST
 from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant, HeldOutWinner
 from raglift.search.result import SearchResult
 from raglift.stats.paired_tests import paired_difference
+from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.fairness import decided_fairly
 from raglift.sweep.measuring import Parts
 from raglift.sweep.records import CellResult
@@ -63,12 +66,22 @@ def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_
         questions=course.questions,
         full=len(search.cells) * course.race.queries,
         finalists=finalists,
+        began=_began(measuring),
         held_out=None,
         folder=measuring.folder.path,
         dataset=dataset_hash(measuring.dataset),
         spec=search.sweep.to_dict(),
     )
     return replace(found, held_out=_checked(measuring, found, held_out))
+
+
+def _began(measuring: Measuring) -> SweepResult | None:
+    """Return the first rung as a sweep; None where its cells were chosen."""
+    folder = measuring.folder
+    if FIRST not in folder.finished:
+        return None
+    found = load_sweep_result(folder.rung(FIRST))
+    return found if measuring.primary is None else replace(found, primary=measuring.primary)
 
 
 def _entrants(measuring: Measuring, course: Course, cells: Sequence[Cell]) -> tuple[Entrant, ...]:
@@ -134,7 +147,10 @@ def _together(measuring: Measuring, cell: Cell, rungs: Sequence[Evaluation], par
 
 
 def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int]) -> HeldOutWinner | None:
-    """Return the recommended cell and the next best on queries that took no part in the choice."""
+    """Return the recommended cell and the next best on queries that took no part in the choice.
+
+    None where there are none, or a budget of money is spent.
+    """
     name = found.recommended
     if not held_out or name is None:
         return None
@@ -145,7 +161,12 @@ def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int])
     if not others:
         return None
     winner = next(entry.cell for entry in found.finalists.finished if entry.cell.name == name)
-    result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
+    try:
+        result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
+    except CostLimitReached:
+        if measuring.search.budget.dollars is None:
+            raise
+        return None
     measured = {entry.cell: entry.evaluation for entry in result.results if entry.evaluation is not None}
     if len(measured) < len(result.results):
         return None

@@ -13,15 +13,17 @@ from raglift.base.locks import hold
 from raglift.base.replacing import replacing_file
 from raglift.base.validation import WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
+from raglift.search.budget import Work
+from raglift.search.course import FIRST, JOINING
 from raglift.search.schedule import Rung
-from raglift.storage.forms import AtLeastOne, Number, Object, SavedModel, Several, Text
+from raglift.storage.forms import AtLeastOne, Count, Number, Object, SavedModel, Several, Text
 from raglift.storage.layout import plain, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-# search.json: the search and its dataset as a hash and in full, what was decided rung by rung, and how long rungs took
+# search.json: the search and its dataset as a hash and in full, what was decided rung by rung, and what rungs took
 # rungs/NAME/: a sweep over the cells and the queries of one rung; rungs/held-out-…: the winner on queries held out
 # search.lock: held by the process that is working on the search
 
@@ -36,13 +38,22 @@ class _Rung(SavedModel):
     joins: bool
 
 
+class _Work(SavedModel):
+    seconds: Number
+    model_seconds: Number
+    dollars: Number
+    questions: Count
+
+
 class _Saved(SavedModel):
     title: Text
     hash: Text
     search: Object
     sweep: Object
     rungs: Several[_Rung]
-    seconds: dict[Text, Number]
+    joining: dict[Text, Count]
+    work: dict[Text, _Work]
+    finished: Several[Text]
 
 
 _SAVED = TypeAdapter(Annotated[_Saved, "a search"])
@@ -63,8 +74,22 @@ class SearchFolder:
     """The fields of its sweep, likewise."""
     rungs: list[Rung] = field(default_factory=list)
     """What was decided for each rung after the first, in order."""
-    seconds: dict[str, float] = field(default_factory=dict)
-    """How long the work of each rung took, by its name."""
+    joining: dict[str, int] = field(default_factory=dict)
+    """How many further systems could join after each group of them, by its name."""
+    work: dict[str, Work] = field(default_factory=dict)
+    """What each rung took so far, by its name, in the order in which they began."""
+    finished: list[str] = field(default_factory=list)
+    """The names of the rungs that are done."""
+
+    @property
+    def spent(self) -> Work:
+        """What all of it took."""
+        return sum(self.work.values(), Work())
+
+    @staticmethod
+    def is_of(name: str, joined: bool) -> bool:
+        """Return whether a rung asked only cells that joined, or only cells that began: the first."""
+        return f"-{JOINING}" in name if joined else name.partition("-")[0] == FIRST
 
     @classmethod
     @contextmanager
@@ -133,7 +158,10 @@ class SearchFolder:
         except WrongKind as error:
             raise RunError(f"{file}: damaged: {error}; search into another folder (--output)") from None
         rungs = [Rung(rung.keep, rung.queries, rung.joins) for rung in saved.rungs]
-        return cls(path, saved.title, saved.hash, saved.search, saved.sweep, rungs, dict(saved.seconds))
+        work = {name: Work(**each.model_dump()) for name, each in saved.work.items()}
+        return cls(
+            path, saved.title, saved.hash, saved.search, saved.sweep, rungs, saved.joining, work, list(saved.finished)
+        )
 
     def write(self) -> None:
         """Write it down, all at once."""
@@ -146,7 +174,9 @@ class SearchFolder:
             "search": self.search,
             "sweep": self.sweep,
             "rungs": [vars(rung) for rung in self.rungs],
-            "seconds": self.seconds,
+            "joining": self.joining,
+            "work": {name: vars(work) for name, work in self.work.items()},
+            "finished": self.finished,
         }
         with replacing_file(self.path / HEAD, overwrite=True) as file:
             file.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
@@ -161,15 +191,23 @@ class SearchFolder:
             self.write()
         return rung
 
-    def took(self, name: str, seconds: float) -> None:
-        """Note how long the work of a rung took; where it is noted already, it was only read again."""
-        if name not in self.seconds:
-            self.seconds[name] = seconds
+    def joins(self, name: str, otherwise: Callable[[], int]) -> int:
+        """Return how many further systems join after a group: as decided before, else as the function says."""
+        if name not in self.joining:
+            self.joining[name] = otherwise()
             self.write()
+        return self.joining[name]
+
+    def took(self, name: str, work: Work, *, is_finished: bool) -> None:
+        """Note what the work on a rung took; what was taken before, and stopped, is added."""
+        self.work[name] = self.work.get(name, Work()) + work
+        if is_finished:
+            self.finished.append(name)
+        self.write()
 
     def seconds_of(self, rung: int) -> float:
         """Return how long a rung took, with what joined at it or was chosen for it."""
-        return sum(seconds for name, seconds in self.seconds.items() if name.split("-")[0] == str(rung))
+        return sum(work.seconds for name, work in self.work.items() if name.split("-")[0] == str(rung))
 
     def rung(self, name: str) -> Path:
         """Return where the sweep of a rung is kept."""

@@ -11,6 +11,7 @@ import numpy as np
 from raglift.base.limits import is_folder
 from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset
+from raglift.search.budget import Work
 from raglift.sweep.engine import load_sweep_result, run_sweep
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
+    from raglift.running.model_calls import Account
     from raglift.search.folder import SearchFolder
     from raglift.search.specification import Search
     from raglift.sweep.result import SweepResult
@@ -35,6 +37,8 @@ class Measuring:
     folder: SearchFolder
     options: Mapping[str, Any]
     """Of `run_sweep`."""
+    account: Account
+    """What all rungs spend together, and may spend."""
     primary: Metric | None = None
     """What decides; known after the first rung, since at an equal budget of tokens it depends on the chunks."""
     evaluations: dict[Cell, list[Evaluation]] = field(default_factory=dict)
@@ -83,7 +87,7 @@ class Measuring:
     def sweep(self, name: str, cells: Sequence[Cell], queries: Sequence[int]) -> SweepResult:
         """Return some cells measured on some queries of the dataset; what is there already is read."""
         place = self.folder.rung(name)
-        if name in self.folder.seconds and is_folder(place):  # a cell that failed has failed
+        if name in self.folder.finished and is_folder(place):  # a cell that failed has failed
             return load_sweep_result(place)
         sweep = self.search.sweep
         own = {cell.system: [each.reranker for each in cells if each.system == cell.system] for cell in cells}
@@ -106,10 +110,20 @@ class Measuring:
             primary=primary,
             name=f"{sweep.title}: {name}",
         )
-        began = time.monotonic()
-        result = run_sweep(asked, place, resume=is_folder(place), **self.options)
-        self.folder.took(name, time.monotonic() - began)
+        began, before, questions = time.monotonic(), self._paid, 0
+        try:
+            result = run_sweep(asked, place, resume=is_folder(place), account=self.account, **self.options)
+            questions = len(cells) * len(queries)
+        finally:
+            models, dollars = self._paid[0] - before[0], self._paid[1] - before[1]
+            work = Work(time.monotonic() - began, models, dollars, questions)
+            self.folder.took(name, work, is_finished=questions > 0)
         return result
+
+    @property
+    def _paid(self) -> tuple[float, float]:
+        """Seconds in models and US dollars so far."""
+        return self.account.model_seconds, self.account.spent.dollars or 0.0
 
 
 def _text(metric: Metric | None) -> str | None:

@@ -24,5 +24,5 @@ def search_document(found: SearchRecord) -> Page:
         ConfigurationError: no cell was measured.
     """
     page, view = sweep_document(found.finalists), search_view(found)
-    shown = {field.name: getattr(view, field.name) for field in fields(Document) if field.name != "tiles"}
+    shown = {field.name: getattr(view, field.name) for field in fields(Document)}
     return replace(page, **shown)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records.metric import Metric
-    from raglift.search.specification import Budget
+    from raglift.search.budget import Budget
     from raglift.stats.paired_tests import PairedDifference
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell
@@ -102,6 +102,9 @@ class SearchRecord:
     finalists: SweepResult
     """The cells that were left at the end, over the queries that they were asked: all of the race, if the budget
     lasted."""
+    began: SweepResult | None
+    """All cells that began, over the first queries, from which the effects of their parts follow: later, only those
+    that did well are left. None where Optuna chose the cells, since it favours some values."""
     held_out: HeldOutWinner | None
     """None where no queries were held out, or one cell alone was measured."""
     folder: Path

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 GROWTH = 1.5
 """By how much the number of queries asked grows from rung to rung."""
 _HALVINGS = 50
+_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,9 @@ def first_rung(systems: int, wanted: int, sizes: Sequence[int], work: float) -> 
     return max(least, many)
 
 
-def next_rung(running: int, asked: int, queries: int, work: float, *, joining: int = 0) -> Rung | None:
+def next_rung(
+    prices: Sequence[float], asked: int, queries: int, work: float, *, joining: int = 0, is_measured: bool = False
+) -> Rung | None:
     """Return how the rest of a budget is spent best: as successive halving, so that the last systems get all queries.
 
     From rung to rung the number of queries grows by half and the number of systems falls by the same share; that share
@@ -57,28 +60,32 @@ def next_rung(running: int, asked: int, queries: int, work: float, *, joining: i
     2013, Jamieson and Talwalkar 2016, with the share that fits in place of a half).
 
     Args:
-        running: how many systems are running.
+        prices: what a question of each running system costs, the best system first.
         asked: how many queries these were asked.
         queries: how many there are.
-        work: how many questions may still be asked: systems × queries.
+        work: what may still be spent, as `prices` are.
         joining: how many systems join for each that goes on, and are asked the queries so far, too.
+        is_measured: whether prices are only what questions cost so far. Then, where the budget seems not to last for
+            the best system alone, half of the systems go on: what is left when it ends is the answer.
 
     Returns:
         None where the budget does not last for one more query of one system.
     """
-    if asked >= queries or running < 1:
+    if asked >= queries or not prices:
         return None
     counts = _counts(asked, queries)
     low, high = 0.0, 1.0
-    if _cost(1.0, running, asked, counts, joining) > work:
+    if _cost(1.0, prices, asked, counts, joining) > work:
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
-            fits = _cost(middle, running, asked, counts, joining) <= work
+            fits = _cost(middle, prices, asked, counts, joining) <= work
             low, high = (middle, high) if fits else (low, middle)
         high = low
-    keep = _kept(running, high)
-    each = keep * (1 + joining)
-    affordable = int((work - keep * joining * asked) // each)
+        if is_measured and not low:
+            high = _HALF
+    keep = _kept(len(prices), high)
+    each = sum(prices[:keep]) * (1 + joining)
+    affordable = int((work - sum(prices[:keep]) * joining * asked) // each) if each else queries
     if affordable < 1:
         return None
     return Rung(keep, min(counts[0], asked + affordable), joins=joining > 0)
@@ -93,15 +100,20 @@ def _counts(asked: int, queries: int) -> list[int]:
     return counts
 
 
-def _cost(share: float, running: int, asked: int, counts: list[int], joining: int) -> float:
-    """Return how many questions are asked if that share of the systems goes on after each rung."""
-    total, before = 0.0, asked
+def _cost(share: float, prices: Sequence[float], asked: int, counts: list[int], joining: int) -> float:
+    """Return what is spent if that share of the systems, the best, goes on after each rung."""
+    total, before, running = 0.0, asked, len(prices)
+    sums = list(itertools.accumulate(prices))
+    more = sums[-1] / len(prices) if joining else 0.0
     for number, count in enumerate(counts):
         running = _kept(running, share)
+        joined = running - len(prices) if running > len(prices) else 0
+        each = sums[min(running, len(prices)) - 1] + joined * more
         if number == 0:
-            total += running * joining * asked
+            total += each * joining * asked
             running *= 1 + joining
-        total += running * (count - before)
+            each *= 1 + joining
+        total += each * (count - before)
         before = count
     return total
 

@@ -5,28 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import resolved, user_path
 from raglift.base.strict_files import NotYaml, YamlFields
-from raglift.base.validation import Keys, described, nearest, path_text, shown
+from raglift.base.validation import Keys, described, path_text
 from raglift.errors import Fault, SweepError
+from raglift.search.budget import Budget, budget_faults
 from raglift.search.space import AXES, Faults, Item, expand
 from raglift.sweep.specification.record import DEFAULTS, Sweep
 from raglift.sweep.specification.validation import checked
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
     from pathlib import Path
 
     from raglift.search.result import SearchResult
     from raglift.sweep.engine import EngineName
     from raglift.sweep.specification.cells import Cell
 
-BUDGETS = ("share", "cells", "minutes")
-"""What a budget may be: a share of all questions of all cells, so many cells' questions, or minutes."""
 _DEFAULTS: dict[str, Any] = {
     "budget": {"share": 0.25},
     "configurations": 200,
@@ -36,29 +35,6 @@ _DEFAULTS: dict[str, Any] = {
 }
 _HASH_LENGTH = 16
 _MOST_CONFIGURATIONS = 10_000
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much a search may spend: one of three."""
-
-    share: float | None = None
-    """Of the questions that a full sweep would ask: cells × queries; above 0, at most 1."""
-    cells: int | None = None
-    """As many questions as so many cells would be asked in a full sweep."""
-    minutes: float | None = None
-    """Of computing, embedding included; a stopped search goes on with what is left."""
-
-    def questions(self, cells: int, queries: int) -> float:
-        """Return how many questions may be asked; infinite for a budget of time."""
-        if self.share is not None:
-            return self.share * cells * queries
-        return math.inf if self.cells is None else float(self.cells * queries)
-
-    def __str__(self) -> str:
-        if self.share is not None:
-            return f"{self.share:.0%} of the questions of a full sweep"
-        return f"the questions of {self.cells:,} cells" if self.cells is not None else f"{self.minutes:g} minutes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +76,8 @@ class Search:
     @property
     def settings(self) -> dict[str, Any]:
         """The fields of this class alone, as JSON has them."""
-        budget = {name: value for name in BUDGETS if (value := getattr(self.budget, name)) is not None}
         own = {name: getattr(self, name) for name in _DEFAULTS if name != "budget"}
-        return {"budget": budget, **own}
+        return {"budget": self.budget.to_dict(), **own}
 
     @property
     def hash(self) -> str:
@@ -135,9 +110,9 @@ class Search:
             worker_cpus: likewise.
             worker_gpus: likewise.
             progress: whether to show progress.
-            max_model_calls: as in `Sweep.run`, for each rung.
-            max_cost: likewise.
-            price: likewise.
+            max_model_calls: as in `Sweep.run`, for the whole search; once more for what is left of one that is resumed.
+            max_cost: US dollars, for the whole search, and also for what it cost before it was resumed.
+            price: as in `Sweep.run`.
 
         Raises:
             RagliftError: as `run_search` says.
@@ -237,19 +212,4 @@ def _own_faults(own: Mapping[str, Any], locate: Any) -> list[Fault]:
     check("first_queries", whole("first_queries", 2, 100_000), "an integer of 2 or more")
     check("alpha", 0.0 < number("alpha") < 1.0, "a number between 0 and 1, as 0.05")
     check("hold_out", 0.0 <= number("hold_out") < 1.0, "a number from 0, and less than 1, as 0.2")
-    return faults + _budget_faults(own["budget"], locate)
-
-
-def _budget_faults(budget: Any, locate: Any) -> list[Fault]:
-    place: Keys = ("budget",)
-    expected = "one of share, cells and minutes, as {share: 0.25}"
-    if not isinstance(budget, Mapping) or len(budget) != 1:
-        return [Fault(locate(place), shown(budget), expected)]
-    ((name, value),) = budget.items()
-    if name not in BUDGETS:
-        return [Fault(locate((*place, str(name))), repr(name), nearest(str(name), BUDGETS))]
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    if not is_number or (name == "share" and value > 1) or (name == "cells" and not isinstance(value, int)):
-        wanted = {"share": "above 0, at most 1", "cells": "an integer, 1 or more", "minutes": "a number above 0"}
-        return [Fault(locate((*place, name)), shown(value), wanted[name])]
-    return []
+    return faults + budget_faults(own["budget"], locate)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, table_from
 from raglift.report.cells import change_cell
+from raglift.report.factors import EFFECTS, effects_section
 from raglift.report.format import confidence_text, number_text, p_text, percent_text, seconds_text
 from raglift.search.charts import race_chart
 from raglift.search.records import DROPPED, FAILED, FATES, FINALIST, NOT_TRIED, SET_ASIDE
 from raglift.stats.racing import RACE_METHOD
+from raglift.sweep.effects import effects_of
 from raglift.sweep.view import sweep_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.rendering.document import Table
+    from raglift.results.analyses import FactorEffects
     from raglift.search.records import Entrant, Fate, HeldOutWinner, RungRecord, SearchRecord
 
 _WORDS = {
@@ -29,13 +33,16 @@ _WORDS = {
     FAILED: "failed",
 }
 _MOST_ROWS = 12
+_LEFT = "The cells that are left, the best first"
 
 
 def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
     """Return what is shown of a search."""
     finalists = sweep_view(found.finalists, detail=Detail.SUMMARY)
+    effects = None if found.began is None else effects_of(found.began)
     sections = (
         *_held_out(found.held_out, found),
+        *_effects(effects, found),
         Section("The race", _race_text(found), (_rungs(found),), _chart(found)),
         Section("What became of each cell", tables=(_fates(found),)),
         Section("Every cell", tables=(_every(found),), detail=Detail.DETAILS),
@@ -45,7 +52,7 @@ def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Do
     return Document(
         title=f"{found.title}: best of {counted(len(found.entrants), 'cell')}",
         lead=finalists.lead or _only(found),
-        headline=finalists.headline,
+        headline=None if finalists.headline is None else replace(finalists.headline, caption=_LEFT),
         measured=(),
         warnings=(*_warnings(found), *finalists.warnings),
         notes=finalists.notes,
@@ -75,6 +82,8 @@ def _warnings(found: SearchRecord) -> Iterator[str]:
             f"the budget ended after {left[0].asked:,} of {found.queries:,} queries, with {counted(len(left), 'cell')} "
             "left; --resume with a larger budget goes on"
         )
+    if found.budget.dollars is not None and found.held_out is None:
+        yield "the winner is not measured on held-out queries: the budget is spent, or none are held out"
     aside = len(found.of_fate(SET_ASIDE))
     if aside:
         yield (
@@ -161,10 +170,23 @@ def _held_out(winner: HeldOutWinner | None, found: SearchRecord) -> Iterator[Sec
     )
 
 
+def _effects(effects: FactorEffects | None, found: SearchRecord) -> Iterator[Section]:
+    """Yield what the parts of the cells do, from the first queries, which all were asked."""
+    if effects is None or found.began is None:
+        return
+    section = effects_section(effects)
+    said = (
+        f"From the first {counted(effects.n, 'query')}, which all {counted(len(found.began.finished), 'cell')} that "
+        "began were asked: the finalists alone would say how good cells differ, not what a part does."
+    )
+    yield replace(section, paragraphs=(said, *section.paragraphs), detail=Detail.DETAILS)
+
+
 def _finalist_sections(found: SearchRecord, detail: Detail) -> Iterator[Section]:
-    """Yield what a sweep of the finalists says of them: effects of their parts, cost against quality."""
+    """Yield what a sweep of the finalists says of them, but for effects of their parts: cost against quality, pairs."""
     if detail >= Detail.DETAILS and len(found.finalists.finished) > 1:
-        yield from sweep_view(found.finalists, detail=detail).sections
+        sections = sweep_view(found.finalists, detail=detail).sections
+        yield from (section for section in sections if section.heading != EFFECTS)
 
 
 def _method(found: SearchRecord) -> str:

@@ -21,8 +21,8 @@ probabilities too, the plain mean.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,10 @@ _MOST_LEVERAGE = 0.9
 """Beyond it a unit's own error cannot be seen in its residual."""
 _MOST_WEIGHT = 0.4
 """Of one draw, in the mean of the sequential estimates: from a half on, no variance can be estimated."""
+_MOST_WIDER = 1.05
+"""An annotator that makes an interval wider by more is left out."""
+_FEW_LEFT = 5
+"""So few units that were not drawn add so little that its bounds say more than a variance."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,10 @@ def corrected_total(
     then uncertain, and widened; the interval is Student's with Satterthwaite's 2n / (κ − 1) degrees of freedom, at most
     n minus the fitted coefficients.
 
+    An annotator that does not help costs width, for the coefficient that is fitted. Therefore λ is 0 where the interval
+    would be more than 5% wider with it, and where the annotator made no error in the sample, which does not show that
+    it makes none elsewhere.
+
     With clusters (queries), the sum is taken to be the mean over clusters drawn from a population of clusters, and the
     interval is for the mean over that population. The variance is that of the clusters' estimated means, which holds
     both what clusters differ by and the error of sampling in each; the degrees of freedom are Satterthwaite's.
@@ -120,24 +128,46 @@ def corrected_total(
         ConfigurationError: arrays that do not fit each other, or values out of range.
     """
     confidence = checked_fraction("confidence", confidence)
-    true, places, chance = _checked_sample(values, sampled, probability, len(np.asarray(weights)))
+    sample = _Sample(*_checked_sample(values, sampled, probability, len(np.asarray(weights))), clusters, confidence)
     base = _auxiliary(weights)
-    known = base if predictions is None else _with_predictions(base, predictions)
-    taken = 1.0 - chance
-    root = np.sqrt(taken) / chance
+    alone = _drawn_at_once(sample, base)
+    return (
+        alone.total
+        if predictions is None
+        else _unless_wider(_drawn_at_once(sample, _with_predictions(base, predictions)), alone)
+    )
+
+
+def _drawn_at_once(sample: _Sample, known: _Known) -> _Estimated:
+    true, places, chance = sample.values, sample.places, sample.chance
+    root = np.sqrt(1.0 - chance) / chance
     rows = known.columns[places] * root[:, np.newaxis]
     fit, leverage, rank = _least_squares(rows, true * root, (rows**2).sum(axis=0))
     residual = true - known.columns[places] @ fit
     enlarged = residual / (1.0 - leverage)
     estimate = float((known.columns @ fit).sum() + (residual / chance).sum())
-    variance, freedom = _variance((root * enlarged) ** 2, int(np.count_nonzero(chance < 1.0)) - rank)
+    sampling, freedom = _variance((root * enlarged) ** 2, int(np.count_nonzero(chance < 1.0)) - rank)
     if np.all(chance >= 1.0):
         freedom = math.inf
-    if clusters is not None:
+    variance = sampling
+    if sample.clusters is not None:
         noisy = known.columns @ fit
         noisy[places] += enlarged / chance
-        variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
-    return _result(estimate, variance, freedom, known.tuning(fit), len(true), len(base.columns), confidence)
+        variance, freedom = _over_clusters(noisy, sample.clusters, sampling, freedom)
+    tuning = known.tuning(fit)
+    found = _result(estimate, variance, freedom, tuning, len(true), len(known.columns), sample.confidence)
+    return _Estimated(found, sampling)
+
+
+def _unless_wider(both: _Estimated, alone: _Estimated) -> CorrectedTotal:
+    """Return the estimate with an annotator's values, unless its interval is more than 5% wider than without.
+
+    To take the shorter one of two intervals that differ by chance would make it too short. An annotator without any
+    error in the sample is not known to make none: then the sample alone tells.
+    """
+    is_perfect = both.sampling <= _NEGLIGIBLE**2 * alone.sampling and both.total.sampled < both.total.units
+    is_wider = both.total.width > _MOST_WIDER * alone.total.width
+    return alone.total if is_perfect or is_wider else both.total
 
 
 def sequential_total(
@@ -147,6 +177,7 @@ def sequential_total(
     *,
     predictions: ArrayLike | None,
     weights: ArrayLike,
+    highest: float | None = None,
     clusters: Clusters | None = None,
     confidence: float = CONFIDENCE,
 ) -> CorrectedTotal:
@@ -160,8 +191,10 @@ def sequential_total(
 
     These are uncorrelated. Their mean is taken with the weights N (N − M) / (M (N − t) (N − t + 1)) of Farquhar, Gal
     and Rainforth, "On statistical bias in active learning", 2021, with which uniform draws give the plain mean. b
-    minimizes the variance of that mean, which is estimated from how the E_t differ. Where nearly all units are drawn,
-    the interval covers a little less often than it should.
+    minimizes the variance of that mean, Σ w_t² σ_t². The last draws have most of the weight near a census, and only few
+    of them would tell their variance; therefore σ_t² is s² S_t S_(t+1), with S_t the sum of the sizes of what is left
+    before draw t, and s² is estimated from all draws alike. Where `highest` is known, the interval holds no sum that
+    what is not drawn yet excludes, and with five units left or fewer it is all the others.
 
     Args:
         values: the true value of each drawn unit, in the order of the draws.
@@ -169,6 +202,7 @@ def sequential_total(
         probability: with which each was drawn, of the units that were left then.
         predictions: as for `corrected_total`.
         weights: as for `corrected_total`.
+        highest: the most that a unit's value can be, divided by its weight; the least is 0.
         clusters: as for `corrected_total`.
         confidence: how often such intervals hold the true sum, for a number of draws that was fixed beforehand.
 
@@ -176,14 +210,33 @@ def sequential_total(
         ConfigurationError: arrays that do not fit each other, or values out of range.
     """
     confidence = checked_fraction("confidence", confidence)
-    true, places, chance = _checked_sample(values, drawn, probability, len(np.asarray(weights)))
+    sample = _Sample(*_checked_sample(values, drawn, probability, len(np.asarray(weights))), clusters, confidence)
     base = _auxiliary(weights)
-    known = base if predictions is None else _with_predictions(base, predictions)
-    units, draws = len(base.columns), len(true)
-    if draws == units:
+    true, places = sample.values, sample.places
+    if len(true) == len(base.columns):
         return corrected_total(
-            true, places, np.ones(draws), predictions=None, weights=weights, clusters=clusters, confidence=confidence
+            true,
+            places,
+            np.ones(len(true)),
+            predictions=None,
+            weights=weights,
+            clusters=clusters,
+            confidence=confidence,
         )
+    alone = _drawn_in_turn(sample, base)
+    found = alone.total
+    if predictions is not None:
+        found = _unless_wider(_drawn_in_turn(sample, _with_predictions(base, predictions)), alone)
+    left = np.delete(base.columns[:, 0], places)
+    rest = left[left != 0.0]
+    if clusters is not None or (highest is None and len(rest)):
+        return found
+    return _within(found, float(true.sum()), rest * (highest or 0.0))
+
+
+def _drawn_in_turn(sample: _Sample, known: _Known) -> _Estimated:
+    true, places, chance = sample.values, sample.places, sample.chance
+    units, draws = len(known.columns), len(true)
     weight = sequential_weights(draws, units)
     off = sequential_estimates(known.columns[places], chance) - known.columns.sum(axis=0)
     estimates = sequential_estimates(true[:, np.newaxis], chance)[:, 0]
@@ -194,16 +247,47 @@ def sequential_total(
     fit, leverage, rank = _least_squares(centred * root[:, np.newaxis], target * root, size)
     steps = estimates - off @ fit
     estimate = float(weight @ steps)
-    share = float((root**2).sum())
-    parts = (root * (steps - estimate) / (1.0 - leverage)) ** 2 / (1.0 + share)
-    variance, freedom = _variance(parts, draws - 1 - rank)
-    if clusters is not None:
+    expected = _expected_variances(np.abs(known.columns[:, 0]), places)
+    parts = np.divide((steps - estimate) ** 2, expected, out=np.zeros(draws), where=expected > 0.0)
+    parts *= float(weight**2 @ expected) / (max(draws - 1, 1) * (1.0 - leverage) ** 2)
+    sampling, freedom = _variance(parts, draws - 1 - rank)
+    variance = sampling
+    if sample.clusters is not None:
         left = units - np.arange(draws, dtype=np.float64)
         expanded = units / draws * (1.0 + (units - draws) / (left - 1.0) * (1.0 / (left * chance) - 1.0))
         noisy = known.columns @ fit
         noisy[places] += (true - noisy[places]) * expanded
-        variance, freedom = _over_clusters(noisy, clusters, variance, freedom)
-    return _result(estimate, variance, freedom, known.tuning(fit), draws, units, confidence)
+        variance, freedom = _over_clusters(noisy, sample.clusters, sampling, freedom)
+    found = _result(estimate, variance, freedom, known.tuning(fit), draws, units, sample.confidence)
+    return _Estimated(found, sampling)
+
+
+def _expected_variances(sizes: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return in which proportion the variances of the draws' estimates are to each other.
+
+    Each expands what is left: it varies as what is left does before the draw times after it, S (S − s), of units that
+    are drawn alike and, with S the sum of the sizes, of units that are drawn in proportion to them.
+
+    Args:
+        sizes: of all units, 0 or above.
+        places: the drawn ones, in order.
+    """
+    left = sizes.sum() - np.cumsum(sizes[places])
+    found = left * (left + sizes[places])
+    found[found <= _NEGLIGIBLE**2 * sizes.sum() ** 2] = 0.0
+    return np.asarray(found)
+
+
+def _within(found: CorrectedTotal, known: float, rest: NDArray[np.float64]) -> CorrectedTotal:
+    """Return an estimate within the bounds of the sum: what is known, and at most so much of each other unit."""
+    low, high = known + float(np.minimum(rest, 0.0).sum()), known + float(np.maximum(rest, 0.0).sum())
+    estimate = min(max(found.estimate, low), high)
+    if len(rest) <= _FEW_LEFT:
+        return replace(found, estimate=estimate, interval=Interval(low, high))
+    if math.isnan(found.interval.low):
+        return replace(found, estimate=estimate)
+    bounded = Interval(min(max(found.interval.low, low), high), max(min(found.interval.high, high), low))
+    return replace(found, estimate=estimate, interval=bounded)
 
 
 def sequential_estimates(values: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -228,6 +312,23 @@ def sequential_weights(draws: int, units: int) -> NDArray[np.float64]:
         found[large] = most
         found[~large] *= (1.0 - most * np.count_nonzero(large)) / found[~large].sum()
     return np.asarray(found / found.sum())
+
+
+class _Sample(NamedTuple):
+    """What was drawn, and what is asked of it."""
+
+    values: NDArray[np.float64]
+    places: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    clusters: Clusters | None
+    confidence: float
+
+
+class _Estimated(NamedTuple):
+    """A total, and the part of its variance that comes from sampling units."""
+
+    total: CorrectedTotal
+    sampling: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,21 +178,28 @@ class Engine:
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
             self._course = TimeEstimate(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
-            with listen(self._course.advance):
-                self._embed(own)
-                self._retrieve(own)
-                self._ask_systems([source for source in missing if source.system is not None])
-                for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
-                    self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
-                self._forget_answers()
-                if self.parts.sweep.latency:
-                    self._time()
+            try:
+                with listen(self._course.advance):
+                    self._work(own, [source for source in missing if source.system is not None], todo)
+            finally:
+                self.account.model_seconds += self._course.model_seconds
         self.folder.set_failures(self._failures)
         self._at_hand.clear()
         result = read_result(self.folder, self.parts.dataset)
         if self._unaffordable:
             raise self._limit_reached(result)
         return result
+
+    def _work(self, own: Sequence[Cell], systems: Sequence[Cell], todo: Sequence[Cell]) -> None:
+        """Go through the phases, for indexes of our own, users' systems, and cells that are not measured yet."""
+        self._embed(own)
+        self._retrieve(own)
+        self._ask_systems(systems)
+        for reranker in dict.fromkeys(cell.reranker for cell in todo if cell.reranker != NO_RERANKER):
+            self._rerank(reranker, [cell for cell in todo if cell.reranker == reranker])
+        self._forget_answers()
+        if self.parts.sweep.latency:
+            self._time()
 
     def _limit_reached(self, result: SweepResult) -> CostLimitReached:
         """Return the error that says what was spent, and what is left."""
@@ -225,7 +232,8 @@ class Engine:
                     continue
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
-                texts = self._texts(model, [part for part in needed if part.embedding == model])
+                own = self._searchable([part for part in needed if part.embedding == model], workers)
+                texts = self._texts(model, own)
                 with self._billing(model, embedder):
                     with self._course.taking(embedding_label(model)):
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
@@ -233,6 +241,15 @@ class Engine:
                     with self._course.taking(query_label(model)), suppress(ModelOutputError):
                         embed(embedder, self.parts.queries, "query", cache, progress=show, workers=workers)
             self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
+
+    def _searchable(self, sources: Sequence[Cell], workers: Workers) -> list[Cell]:
+        """Return the cells whose index can be built; the others fail before anything is embedded for them."""
+        found = []
+        for source in sources:
+            with self._failing([each for each in self.plan.sources if source in (*parts_of(each), each)]):
+                self.parts.require_searchable(source, workers)
+                found.append(source)
+        return found
 
     def _why_not_paid_for(self, model: str, embedder: Embedder) -> str:
         """Say why a provider's model is not asked, where that might cost more than is allowed; else empty."""
@@ -507,6 +524,7 @@ def run_sweep(
     progress: bool | None = None,
     announce: Callable[[Plan], None] = lambda _plan: None,
     limits: CallLimits | None = None,
+    account: Account | None = None,
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
@@ -524,6 +542,7 @@ def run_sweep(
         announce: called with the plan before any work is done.
         limits: how much the cells may call models and cost, all together; None for no limit. Embeddings of a provider
             count in US dollars. Users' systems are then asked here, whatever the engine.
+        account: what several sweeps spend together, and may spend, in place of limits of its own.
 
     Raises:
         ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
@@ -543,7 +562,7 @@ def run_sweep(
         parts = Parts(sweep, dataset, progress, placed=placed)
         plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
-        return Engine(parts, kept, plan, workers, progress, Account(limits or CallLimits())).run()
+        return Engine(parts, kept, plan, workers, progress, account or Account(limits or CallLimits())).run()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
-from raglift.components.approximate_index import searched
+from raglift.components.approximate_index import require_searchable, searched
 from raglift.components.devices import CPU
 from raglift.components.embedding import build_index, texts_to_embed
 from raglift.components.rerankers import PairReranker, sorted_by_score
@@ -222,6 +222,22 @@ class Parts:
             given = self.sweep.system(name)
             self._systems[name] = load_system(given.system, given.mapping)
         return self._systems[name]
+
+    def require_searchable(self, source: Cell, workers: Workers) -> None:
+        """Check, before chunks are embedded, that the index of a cell can be built of them.
+
+        Args:
+            source: the cell.
+            workers: who computes the vector of a query, which says how many dimensions the model has.
+
+        Raises:
+            ConfigurationError: an index that FAISS refuses, too many dimensions, or too few chunks.
+        """
+        index, dimensions = source.index, source.dimensions
+        if source.chunker is None or source.embedding is None or (index is None and dimensions is None):
+            return
+        chunks, embedder = len(self.chunks(source.chunker)), self.embedder(source.embedding)
+        require_searchable(chunks, embedder, index, dimensions, self.queries[0], self.cache, workers)
 
     def _deployed(self, source: Cell) -> Any:
         return self._made(source, self._deployed)

@@ -34,6 +34,8 @@ _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's way to say that a cluster is one machine: it then listens at 127.0.0.1 alone."""
 _TRIES_OF_A_LOST_TASK = 5
 _SECONDS_TO_ANSWER = 10.0
+_ANY_NUMBER = 0
+"""Of tasks that a worker does before it ends, as Ray says it."""
 _TASKS_PER_WORKER = 3
 """Under way at once: enough that no worker waits, few enough that results are kept soon after they are finished."""
 _SECONDS_BETWEEN_LOOKS = 10.0
@@ -79,8 +81,9 @@ class RayWorkers:
 
     Each task takes its share of processors and GPUs, and works in the working folder of the process that asked where
     its machine has that folder, so that users' modules are found there. The function and what it carries are sent
-    once, and a worker loads each model once. Results come back to the process that asked, which alone keeps them; a
-    task whose worker is lost is done again by another.
+    once, and a worker loads each model once; on nodes with several GPUs each task of a model has a worker of its own.
+    Results come back to the process that asked, which alone keeps them; a task whose worker is lost is done again by
+    another.
 
     Args:
         cluster: which cluster, and what each task takes of it.
@@ -144,7 +147,8 @@ class RayWorkers:
         shares = self._shares(uses_models=uses_models)
         self._require_workers(shares)
         taken = {"num_cpus": shares["CPU"], "num_gpus": shares.get("GPU", 0.0)}
-        task: Any = self._ray.remote(**taken, max_retries=_TRIES_OF_A_LOST_TASK)(_task)
+        kept = {"max_calls": _ANY_NUMBER} if self._keep_workers() else {}
+        task: Any = self._ray.remote(**taken, **kept, max_retries=_TRIES_OF_A_LOST_TASK)(_task)
         # In a list Ray leaves it where it is, and a worker fetches it once
         sent = [self._ray.put((function, os.getcwd()))]  # noqa: PTH109 — sys.path holds texts
         name = uuid.uuid4().hex
@@ -173,8 +177,20 @@ class RayWorkers:
 
     def _workers(self, shares: Mapping[str, float]) -> int:
         """Return how many tasks the nodes of the cluster can work on at once."""
-        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        return sum(int(min(node.get(name, 0) / share for name, share in shares.items())) for node in nodes)
+        return sum(int(min(node.get(name, 0) / share for name, share in shares.items())) for node in self._nodes())
+
+    def _nodes(self) -> list[Mapping[str, float]]:
+        """Return what each node of the cluster has."""
+        return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+
+    def _keep_workers(self) -> bool:
+        """Whether a worker may do another task after its first.
+
+        By default Ray starts a new process, which loads the model again, for each task that takes a GPU: CUDA keeps to
+        the GPU that a process began with, while its next task may be given another one. A node with one GPU has no
+        other.
+        """
+        return all(node.get("GPU", 0) <= 1 for node in self._nodes())
 
     def _require_workers(self, shares: Mapping[str, float]) -> None:
         """Raise where no node has what a task takes: Ray would wait until one comes.

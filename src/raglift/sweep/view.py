@@ -89,7 +89,7 @@ def sweep_view(
         sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),
         labels=str(result.label_sources),
-        tiles=() if effects is None else effect_tiles(effects, _recommended_parts(result, advised)),
+        tiles=() if effects is None else effect_tiles(effects, _recommended_parts(result)),
         next_step="" if advised is None or effects is None else next_sentence(advised),
     )
 
@@ -114,8 +114,9 @@ def shown_cells(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(chosen))[:_MOST_SHOWN]
 
 
-def _recommended_parts(result: SweepResultRecord, advised: Recommendation | None) -> dict[str, str]:
+def _recommended_parts(result: SweepResultRecord) -> dict[str, str]:
     """Return the parts of the cell that is recommended; nothing where none is."""
+    advised = None if result.compared is None else result.recommend()
     name = advised.recommended if advised is not None and advised.is_decided else None
     return next((entry.cell.to_dict() for entry in result.finished if entry.cell.name == name), {})
 

@@ -3,12 +3,15 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.judging import HumanSample, SampledPair, read_human_sample
 from raglift.records.labels import Fact, Passage, Query
+
+from .conftest import make_world
 
 
 def lines(path):
@@ -93,6 +96,8 @@ def changed(sample, **fields):
         ({"query": "q99"}, "unknown queries: q99"),
         ({"chunk": "nowhere"}, "1 pair of query and chunk outside of the pool"),
         ({"grade": 7}, "found grade 7 for query .*; expected 0 to 3, the scale of the model"),
+        ({"grade": -1}, "found grade -1 for query .*; expected a whole number from 0"),
+        ({"grade": float("nan")}, "found grade nan for query .*; expected a whole number from 0"),
         ({"probability": 0.0}, "found the probability 0.0 of query"),
     ],
 )
@@ -121,7 +126,24 @@ def test_the_same_grade_everywhere_says_nothing_of_the_spread(world):
     found = rl.correct(world.runs, world.graded, same, metrics=["precision@10"])
     assert "gave all" in found.figures[0].reason
     assert found.figures[0].corrected.estimate > 0.9
+    for figure in found.figures:
+        assert np.isnan((*figure.corrected.interval, *figure.people.interval, *figure.bias_interval)).all()
     assert "nan" not in found.to_markdown().lower()
+
+
+def test_one_query_says_nothing_of_a_population():
+    one = make_world(1)
+    census = one.sample(rl.sample_for_grading(one.runs, 1).of)
+    found = rl.correct(one.runs, one.graded, census, metrics=["precision@10"], estimand="population")
+    assert {figure.reason for figure in found.figures} == {
+        "1 query cannot say how queries differ: at least 2 are needed"
+    }
+    assert "nan" not in str(found).lower()
+
+
+def test_a_grade_that_no_pair_can_have_is_no_lowest_one(world):
+    with pytest.raises(ConfigurationError, match="relevant_from: found 4; expected an integer from 1 to 3"):
+        rl.correct(world.runs, world.graded, world.sample(40), relevant_from=4)
 
 
 def test_a_pair_twice_is_refused(world):

@@ -166,6 +166,19 @@ def test_a_comparison_is_corrected_as_its_evaluations_are(world):
     assert compared.rows() == by_name.rows()
 
 
+@pytest.mark.slow
+def test_the_page_of_an_evaluation_or_a_comparison_has_the_corrected_figures(world, tmp_path):
+    found = rl.correct(world.runs, world.graded, world.sample(100), metrics=["precision@10"])
+    page = rl.compare(world.runs).report(tmp_path / "two.html", also=[found]).read_text(encoding="utf-8")
+    assert "Figures corrected by 100 human grades" in page
+    assert "The judge, for these figures corrected by 100 human grades" in page
+    figure = found.figure("precision@10", found.figures[0].name)
+    assert f"{figure.corrected.estimate:.3f}" in page
+    one = world.runs["first"].report(tmp_path / "one.html", also=[found]).read_text(encoding="utf-8")
+    assert "Figures corrected by 100 human grades" in one
+    assert "corrected by" not in world.runs["first"].report(tmp_path / "alone.html").read_text(encoding="utf-8")
+
+
 def test_queries_marked_as_unanswerable_do_not_count():
     world = make_world(30, unanswerable=5)
     sample = world.sample(100)

@@ -33,28 +33,40 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.base.validation import Keys
+    from raglift.records.filters import Filter
 
 
 # Request templates: the query and k are inserted as data, environment variables as texts. A template is a JSON value. A
 # text that is exactly `{k}` becomes an integer; `{query}` and `{k}` inside a longer text are inserted into that text.
 # This happens in one pass and on values, never on JSON source: a query that contains quotes, braces or `{k}` arrives
-# unchanged.
+# unchanged. A text that is exactly `{filter}` becomes the filter of the query as an object; for a query without one,
+# the field that it stands in is not sent.
 
 
-QUERY, K = "{query}", "{k}"
+QUERY, K, FILTER = "{query}", "{k}", "{filter}"
 _PLACE = re.compile(r"\{(query|k)\}")
 _LONE_PLACE = re.compile(r"\{[A-Za-z_]\w*\}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def filled(template: Any, query: str, k: int) -> Any:
-    """Return a template with the query and k in their places."""
+def filled(template: Any, query: str, k: int, given: Filter | None = None) -> Any:
+    """Return a template with the query, k and the filter in their places; `{filter}` is left out where there is none.
+
+    Args:
+        template: a JSON value.
+        query: its text.
+        k: how many hits are wanted.
+        given: the metadata filter of the query, sent as it is written in labels.
+    """
     if isinstance(template, str):
+        if template == FILTER:
+            return None if given is None else given.to_dict()
         return k if template == K else _PLACE.sub(lambda found: query if found[1] == "query" else str(k), template)
     if isinstance(template, dict):
-        return {name: filled(value, query, k) for name, value in template.items()}
+        kept = {name: value for name, value in template.items() if value != FILTER or given is not None}
+        return {name: filled(value, query, k, given) for name, value in kept.items()}
     if isinstance(template, list):
-        return [filled(value, query, k) for value in template]
+        return [filled(value, query, k, given) for value in template if value != FILTER or given is not None]
     return template
 
 
@@ -72,7 +84,7 @@ def texts_of(template: Any) -> Iterator[str]:
 
 def unknown_placeholder(text: str) -> bool:
     """Whether a text looks like a placeholder and is none: `{question}`, `{top_k}`."""
-    return _LONE_PLACE.fullmatch(text) is not None and text not in (QUERY, K)
+    return _LONE_PLACE.fullmatch(text) is not None and text not in (QUERY, K, FILTER)
 
 
 def variables_of(text: str) -> list[str]:
@@ -183,7 +195,9 @@ class HttpMapping:
     """What is sent to an HTTP service, and where its hits are in the answer.
 
     `{query}` and `{k}` are put in place as data, inside texts of `json` and `params`; a text that is `{k}` alone
-    becomes an integer. `${NAME}` in `headers` and `params` is the value of an environment variable.
+    becomes an integer. A text of `json` that is `{filter}` alone becomes the metadata filter of the query, as it is
+    written in labels; for a query without one the field is not sent. `${NAME}` in `headers` and `params` is the value
+    of an environment variable.
 
     Raises:
         MappingError: something that cannot be sent or found; every fault is listed.
@@ -216,6 +230,11 @@ class HttpMapping:
     def sends_k(self) -> bool:
         """Whether the service is told how many hits are wanted."""
         return any(K in text for text in (*texts_of(self.json), *texts_of(self.params)))
+
+    @property
+    def sends_filter(self) -> bool:
+        """Whether the service is told the metadata filter of a query."""
+        return FILTER in texts_of(self.json)
 
 
 def mapping_of(given: Mapping[str, Any]) -> HttpMapping:
@@ -332,7 +351,7 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e]+")
 _NOT_OURS = ("connection", "content-length", "transfer-encoding")
 _LONGEST_TIMEOUT = 86_400.0
 _DEEPEST = 20
-_PLACES = 'one of "{k}", "{query}"'
+_PLACES = 'one of "{k}", "{query}", "{filter}"'
 
 
 def checked(
@@ -402,6 +421,10 @@ def header_value(value: Any) -> str:
 
 def _param(value: Any) -> Any:
     if isinstance(value, str):
+        if FILTER in value:
+            raise wrong(
+                quoted(value), f'"{FILTER}" in json alone, as filter: "{FILTER}"; an address has no place for it'
+            )
         return _no_unknown_place(value)
     if isinstance(value, bool) or (isinstance(value, (int, float)) and math.isfinite(value)):
         return value
@@ -432,6 +455,8 @@ def _copied(value: Any, keys: Keys, faults: list[tuple[Keys, str, str]]) -> Any:
             faults.append((keys, f"the variable {quoted(value)}", expected))
         elif unknown_placeholder(value):
             faults.append((keys, quoted(value), _PLACES))
+        elif FILTER in value and value != FILTER:
+            faults.append((keys, quoted(value), f'"{FILTER}" alone: it becomes an object'))
     elif not (value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))):
         faults.append(
             (keys, described(value), "what JSON has; put a date, or what looks otherwise, in quotation marks")

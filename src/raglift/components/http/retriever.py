@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from raglift.records.filters import Filter
+
 
 _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "raglift"}
 
@@ -76,8 +78,13 @@ class HttpRetriever:
         """What cannot be told how many hits are wanted; empty if it can."""
         return () if self.mapping.sends_k else (f"{self} (the mapping sends no {{k}})",)
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
-        """Return the hits of one query.
+    @property
+    def takes_filters(self) -> bool:
+        """Whether the service is told the metadata filter of a query."""
+        return self.mapping.sends_filter
+
+    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        """Return the hits of one query, among what matches its filter.
 
         Raises:
             ServiceFailed: there was no usable answer.
@@ -86,10 +93,10 @@ class HttpRetriever:
         """
         if is_own_loop():
             raise ConfigurationError("HttpRetriever: found retrieve_one in an async function; expected aretrieve_one")
-        return result_of(self.aretrieve_one(query, k))
+        return result_of(self.aretrieve_one(query, k, given))
 
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        """Return the hits of one query, without blocking.
+    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        """Return the hits of one query, among what matches its filter, without blocking.
 
         Raises:
             ServiceFailed: there was no usable answer.
@@ -97,7 +104,7 @@ class HttpRetriever:
         """
         from raglift.components.http.client import Exchange
 
-        request = self._request(query, k)
+        request = self._request(query, k, given)
         exchange = Exchange(self._connections, self.mapping.timeout, self.mapping.most_bytes, self._secrets)
 
         async def asked() -> Ranking:
@@ -107,13 +114,13 @@ class HttpRetriever:
         ranking: Ranking = await self._availability.call(lambda: self._circuit_breaker.call(asked))
         return ranking
 
-    def _request(self, query: str, k: int) -> httpx.Request:
+    def _request(self, query: str, k: int, given: Filter | None) -> httpx.Request:
         import httpx
 
         headers = self._headers
         content = None
         if self.mapping.json is not None:
-            content = json.dumps(filled(self.mapping.json, query, k)).encode()
+            content = json.dumps(filled(self.mapping.json, query, k, given)).encode()
             headers = {"content-type": "application/json", **headers}
         params = {name: _in_address(filled(value, query, k)) for name, value in self._params.items()}
         url = httpx.URL(self._address)

@@ -22,6 +22,7 @@ from pydantic import (
 from raglift.base.secrets import is_secret_name
 from raglift.base.validation import described, faults_of, path_text, quoted, wrong
 from raglift.components.http.mapping import (
+    FILTER,
     QUERY,
     ResponseFields,
     ResponseModel,
@@ -52,7 +53,8 @@ class McpMapping:
     """What a tool of an MCP server is called with, and where the hits are in its result.
 
     `{query}` and `{k}` are put in place as data, inside texts of `arguments`; a text that is `{k}` alone becomes an
-    integer. `${NAME}` in `env` and `headers` is the value of an environment variable.
+    integer, and one that is `{filter}` alone the metadata filter of the query, as it is written in labels; for a query
+    without one the argument is left out. `${NAME}` in `env` and `headers` is the value of an environment variable.
 
     Raises:
         MappingError: something that cannot be sent or found; every fault is listed.
@@ -80,6 +82,11 @@ class McpMapping:
     """The most seconds until a server is ready."""
     most_bytes: int = 10_000_000
     """The longest message that is read."""
+
+    @property
+    def sends_filter(self) -> bool:
+        """Whether the tool is told the metadata filter of a query."""
+        return FILTER in texts_of(self.arguments)
 
     def __post_init__(self) -> None:
         given = {each.name: getattr(self, each.name) for each in fields(self)}

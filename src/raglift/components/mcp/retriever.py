@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from raglift.components.mcp.connection import Connection
     from raglift.components.mcp.tools import ToolCall
+    from raglift.records.filters import Filter
 
 
 _MOST_CRASHES = 5
@@ -114,8 +115,13 @@ class McpRetriever:
         assert self._servers.plan is not None  # noqa: S101 — connecting sets it
         return self._servers.plan
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
-        """Return the hits of one query.
+    @property
+    def takes_filters(self) -> bool:
+        """Whether the tool is told the metadata filter of a query."""
+        return self.mapping.sends_filter
+
+    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        """Return the hits of one query, among what matches its filter.
 
         Raises:
             ServiceFailed: there was no usable answer.
@@ -124,10 +130,10 @@ class McpRetriever:
         """
         if is_own_loop():
             raise ConfigurationError("McpRetriever: found retrieve_one in an async function; expected aretrieve_one")
-        return result_of(self.aretrieve_one(query, k))
+        return result_of(self.aretrieve_one(query, k, given))
 
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        """Return the hits of one query, without blocking.
+    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        """Return the hits of one query, among what matches its filter, without blocking.
 
         Raises:
             ServiceFailed: there was no usable answer.
@@ -135,18 +141,18 @@ class McpRetriever:
         """
 
         async def asked() -> Ranking:
-            return await self._asked(query, k)
+            return await self._asked(query, k, given)
 
         ranking: Ranking = await self._availability.call(lambda: self._circuit_breaker.call(asked))
         return ranking
 
-    async def _asked(self, query: str, k: int) -> Ranking:
+    async def _asked(self, query: str, k: int, given: Filter | None) -> Ranking:
         from raglift.components.mcp.connection import Gone
 
         connection = await self._connected()
         plan = self._servers.plan
         assert plan is not None  # noqa: S101 — connecting sets it
-        arguments = plan.arguments(query, k)
+        arguments = plan.arguments(query, k, given)
         try:
             result = await connection.call(plan.name, arguments)
         except Gone as gone:

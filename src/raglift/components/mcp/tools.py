@@ -14,6 +14,8 @@ from raglift.errors import ServiceUnusable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from raglift.records.filters import Filter
+
 
 _SEARCHES = {"search", "query", "retrieve", "retrieval", "find", "lookup", "ask"}
 """A word of a tool's name that says that it searches."""
@@ -50,7 +52,7 @@ class ToolCall:
     name: str
     """Of the tool."""
     template: Mapping[str, Any]
-    """Its arguments, with `{query}` and `{k}` where these go."""
+    """Its arguments, with `{query}`, `{k}` and `{filter}` where these go."""
     most: int | None = None
     """The largest k that its schema allows; None for any."""
 
@@ -59,9 +61,10 @@ class ToolCall:
         """Whether the tool is told how many hits are wanted."""
         return any(K in text for text in texts_of(dict(self.template)))
 
-    def arguments(self, query: str, k: int) -> dict[str, Any]:
+    def arguments(self, query: str, k: int, given: Filter | None = None) -> dict[str, Any]:
         """Return what the tool is called with."""
-        found: dict[str, Any] = filled(dict(self.template), query, k if self.most is None else min(k, self.most))
+        fewer = k if self.most is None else min(k, self.most)
+        found: dict[str, Any] = filled(dict(self.template), query, fewer, given)
         return found
 
 

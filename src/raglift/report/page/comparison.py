@@ -9,14 +9,22 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
+from raglift.report.presenting import sections_of
 from raglift.report.views.comparison import comparison_view, headlines_by_baseline, other_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raglift.analysis.records import ComparisonRecord
 
 
-def comparison_document(comparison: ComparisonRecord) -> Page:
-    """Return the page of a comparison."""
+def comparison_document(comparison: ComparisonRecord, *, also: Sequence[object] = ()) -> Page:
+    """Return the page of a comparison.
+
+    Args:
+        comparison: the comparison.
+        also: further results, each a section.
+    """
     matched = [replace(one, match_table=match_tables_of(one)) for one in comparison.evaluations]  # once, for all
     comparison = replace(comparison, evaluations=tuple(matched))
     other = other_of(comparison)
@@ -27,8 +35,9 @@ def comparison_document(comparison: ComparisonRecord) -> Page:
         primary=comparison.primary,
     )
     view = comparison_view(comparison)
+    content = {field.name: getattr(view, field.name) for field in fields(Document)}
     return Page(
-        **{field.name: getattr(view, field.name) for field in fields(Document)},
+        **content | {"sections": (*sections_of(also), *view.sections)},
         queries=queries,
         baseline=comparison.baseline,
         baselines=headlines_by_baseline(comparison),

@@ -10,15 +10,23 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
+from raglift.report.presenting import sections_of
 from raglift.report.views.evaluation import evaluation_view
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.metric import Metric
 
 
 def evaluation_page(
-    evaluation: EvaluationRecord, *, primary: Metric | str | None = None, seed: int = 0, confidence: float = 0.95
+    evaluation: EvaluationRecord,
+    *,
+    primary: Metric | str | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    also: Sequence[object] = (),
 ) -> Page:
     """Return the page of one evaluation.
 
@@ -27,6 +35,7 @@ def evaluation_page(
         primary: the metric that decides; by default as in `reranker_lift`.
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
+        also: further results, each a section.
 
     Raises:
         ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
@@ -37,4 +46,4 @@ def evaluation_page(
     view = evaluation_view(evaluation, decides, seed=seed, confidence=confidence)
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
     content = {field.name: getattr(view, field.name) for field in fields(Document)}
-    return Page(**content, queries=queries)
+    return Page(**content | {"sections": (*sections_of(also), *view.sections)}, queries=queries)

@@ -14,6 +14,7 @@ from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.judged_documents import judged_document
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
+from raglift.matching.numbered import NumberedLabels, texts_at
 from raglift.records.parsing import read_name
 from raglift.storage.rankings.forms import QUERY_ID, form_of
 from raglift.storage.rankings.read_json_lines import first_object, read_json_labels, read_json_run
@@ -66,6 +67,14 @@ def read_qrels(
         DatasetError: the labels cannot be read or are malformed, or are not ids; every fault is listed, up to 1,000.
         ConfigurationError: there is no such form.
     """
+    labels = read_labels(path, form=form, trec_eval=trec_eval)
+    return labels.to_dict() if isinstance(labels, NumberedLabels) else labels
+
+
+def read_labels(
+    path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9
+) -> NumberedLabels | dict[str, dict[str, int]]:
+    """Return what `read_qrels` does, of which a large file is held as numbers."""
     given, path = path, user_path(path)
     chosen = form_of(path, form)
     if form is None and _is_dataset(path):
@@ -79,7 +88,9 @@ def read_qrels(
     return labels
 
 
-def _read_labels(path: Path, form: Form, location: Location, trec_eval: int) -> dict[str, dict[str, int]] | None:
+def _read_labels(
+    path: Path, form: Form, location: Location, trec_eval: int
+) -> NumberedLabels | dict[str, dict[str, int]] | None:
     if form == "jsonl":
         return read_json_labels(path, location)
     if form == "parquet":
@@ -197,8 +208,7 @@ class FileRankings(Mapping[str, list[str]]):
             KeyError: the file says nothing of the query.
         """
         begin, end = self._place[query_id]
-        ids: list[str] = self.names[self.ids[begin:end]].tolist()
-        return ids
+        return texts_at(self.names, self.ids[begin:end])
 
     def length(self, query_id: str) -> int:
         """Return how many hits a query has; 0 where the file says nothing of it."""

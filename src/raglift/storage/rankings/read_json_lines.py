@@ -12,6 +12,7 @@ import numpy as np
 
 from raglift.base.strict_files import lines_of, parse_object
 from raglift.base.validation import Location, check_fields, shown
+from raglift.matching.numbered import all_texts
 from raglift.records.parsing import read_id
 from raglift.storage.rankings.forms import GRADE, HITS, ID, QUERY_ID, SCORE
 from raglift.storage.rankings.read_tables import (
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_BLOCK = 2**21
+"""So many bytes are read at a time: each block has texts of its own, which are numbered together at the end."""
 _RUN = (
     f'{{"{QUERY_ID}": "q1", "{HITS}": [{{"{ID}": "c7", "{SCORE}": 12.3}}, …]}} on each line, '
     f'or {{"{QUERY_ID}": "q1", "{ID}": "c7", "{SCORE}": 12.3}}'
@@ -92,7 +95,7 @@ def _in_bulk(file: IO[bytes], first: dict[str, Any]) -> Hits | None:
     else:
         return None
     parts = []
-    for block in blocks_of(file, LONGEST_OBJECT):
+    for block in blocks_of(file, LONGEST_OBJECT, _BLOCK):
         if block is None:
             return None
         if block.strip():
@@ -169,11 +172,11 @@ def _joined(parts: list[_Part]) -> Hits | None:
         if len(queries) != len(query):
             return None
         query = np.repeat(query, np.concatenate([part[1] for part in parts if part[1] is not None]))
-    known = [*queries.tolist(), *names.tolist()]
+    known = [*all_texts(queries), *all_texts(names)]
     if not all(map(str.strip, known)):
         return None
     scores = [part[3] for part in parts if part[3] is not None]
-    return Hits(tuple(queries.tolist()), names, query, id_, np.concatenate(scores) if scores else None)
+    return Hits(tuple(all_texts(queries)), names, query, id_, np.concatenate(scores) if scores else None)
 
 
 def _chunked(columns: list[Any]) -> pa.ChunkedArray:

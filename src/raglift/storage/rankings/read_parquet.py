@@ -9,6 +9,7 @@ import numpy as np
 
 from raglift.base.limits import fits, most_bytes
 from raglift.base.validation import nearest, quoted, shown
+from raglift.matching.numbered import all_texts
 from raglift.records.parsing import read_id
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.storage.rankings.read_tables import (
@@ -120,12 +121,12 @@ def _hits(table: pa.Table, order: str | None) -> Hits | None:
         return None
     query, queries = coded(_texts(table.column(QUERY_ID)))
     id_, names = coded(_texts(table.column(ID)))
-    if not all(map(str.strip, (*queries.tolist(), *names.tolist()))):
+    if not all(map(str.strip, (*all_texts(queries), *all_texts(names)))):
         return None
     score = None if order is None else table.column(order).to_numpy().astype(np.float64)
     if score is not None and np.isnan(score).any():
         return None
-    return Hits(tuple(queries.tolist()), names, query, id_, score if order != RANK or score is None else -score)
+    return Hits(tuple(all_texts(queries)), names, query, id_, score if order != RANK or score is None else -score)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

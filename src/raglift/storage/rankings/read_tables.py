@@ -17,18 +17,18 @@ import numpy as np
 from raglift.base.limits import allowed, most_bytes
 from raglift.base.strict_files import lines_of
 from raglift.base.validation import quoted, shown
+from raglift.matching.numbered import repeats_an_id, texts_at
 from raglift.records.labels import RELEVANT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from raglift.base.validation import Location
-
-    Codes = NDArray[np.signedinteger[Any]]
+    from raglift.matching.numbered import Codes, Texts
 
 
 Item = TypeVar("Item")
@@ -38,12 +38,12 @@ Result = TypeVar("Result")
 # Reading files in blocks of whole lines, decompressed on the fly, so that a large file is never in memory as text.
 
 
-BLOCK = 2**21
-"""So many bytes are read at a time; larger ones are slower, as their memory is new each time."""
+BLOCK = 2**18
+"""So many bytes of lines of columns are read at a time; larger ones are slower, as their memory is new each time."""
 LONGEST_ROW, LONGEST_OBJECT = 2**20, 2**27
 """So many bytes may a line of columns have, and one of JSON, which may hold all hits of a query."""
 _READERS = 2
-_BLOCKS_AT_ONCE = 32
+_BLOCKS_AT_ONCE = 256
 """So many blocks are held as texts until these are numbered: 64 MB."""
 MOST_FAULTS = 1000
 """After so many faults the rest of a file is not looked at."""
@@ -175,7 +175,7 @@ class Hits:
 
     queries: tuple[str, ...]
     """The ids of the queries, each once, in the order in which they first appear."""
-    names: NDArray[np.object_]
+    names: Texts
     """The ids of the hits, each once."""
     query: Codes
     """For each hit, which of `queries` it is for."""
@@ -183,11 +183,11 @@ class Hits:
     """For each hit, which of `names` it is."""
     score: NDArray[Any] | None = None
     """For each hit, its score; more comes first. None if the file's own order counts."""
-    rank: NDArray[np.int64] | None = None
+    rank: Codes | None = None
     """For each hit, the rank that the file gives next to the score that counts; None if it gives none."""
 
 
-def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
+def coded(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Return a column of texts as numbers, and the texts that they stand for, in the order of their appearance.
 
     Args:
@@ -198,16 +198,14 @@ def coded(column: pa.ChunkedArray) -> tuple[Codes, NDArray[np.object_]]:
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     chunks = (encoded if encoded.num_chunks == 1 else encoded.unify_dictionaries()).chunks
     if not chunks:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.object_)
+        return np.zeros(0, dtype=np.int64), pa.array([], pa.string())
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-    return codes, chunks[0].dictionary.to_numpy(zero_copy_only=False)
+    return codes, chunks[0].dictionary
 
 
 def has_duplicates(hits: Hits) -> bool:
     """Whether some id comes twice for one query."""
-    pairs = hits.query.astype(np.int64) * len(hits.names) + hits.id
-    pairs.sort()
-    return bool((pairs[1:] == pairs[:-1]).any())
+    return repeats_an_id(hits.query, hits.id, len(hits.queries), len(hits.names))
 
 
 def contradicted(hits: Hits) -> list[str]:
@@ -222,24 +220,6 @@ def contradicted(hits: Hits) -> list[str]:
     # Equal scores are in the order of their ranks, so an earlier rank can only follow where the score falls
     falls = (query[1:] == query[:-1]) & (rank[1:] < rank[:-1]) & (score[1:] < score[:-1])
     return [hits.queries[number] for number in np.unique(query[1:][falls]).tolist()]
-
-
-def labels_of(
-    queries: NDArray[np.object_],
-    names: NDArray[np.object_],
-    query: Codes,
-    id_: Codes,
-    grades: NDArray[np.int64],
-) -> dict[str, dict[str, int]]:
-    """Return columns of judgments as the grade of each id of each query, in the order of their appearance."""
-    order = np.argsort(query, kind="stable")
-    ids, ordered_grades = names[id_[order]].tolist(), grades[order].tolist()
-    ends = np.cumsum(np.bincount(query, minlength=len(queries))).tolist()
-    begins = [0, *ends[:-1]]
-    return {
-        name: dict(zip(ids[begin:end], ordered_grades[begin:end], strict=True))
-        for name, begin, end in zip(queries.tolist(), begins, ends, strict=True)
-    }
 
 
 def ranked(hits: Hits) -> tuple[Codes, Codes]:
@@ -262,7 +242,7 @@ def ranked(hits: Hits) -> tuple[Codes, Codes]:
     return _ties_by_id(ids, query, score, hits.names), bounds
 
 
-def _ties_by_id(ids: Codes, query: Codes, score: NDArray[Any], names: NDArray[np.object_]) -> Codes:
+def _ties_by_id(ids: Codes, query: Codes, score: NDArray[Any], names: Texts) -> Codes:
     """Return the ids with those of equal score in descending order of their texts."""
     same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
     if not same.any():
@@ -273,7 +253,7 @@ def _ties_by_id(ids: Codes, query: Codes, score: NDArray[Any], names: NDArray[np
     group = np.cumsum(np.concatenate(([True], ~same)))[tied]
     of_tied, number = np.unique(ids[tied], return_inverse=True)
     location = np.empty(len(of_tied), dtype=np.int64)
-    location[_sorted_places(names[of_tied].tolist())] = np.arange(len(of_tied))
+    location[_sorted_places(texts_at(names, of_tied))] = np.arange(len(of_tied))
     result = ids.copy()
     result[tied] = ids[tied][np.lexsort((-location[number], group))]
     return result
@@ -386,7 +366,9 @@ class Bulk(NamedTuple):
     last: list[str]
 
 
-def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.DataType]) -> Bulk | None:
+def bulk_table(
+    file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.DataType], repeating: Collection[str] = ()
+) -> Bulk | None:
     """Return the columns asked for; None if the lines must be looked at one by one.
 
     Texts are dictionaries of numbers, one for many blocks: so a large file is never in memory as text.
@@ -395,6 +377,7 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
         file: the file, at its beginning.
         columns: the names of all columns.
         types: what the wanted ones are.
+        repeating: the columns of texts that have few in a block of lines: they are numbered in each block by itself.
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -409,7 +392,7 @@ def bulk_table(file: IO[bytes], columns: Sequence[str], types: Mapping[str, pa.D
         if not lines:
             return None if lines is None else (b"", None)
         try:
-            return lines, csv.read_csv(arrow_copy(lines), reading, parsing, converting)
+            return lines, _numbered(csv.read_csv(arrow_copy(lines), reading, parsing, converting), repeating)
         except pa.ArrowInvalid:
             return None
 
@@ -451,12 +434,16 @@ def _encoded(tables: Sequence[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     table = pa.concat_tables(tables)
+    return _numbered(table, [name for name in table.column_names if pa.types.is_string(table.column(name).type)])
 
-    def numbered(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+
+def _numbered(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """Return a table with the texts of some columns as numbers."""
+    for name in names:
         # As one chunk: of several, each would have all texts
-        return column.combine_chunks().dictionary_encode() if pa.types.is_string(column.type) else column
-
-    return pa.table(list(_ahead(numbered, table.columns)), names=table.column_names)
+        numbers = table.column(name).combine_chunks().dictionary_encode()
+        table = table.set_column(table.column_names.index(name), name, numbers)
+    return table
 
 
 def _evenly_spaced(block: bytes) -> bytes | None:

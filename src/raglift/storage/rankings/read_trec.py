@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.base.validation import quoted
+from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id
 from raglift.records.labels import RELEVANT
 from raglift.storage.rankings.forms import QRELS_COLUMNS, RUN_COLUMNS
 from raglift.storage.rankings.read_tables import (
@@ -19,7 +20,6 @@ from raglift.storage.rankings.read_tables import (
     coded,
     grade_of,
     has_duplicates,
-    labels_of,
     opened,
     read_grade,
     rows,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.base.validation import Location
+    from raglift.matching.numbered import Codes
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
@@ -64,21 +65,26 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     import pyarrow as pa
 
     text = pa.string()
-    found = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64()})
+    found = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64()}, (_QUERY, _RANK))
     if found is None:
         return None
-    table = found.table
+    table, last = found
+    del found
     score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
     if np.isnan(score).any():
         return None
+    table = table.drop_columns(_SCORE)  # what is copied is let go of
     query, queries = coded(table.column(_QUERY))
-    if trec_eval >= 10 and any(name.startswith("#") for name in queries.tolist()):  # a comment of six words
+    texts = all_texts(queries)
+    if trec_eval >= 10 and any(name.startswith("#") for name in texts):  # a comment of six words
         return None
+    table = table.drop_columns(_QUERY)
     id_, names = coded(table.column(_ID))
+    table = table.drop_columns(_ID)
     rank, ranks = coded(table.column(_RANK))
-    known = _ranks(ranks.tolist())
-    tag = found.last[-1]
-    return Hits(tuple(queries.tolist()), names, query, id_, score, None if known is None else known[rank]), tag
+    del table
+    known = _ranks(all_texts(ranks))
+    return Hits(tuple(texts), names, query, id_, score, None if known is None else known[rank]), last[-1]
 
 
 def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[Hits, str]:
@@ -97,11 +103,13 @@ def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[
     return replace(hits, score=_kept(hits.score, trec_eval), rank=known), tag
 
 
-def _ranks(texts: Sequence[str]) -> NDArray[np.int64] | None:
+def _ranks(texts: Sequence[str]) -> Codes | None:
     """Return ranks as numbers; None if one of them is no integer, since then the column holds something else."""
     if not all(map(_INTEGER.fullmatch, texts)):
         return None
-    return np.array(list(map(int, texts)), dtype=np.int64)
+    found = np.array(list(map(int, texts)), dtype=np.int64)
+    small = np.iinfo(np.int32)
+    return found.astype(np.int32) if small.min <= found.min(initial=0) and found.max(initial=0) <= small.max else found
 
 
 def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float32] | NDArray[np.float64]:
@@ -112,12 +120,14 @@ def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float
         return np.asarray(score, dtype=np.float32)
 
 
-def read_trec_qrels(path: Path, location: Location, trec_eval: int = 9) -> dict[str, dict[str, int]] | None:
+def read_trec_qrels(
+    path: Path, location: Location, trec_eval: int = 9
+) -> NumberedLabels | dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
 
     The iteration column is not looked at. The same judgment again changes nothing. trec_eval 10 leaves out comments.
     """
-    found = None
+    found: NumberedLabels | dict[str, dict[str, int]] | None = None
     with opened(path, location) as file:
         found = None if file is None else _qrels_in_bulk(file)
     if location.faults:
@@ -128,23 +138,23 @@ def read_trec_qrels(path: Path, location: Location, trec_eval: int = 9) -> dict[
     return None if location.faults else found
 
 
-def _qrels_in_bulk(file: IO[bytes]) -> dict[str, dict[str, int]] | None:
+def _qrels_in_bulk(file: IO[bytes]) -> NumberedLabels | None:
     import pyarrow as pa
 
     query_column, _, id_column, grade_column = QRELS_COLUMNS
-    found = bulk_table(file, QRELS_COLUMNS, dict.fromkeys((query_column, id_column, grade_column), pa.string()))
+    types = dict.fromkeys((query_column, id_column, grade_column), pa.string())
+    found = bulk_table(file, QRELS_COLUMNS, types, (query_column, grade_column))
     if found is None:
         return None
-    table = found.table
-    grade, texts = coded(table.column(grade_column))
-    known = [grade_of(each) for each in texts]
+    grade, texts = coded(found.table.column(grade_column))
+    known = [grade_of(each) for each in all_texts(texts)]
     if not all(isinstance(each, int) and each < RELEVANT.stop for each in known):
         return None
-    grades = np.array(known, dtype=np.int64)[grade]
-    query, queries = coded(table.column(query_column))
-    id_, names = coded(table.column(id_column))
-    labels = labels_of(queries, names, query, id_, grades)
-    return labels if sum(map(len, labels.values())) == len(grades) else None
+    query, queries = coded(found.table.column(query_column))
+    id_, names = coded(found.table.column(id_column))
+    if repeats_an_id(query, id_, len(queries), len(names)):
+        return None
+    return NumberedLabels.of_columns(all_texts(queries), names, query, id_, np.array(known, dtype=np.int64)[grade])
 
 
 def _qrels_line_by_line(file: IO[bytes], location: Location, *, comments: bool) -> dict[str, dict[str, int]]:

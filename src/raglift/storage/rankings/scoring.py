@@ -14,9 +14,10 @@ from raglift.base.display import one_line
 from raglift.base.limits import user_path
 from raglift.base.validation import quoted
 from raglift.errors import ConfigurationError
+from raglift.matching.numbered import NumberedLabels
 from raglift.metrics.computing import RankingScores, has_differences, mean_title, score_rankings, title
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
-from raglift.storage.rankings.read import read_qrels, read_run
+from raglift.storage.rankings.read import read_labels, read_run
 
 if TYPE_CHECKING:
     import os
@@ -215,7 +216,7 @@ def score_files(
             run and labels that have no query in common, or no relevant id.
     """
     paths, titles = names_of(runs, names)
-    labels = read_qrels(qrels)
+    labels = read_labels(qrels)
     found = []
     for path, called in zip(paths, titles, strict=True):
         rankings = read_run(path, form=form)
@@ -256,14 +257,14 @@ def names_of(
 
 
 def answered(
-    rankings: FileRankings, labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str]
-) -> dict[str, Mapping[str, int]]:
+    rankings: FileRankings, labels: NumberedLabels | dict[str, dict[str, int]], qrels: str | os.PathLike[str]
+) -> NumberedLabels | dict[str, dict[str, int]]:
     """Return the labels of the queries that have hits.
 
     Raises:
         ConfigurationError: there is no such query.
     """
-    kept = {query: of_query for query, of_query in labels.items() if rankings.length(query)}
+    kept = [query for query in labels if rankings.length(query)]
     if not kept:
         theirs, ours = next(iter(labels), None), next(iter(rankings), None)
         raise ConfigurationError(
@@ -271,7 +272,9 @@ def answered(
             f"labels in {qrels} of {'no query' if theirs is None else f'queries as {quoted(theirs)}'}; expected at "
             "least one query in both"
         )
-    return kept
+    if isinstance(labels, NumberedLabels):
+        return labels.only(kept)
+    return {query: labels[query] for query in kept}
 
 
 def _require_relevant(labels: Mapping[str, Mapping[str, int]], qrels: str | os.PathLike[str], which: str) -> None:

@@ -17,7 +17,7 @@ from raglift.metrics.computing import compute, has_differences, no_labelled_id
 from raglift.metrics.measure import LEAST, count_by_query, irrelevant_hits
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
-from raglift.storage.rankings.read import read_qrels, read_run
+from raglift.storage.rankings.read import read_labels, read_run
 from raglift.storage.rankings.scoring import answered
 
 if TYPE_CHECKING:
@@ -410,7 +410,7 @@ def trec_eval_lines(
             "stand for its own conventions"
         )
     columns = columns_of(metrics, trec_eval)
-    labels = read_qrels(qrels, trec_eval=trec_eval)
+    labels = read_labels(qrels, trec_eval=trec_eval)
     rankings = read_run(Path(run), form=form, trec_eval=trec_eval)
     for note in (*rankings.notes, *no_labelled_id(rankings, answered(rankings, labels, qrels))):
         warnings.warn(f"{rankings.path}: {note}", RankingWarning, stacklevel=2)

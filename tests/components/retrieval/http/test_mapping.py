@@ -107,6 +107,8 @@ json:
         ("json: {q: a}", 'no {query}; expected a field with the query, as question: "{query}"'),
         ("method: GET\nparams: {q: a}", "params: found no {query}"),
         ("json: {q: '{query}', key: '${KEY}'}", "variables in headers or params alone"),
+        ("json: {q: '{query} {filter}'}", '"{filter}" alone: it becomes an object'),
+        ("method: GET\nparams: {q: '{query}', f: '{filter}'}", "in json alone"),
         ("json: !!python/object:os.system {}", "tag"),
         ("a: &a [1, 1]\njson: [*a, *a]", 'unknown field "a"'),
         ("method: GET\nmethod: GET", "again, after line 1"),

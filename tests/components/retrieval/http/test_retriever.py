@@ -84,6 +84,31 @@ def test_a_query_that_looks_like_a_placeholder_is_not_replaced_again(echo: Searc
     assert echo.requests[-1].json == {"query": '{k} "} {query}', "k": 2}
 
 
+def test_the_filter_of_a_query_is_sent_where_the_mapping_has_a_place_for_it() -> None:
+    body = {"q": "{query}", "where": "{filter}", "also": ["{filter}", 1]}
+    queries = [
+        Query("a", "lamp", filter={"year": {"gte": 2023}, "language": ["de", "en"]}),
+        Query("b", "horn"),
+    ]
+    with asked(GOOD, {"json": body}) as (retriever, server):
+        evaluation = rl.evaluate(retriever, Dataset(queries), ks=[1], concurrency=1, progress=False)
+    written = {"year": {"gte": 2023}, "language": ["de", "en"]}
+    assert [request.json for request in server.requests[-2:]] == [
+        {"q": "lamp", "where": written, "also": [written, 1]},
+        {"q": "horn", "also": [1]},
+    ]
+    assert not any("takes none" in note for note in evaluation.notes)
+
+
+def test_a_service_that_is_sent_no_filter_is_named() -> None:
+    with asked(GOOD) as (retriever, server):
+        evaluation = rl.evaluate(
+            retriever, Dataset([Query("a", "lamp", filter={"year": 2023})]), ks=[1], progress=False
+        )
+    assert set(server.requests[-1].json) == {"query", "k"}
+    assert any("takes none: it was asked without" in note and "{filter}" in note for note in evaluation.notes)
+
+
 def test_no_more_hits_are_kept_than_were_asked_for() -> None:
     with asked({"hits": [{"text": str(n)} for n in range(9)]}) as (retriever, _):
         assert [hit.chunk.text for hit in retriever.retrieve_one("lamp", 3)] == ["0", "1", "2"]

@@ -63,6 +63,12 @@ def as_texts(query: str, limit: int = 5) -> list[str]:
     return [each.text for each in ranked(query, limit)]
 
 
+@server.tool(structured_output=False)
+def told(query: str, where: dict[str, Any] | None = None) -> str:
+    """What it was told, as a hit."""
+    return f"{query} where {json.dumps(where)}"
+
+
 @server.tool()
 def as_prose(query: str, limit: int = 5) -> str:
     """The same as one text with a line between, as the SDK wraps it."""

@@ -17,6 +17,7 @@ from raglift.components.mcp import McpRetriever
 from raglift.components.mcp.processes import _running
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ServiceFailed
+from raglift.records.filters import Filter
 
 SECRET = "hush-hush-4711"  # noqa: S105 — a key that nobody has
 QUERY = "When is the lamp lit?"
@@ -98,6 +99,17 @@ def test_resources_and_links_are_hits_under_their_addresses_and_pictures_are_non
 def test_no_more_are_asked_for_than_the_schema_of_the_tool_allows(server: str, sdk_module: Any) -> None:
     with McpRetriever(f"{server}#few") as retriever:
         assert texts(retriever, 10) == expected(sdk_module, 2)
+
+
+def test_the_filter_of_a_query_is_an_argument_where_the_mapping_has_a_place_for_it(server: str) -> None:
+    mapping = {"tool": "told", "arguments": {"query": "{query}", "where": "{filter}"}}
+    year = Filter.of({"year": {"gte": 2023}})
+    with McpRetriever(server, mapping) as retriever:
+        assert retriever.takes_filters
+        found = [retriever.retrieve_one("lamp", 1, given).hits[0].chunk.text for given in (year, None)]
+    assert found == ['lamp where {"year": {"gte": 2023}}', "lamp where null"]
+    with McpRetriever(f"{server}#told") as retriever:
+        assert not retriever.takes_filters
 
 
 def test_a_tool_that_reports_an_error_fails_the_query(server: str) -> None:

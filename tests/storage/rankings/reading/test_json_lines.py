@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from raglift.base.validation import Location
 from raglift.errors import DatasetError
+from raglift.matching.numbered import texts_at
 from raglift.storage.rankings import read_json_lines as json_lines
 from raglift.storage.rankings.read import read_qrels, read_run
 
@@ -130,7 +131,7 @@ def test_in_bulk_is_line_by_line(entries: list[dict[str, Any]], end: str) -> Non
     if fast is not None and not json_lines.has_duplicates(fast):
         assert not location.faults
         assert fast.queries == slow.queries
-        assert fast.names[fast.id].tolist() == slow.names[slow.id].tolist()
+        assert texts_at(fast.names, fast.id) == texts_at(slow.names, slow.id)
         assert fast.query.tolist() == slow.query.tolist()
         assert (fast.score is None) == (slow.score is None)
         if fast.score is not None:

@@ -1,0 +1,162 @@
+"""Indexes, dimensions and devices that cannot be had: one line says so in Python, of a sweep, and on the command line.
+
+Where it takes the vectors' width to know it, no more than one query is embedded before.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from raglift.adapters.embeddings import embedder_by_name
+from raglift.base.cache import Cache
+from raglift.components import approximate, build_index
+from raglift.components.chunkers import RecursiveChunker
+from raglift.components.embedding import DenseIndex
+from raglift.components.static_model import StaticEmbedder
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, RagliftError
+from raglift.sweep import load_sweep
+
+CHUNKER = "recursive:1003/0"
+"""No other test cuts so: the vectors of these chunks are in no cache."""
+
+OF_THE_SPECIFICATION = [
+    ("hnws", None, "found 'hnws' (did you mean 'hnsw'?); expected flat, hnsw(M=32,ef=64,construction=40)"),
+    ("hnsw(size=3)", None, "found the setting 'size'; expected one of M, ef, construction"),
+    ("hnsw(ef=-1)", None, "found ef=-1; expected an integer from 1 to 1,048,576"),
+    ("hnsw(M=many)", None, "found M='many'; expected an integer"),
+    ("int8(good)", None, "found the setting 'good'; expected flat"),
+    ("int8(bits=4)", None, "found the setting 'bits'; expected none: int8 has no settings"),
+    ("ivf(nlist=8,nprobe=9)", None, "found nprobe=9 of 8 clusters; expected no more than there are"),
+    ("faiss", None, 'found no factory string; expected faiss("IVF1024,PQ32"), with a factory string'),
+    ("flat", "0", "found 0; expected an integer, 1 or more, as 128 or pca(128), or all"),
+    ("flat", "pca(x)", "found 'pca(x)'; expected a number"),
+]
+"""Wrong in themselves: refused as they are read."""
+
+OF_THE_VECTORS = [
+    ('faiss("NOPE12")', None, "could not parse index string NOPE12; expected what FAISS builds"),
+    ('faiss("PQ7")', None, "expected what FAISS builds of them, as IVF256,PQ32"),
+    ("ivf(nlist=5000)", None, "found nlist=5000 clusters for 99 chunks; expected at most as many clusters as chunks"),
+    ("pq(m=7)", None, "found m=7 segments for 256 dimensions; expected a number that divides them, as 2, 4, 8"),
+    ("pq(m=8)", None, "256 centroids a segment, for 99 chunks; expected no more centroids than chunks: bits=6"),
+    ("pq(m=48)", "100", "found m=48 segments for 100 dimensions; expected a number that divides them"),
+    ("flat", "1000", "found 1000; expected at most 256, as many as"),
+    ("flat", "pca(150)", "found pca(150) for 99 chunks; expected no more components than chunks"),
+]
+"""Wrong for the model's vectors, or for so many chunks."""
+
+DEVICES = [
+    ("cudo", "device: found 'cudo' (did you mean 'cuda'?); expected auto, cpu, cuda, cuda:1 (any number) or mps"),
+    ("cuda:99", "device: found 'cuda:99', which is not there"),
+]
+
+
+def short(value: object) -> str:
+    """The name of a case: what is given, and not what is said of it."""
+    return "" if str(value).startswith(("found", "could", "expected", "256", "device")) else str(value)
+
+
+def few(rows: list[Any]) -> list[Any]:
+    """The first row; the others take a minute, and go with the tests of a release."""
+    return [rows[0], *(pytest.param(*row, marks=pytest.mark.full) for row in rows[1:])]
+
+
+class Random:
+    """Random vectors of as many dimensions as minilm-static has."""
+
+    identity = "random"
+
+    def plan(self, texts: list[str]) -> list[list[str]]:
+        return [list(texts)]
+
+    def embed(self, texts: list[str], kind: str) -> Any:
+        return np.random.default_rng(0).normal(size=(len(texts), 256)).astype(np.float32)
+
+    def read_in_part(self, texts: list[str]) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def dense() -> DenseIndex:
+    chunks = RecursiveChunker(1003, 0).split(load_dataset("lighthouse").documents)
+    assert len(chunks) == 99
+    return build_index(chunks, Random(), cache=Cache(None), progress=False)
+
+
+@pytest.fixture
+def no_chunk_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = StaticEmbedder.embed
+
+    def watched(self: Any, texts: Any, kind: Any) -> Any:
+        assert kind == "query", "chunks are embedded before the index is looked at"
+        return original(self, texts, kind)
+
+    monkeypatch.setattr(StaticEmbedder, "embed", watched)
+
+
+def of_a_sweep(tmp_path: Path, **fields: Any) -> str:
+    """What a sweep says, which has nothing but the wrong value to do."""
+    file = tmp_path / "sweep.yaml"
+    parts = {"dataset": "lighthouse", "chunkers": CHUNKER, "retrievers": "dense", "rerankers": "none", "ks": [1]}
+    file.write_text(json.dumps({**parts, "primary": "ndcg@1", **fields}), encoding="utf-8")
+    try:
+        result = load_sweep(file).run(tmp_path / "out", progress=False)
+    except RagliftError as error:
+        return str(error)
+    assert not result.finished
+    (failed,) = result.failed
+    return str(failed.error)
+
+
+@pytest.mark.parametrize(("index", "dimensions", "told"), [*OF_THE_SPECIFICATION, *OF_THE_VECTORS], ids=short)
+def test_in_python(dense: DenseIndex, index: str, dimensions: str | None, told: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        approximate(dense, index, dimensions)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("index", "dimensions", "told"), OF_THE_SPECIFICATION, ids=short)
+def test_in_a_sweep_before_anything_is_read(tmp_path: Path, index: str, dimensions: str | None, told: str) -> None:
+    fields = {"indexes": [index]} | ({} if dimensions is None else {"dimensions": [dimensions]})
+    assert told in of_a_sweep(tmp_path, embeddings="minilm-static", **fields)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_chunk_is_embedded")
+@pytest.mark.parametrize(("index", "dimensions", "told"), few(OF_THE_VECTORS), ids=short)
+def test_in_a_sweep_before_its_chunks_are_embedded(
+    tmp_path: Path, index: str, dimensions: str | None, told: str
+) -> None:
+    fields = {"indexes": [index]} | ({} if dimensions is None else {"dimensions": [dimensions]})
+    assert told in of_a_sweep(tmp_path, embeddings="minilm-static", **fields)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_chunk_is_embedded")
+@pytest.mark.parametrize(("index", "dimensions", "told"), [*few(OF_THE_SPECIFICATION), *few(OF_THE_VECTORS)], ids=short)
+def test_on_the_command_line(run, index: str, dimensions: str | None, told: str) -> None:
+    retriever = f"dense(index={index}{'' if dimensions is None else f',dimensions={dimensions}'})"
+    parts = ("--retriever", retriever, "--embedding", "minilm-static", "--chunker", CHUNKER, "--reranker", "none")
+    code, out, err = run("evaluate", "lighthouse", *parts)
+    assert (code, out) == (2, "")
+    assert told in " ".join(err.split())
+
+
+@pytest.mark.slow  # PyTorch is loaded
+@pytest.mark.parametrize(("device", "told"), DEVICES, ids=short)
+def test_devices(run, tmp_path: Path, device: str, told: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        embedder_by_name("minilm", device=device).embed(["a"], "query")
+    assert told in str(caught.value)
+    assert told in of_a_sweep(tmp_path, device=device)
+    code, out, err = run("evaluate", "lighthouse", "--device", device)
+    assert (code, out) == (2, "")
+    assert told in " ".join(err.split())
