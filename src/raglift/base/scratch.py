@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+import weakref
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from raglift.base.cache import cache_folder
@@ -37,6 +39,7 @@ class ScratchFile:
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=self._folder, prefix="raglift-")  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error
+        weakref.finalize(self, _closed, self._file)
 
     def write(self, data: bytes | memoryview) -> None:
         """Write at the end.
@@ -66,3 +69,9 @@ class ScratchFile:
             f"cannot keep {self._holds} in {printable(str(self._folder))}: {error}. "
             "Free some space, or set RAGLIFT_CACHE to a folder on a larger disk"
         )
+
+
+def _closed(file: IO[bytes]) -> None:
+    """Close a file; what could not be written is not wanted any more."""
+    with suppress(OSError):
+        file.close()

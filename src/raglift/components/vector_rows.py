@@ -59,7 +59,8 @@ class VectorRows:
         is_before = source < self._added
         before = self.so_far() if is_before.any() else new
         block = np.empty((len(source), before.shape[1]), dtype=np.float32)
-        block[is_new] = new
+        if len(new):
+            block[is_new] = new
         block[is_before] = before[source[is_before]]
         is_inside = ~is_new & ~is_before
         block[is_inside] = block[source[is_inside] - self._added]
