@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,8 +180,21 @@ def test_users_systems_take_part_and_one_that_fails_is_told(tmp_path: Path, monk
     failed = by_name["own_systems:gone · none"]
     assert failed.fate == FAILED
     assert failed.error
+    (said,) = [line for line in search_view(found).warnings if " failed: " in line]
+    assert said.startswith("1 cell failed: ")
+    assert said.endswith("(own_systems:gone · none)")
     again = run_search(replace(search, budget=Budget(share=1.0)), tmp_path / "out", resume=True, progress=False)
     assert facts(again) == facts(found)
+
+
+def test_decisions_that_do_not_fit_what_was_measured_are_told(space: Search, found: SearchResult, tmp_path: Path):
+    folder = shutil.copytree(found.folder, tmp_path / "damaged")
+    head = json.loads((folder / "search.json").read_text(encoding="utf-8"))
+    assert head["rungs"][0]["keep"] < len(space.cells)
+    head["rungs"][0]["keep"] = 9_999
+    (folder / "search.json").write_text(json.dumps(head), encoding="utf-8")
+    with pytest.raises(RunError, match=r"damaged: found other cells or queries than search\.json says"):
+        run_search(space, folder, resume=True, progress=False)
 
 
 def test_a_search_that_is_killed_goes_on_to_the_same_result(file: Path, found: SearchResult):

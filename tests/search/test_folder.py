@@ -22,6 +22,7 @@ def begun(path: Path) -> SearchFolder:
         kept.took("1-joining", Work(0.5, 0.25, 0.01, 0), is_finished=False)
         kept.took("1-joining", Work(1.5, 0.75, 0.02, 12), is_finished=True)
         kept.took("1", Work(1.0), is_finished=False)
+        kept.took("held-out-a-b", Work(60.0, 50.0, 0.5, 8), is_finished=True)
     return kept
 
 
@@ -30,8 +31,8 @@ def test_what_was_decided_and_spent_stays_also_where_it_was_stopped(tmp_path: Pa
     found = SearchFolder.read(tmp_path / "out")
     assert found.decided(0, lambda: Rung(1, 9)) == Rung(3, 4, joins=True)
     assert found.joins("1-joining", lambda: 9) == 3
-    assert found.finished == ["0", "1-joining"]
-    assert found.spent == Work(4.5, 2.0, 0.03, 52)
+    assert found.finished == ["0", "1-joining", "held-out-a-b"]
+    assert found.spent == Work(4.5, 2.0, 0.53, 52)  # the check on held-out queries counts in dollars alone
     assert [found.is_of(name, joined=True) for name in ("0", "0-own", "1-joining", "1-joining-1", "2")] == [
         *(False, False, True, True, False)
     ]

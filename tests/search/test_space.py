@@ -73,6 +73,21 @@ def test_a_wrong_range_is_told(written: Any, expected: str):
     assert expected in told
 
 
+def test_a_range_backwards_is_told_with_its_ends():
+    faults = Faults()
+    expand("chunkers", [{"splitter": "recursive", "size": {"from": 900, "to": 300, "step": 100}}], faults)
+    assert [found for _, found, _ in faults.found] == ["from 900 to 300 by 100"]
+
+
+def test_overlaps_that_leave_no_chunker_are_told():
+    faults = Faults()
+    written = [{"splitter": "recursive", "size": {"from": 100, "to": 200, "step": 100}, "overlap": 500}]
+    assert expand("chunkers", written, faults) == ()
+    assert faults.found == [
+        (("chunkers",), "overlaps that are all at least as long as their chunks", "one that is shorter")
+    ]
+
+
 @pytest.mark.parametrize(
     "hybrid", [{"dense": "rest", "bm25": "rest"}, {"dense": "rest"}, {"dense": 1.5, "bm25": "rest"}]
 )

@@ -45,7 +45,9 @@ def test_a_sweeps_file_is_a_search():
     ("budget", "questions", "told"),
     [
         (Budget(share=0.25), 250, "25% of the questions of a full sweep"),
+        (Budget(share=0.0012), 1.2, "0.12% of the questions of a full sweep"),
         (Budget(cells=3), 300, "the questions of 3 cells"),
+        (Budget(minutes=1), float("inf"), "1 minute"),
         (Budget(minutes=2.5), float("inf"), "2.5 minutes"),
     ],
 )
@@ -57,7 +59,7 @@ def test_budgets_say_what_they_are(budget: Budget, questions: float, told: str):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("budget: {share: 2}", "space.yaml:2: budget.share: found 2; expected above 0, at most 1"),
+        ("budget: {share: 2}", "space.yaml:2: budget.share: found 2; expected a number above 0, at most 1"),
         ("budget: {cells: 1.5}", "space.yaml:2: budget.cells: found 1.5; expected an integer, 1 or more"),
         ("budget: {minutes: 0}", "space.yaml:2: budget.minutes: found 0; expected a number above 0"),
         ("budget: {hours: 1}", "space.yaml:2: budget"),

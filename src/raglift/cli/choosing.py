@@ -197,10 +197,11 @@ class RunSearch:
         ),
     ] = None
     max_model_calls: Annotated[
-        int | None, typer.Option(help="Stop before your systems make more model calls in a rung.")
+        int | None, typer.Option(help="Stop before your systems make more model calls in this run.")
     ] = None
     max_cost: Annotated[
-        float | None, typer.Option(help="Stop before model and embedding calls of a rung cost more US dollars.")
+        float | None,
+        typer.Option(help="Stop before model and embedding calls, of the whole search, cost more US dollars."),
     ] = None
     price: Price = None
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None

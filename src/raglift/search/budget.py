@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.display import counted
 from raglift.base.validation import Keys, nearest, shown
 from raglift.errors import Fault
+from raglift.llm.providers import dollars_in_short
+from raglift.report.format import seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 BUDGETS = ("share", "cells", "minutes", "model_seconds", "dollars")
 """What a budget may be: a share of all questions of all cells, so many cells' questions, or what is measured."""
 _EXPECTED = {
-    "share": "above 0, at most 1",
+    "share": "a number above 0, at most 1",
     "cells": "an integer, 1 or more",
     "minutes": "a number above 0",
     "model_seconds": "a number above 0",
@@ -71,15 +74,15 @@ class Budget:
 
     def left(self, spent: Work) -> float:
         """Return what is left of a budget of time or money, in its own unit."""
-        return max(0.0, self._most() - self._of(spent))
+        return max(0.0, self._most() - self.of(spent))
 
     def price(self, works: Iterable[Work]) -> float:
         """Return the least that a question cost of a budget of time or money in any of these; 0 if unknown."""
-        return min((self._of(work) / work.questions for work in works if work.questions), default=0.0)
+        return min((self.of(work) / work.questions for work in works if work.questions), default=0.0)
 
     def questions_left(self, spent: Work, last: Work) -> float:
         """Return for how many further questions a budget of time or money lasts, at the price of the last ones."""
-        pace = self._of(last) / max(last.questions, 1)
+        pace = self.of(last) / max(last.questions, 1)
         return min(self.left(spent) / pace, _ENDLESS) if pace > 0.0 else _ENDLESS * (self.left(spent) > 0.0)
 
     def _most(self) -> float:
@@ -87,18 +90,23 @@ class Budget:
             return self.minutes * 60.0
         return self.model_seconds if self.model_seconds is not None else self.dollars or 0.0
 
-    def _of(self, work: Work) -> float:
+    def of(self, work: Work) -> float:
+        """Return what some work took of a budget of time or money, in its own unit: seconds or US dollars."""
         if self.minutes is not None:
             return work.seconds
         return work.model_seconds if self.model_seconds is not None else work.dollars
 
+    def amount(self, value: float) -> str:
+        """Return how much in the unit of a budget of time or money is said."""
+        return seconds_text(value) if self.dollars is None else f"US$ {dollars_in_short(value)}"
+
     def __str__(self) -> str:
         if self.share is not None:
-            return f"{self.share:.0%} of the questions of a full sweep"
+            return f"{100 * self.share:.3g}% of the questions of a full sweep"
         if self.cells is not None:
-            return f"the questions of {self.cells:,} cells"
+            return f"the questions of {counted(self.cells, 'cell')}"
         if self.minutes is not None:
-            return f"{self.minutes:g} minutes"
+            return f"{self.minutes:g} minute{'' if self.minutes == 1 else 's'}"
         return f"US$ {self.dollars:g}" if self.model_seconds is None else f"{self.model_seconds:g} s in models"
 
     def to_dict(self) -> dict[str, float]:

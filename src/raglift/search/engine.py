@@ -14,9 +14,8 @@ from raglift.base.display import counted
 from raglift.base.limits import user_path
 from raglift.base.progress import notice
 from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.llm.providers import dollars_in_short
 from raglift.metrics.parsing import parse
-from raglift.report.format import percent_text, seconds_text
+from raglift.report.format import percent_text
 from raglift.running.model_calls import Account, CallLimits, Spent
 from raglift.running.options import dataset_hash
 from raglift.search.budget import Work
@@ -26,7 +25,7 @@ from raglift.search.finishing import result_of
 from raglift.search.folder import SearchFolder
 from raglift.search.measuring import Measuring
 from raglift.search.sampling import sample
-from raglift.search.schedule import first_rung
+from raglift.search.schedule import first_rung, least_batches
 from raglift.stats.racing import Race, stratified_batches
 from raglift.sweep.engine import dataset_of
 
@@ -155,7 +154,7 @@ class _Running:
         work, sizes = budget.questions(cells, queries), [len(batch) for batch in self.batches]
         first = first_rung(systems, self.search.first_queries, sizes, work)
         if first is None:
-            least = systems * sum(sizes[:2] if sizes[0] < BATCH else sizes[:1])
+            least = systems * sum(sizes[: least_batches(sizes)])
             share = percent_text(math.ceil(100 * least / (cells * queries)) / 100, 0)
             raise ConfigurationError(
                 f"budget: found {budget}, which is {counted(int(work), 'question')}; expected at least "
@@ -240,10 +239,8 @@ class _Running:
         race, budget = course.race, self.search.budget
         if not budget.is_measured:
             left = counted(int(self._left(folder, course.questions)), "question")
-        elif budget.dollars is not None:
-            left = f"US$ {dollars_in_short(budget.left(folder.spent))}"
         else:
-            left = seconds_text(budget.left(folder.spent))
+            left = budget.amount(budget.left(folder.spent))
         notice(
             f"search: {race.asked:,} of {len(self.racing):,} queries asked; {counted(len(race.running), 'cell')} "
             f"running, {int(race.dropped.sum()):,} dropped; {left} left of the budget; best so far: "

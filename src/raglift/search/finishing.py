@@ -18,6 +18,7 @@ from raglift.records.dataset import Dataset
 from raglift.running.options import dataset_hash
 from raglift.running.scoring import evaluation_of
 from raglift.search.course import FIRST
+from raglift.search.folder import HELD_OUT
 from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant, HeldOutWinner
 from raglift.search.result import SearchResult
 from raglift.stats.paired_tests import paired_difference
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from raglift.search.measuring import Measuring
     from raglift.search.records import Fate
     from raglift.sweep.specification.cells import Cell
-
-HELD_OUT = "held-out"
-"""Begins the name of what is measured on queries that took no part."""
 
 
 def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_out: Sequence[int]) -> SearchResult:
@@ -64,6 +62,7 @@ def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_
         rungs=tuple(course.rungs),
         paths={cells[number].name: tuple(path) for number, path in course.paths.items()},
         questions=course.questions,
+        spent=measuring.folder.spent,
         full=len(search.cells) * course.race.queries,
         finalists=finalists,
         began=_began(measuring),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 HEAD = "search.json"
+HELD_OUT = "held-out"
+"""Begins the name of what is measured on queries that took no part."""
 _LOCK, _RUNGS = "search.lock", "rungs"
 
 
@@ -83,8 +85,11 @@ class SearchFolder:
 
     @property
     def spent(self) -> Work:
-        """What all of it took."""
-        return sum(self.work.values(), Work())
+        """What counts against a budget: all that the race took, and what the check on held-out queries cost."""
+        return sum(
+            (Work(dollars=work.dollars) if name.startswith(HELD_OUT) else work for name, work in self.work.items()),
+            Work(),
+        )
 
     @staticmethod
     def is_of(name: str, joined: bool) -> bool:

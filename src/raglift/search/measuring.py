@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.base.limits import is_folder
-from raglift.errors import ConfigurationError
+from raglift.errors import ConfigurationError, RunError
 from raglift.records.dataset import Dataset
 from raglift.search.budget import Work
+from raglift.search.folder import HEAD
 from raglift.sweep.engine import load_sweep_result, run_sweep
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Measuring:
         """Return some cells measured on some queries of the dataset; what is there already is read."""
         place = self.folder.rung(name)
         if name in self.folder.finished and is_folder(place):  # a cell that failed has failed
-            return load_sweep_result(place)
+            return self._read(name, cells, queries)
         sweep = self.search.sweep
         own = {cell.system: [each.reranker for each in cells if each.system == cell.system] for cell in cells}
         primary = sweep.primary if sweep.names_primary and self.primary is None else _text(self.primary)
@@ -119,6 +120,24 @@ class Measuring:
             work = Work(time.monotonic() - began, models, dollars, questions)
             self.folder.took(name, work, is_finished=questions > 0)
         return result
+
+    def _read(self, name: str, cells: Sequence[Cell], queries: Sequence[int]) -> SweepResult:
+        """Return a rung that is done.
+
+        Raises:
+            RunError: it is damaged, or holds other cells or other queries than these.
+        """
+        place = self.folder.rung(name)
+        found = load_sweep_result(place)
+        asked = {self.dataset.queries[number].id for number in queries}
+        answered = [entry.evaluation for entry in found.results if entry.evaluation is not None]
+        others = any({trace.query_id for trace in each.run.traces} != asked for each in answered)
+        if others or {entry.cell for entry in found.results} != set(cells):
+            raise RunError(
+                f"{place}: damaged: found other cells or queries than {HEAD} says; search into another folder "
+                "(--output)"
+            )
+        return found
 
     @property
     def _paid(self) -> tuple[float, float]:

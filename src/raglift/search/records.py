@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.records.metric import Metric
-    from raglift.search.budget import Budget
+    from raglift.search.budget import Budget, Work
     from raglift.stats.paired_tests import PairedDifference
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell
@@ -97,6 +97,8 @@ class SearchRecord:
     """For each measured cell, by its name: after each rung how many queries it had been asked, and its mean."""
     questions: int
     """How many questions were asked: queries × systems."""
+    spent: Work
+    """What the race took; what the check on held-out queries cost is in the dollars."""
     full: int
     """How many a full sweep over the same queries would ask."""
     finalists: SweepResult

@@ -42,12 +42,17 @@ def first_rung(systems: int, wanted: int, sizes: Sequence[int], work: float) -> 
         last for these.
     """
     asked = list(itertools.accumulate(sizes))
-    least = 1 if asked[0] == sizes[-1] else 2
+    least = least_batches(sizes)
     if systems * asked[least - 1] > work:
         return None
     nearest = wanted + sizes[-1] / 2.0
     many = sum(queries < nearest and systems * queries <= work / 2.0 for queries in asked[:-1])
     return max(least, many)
+
+
+def least_batches(sizes: Sequence[int]) -> int:
+    """Return how many batches all systems are asked at least: those with the queries of a full one."""
+    return 1 if sizes[0] == sizes[-1] else 2
 
 
 def next_rung(

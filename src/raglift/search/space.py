@@ -73,6 +73,8 @@ def expand(axis: str, written: Any, faults: Faults) -> tuple[Item, ...]:
             if len(items) > _MOST_ITEMS:
                 faults.note((axis,), f"more than {_MOST_ITEMS:,} values", "fewer, as by larger steps")
                 return ()
+    if not items and written not in ([], None) and not faults.found:
+        faults.note((axis,), "overlaps that are all at least as long as their chunks", "one that is shorter")
     return tuple(items)
 
 
@@ -105,7 +107,8 @@ def _numbers(written: Mapping[Any, Any], keys: Keys, faults: Faults) -> Sequence
         return ()
     low, high, step = (Decimal(str(written[name])) for name in ("from", "to", "step"))
     if step <= 0 or high < low:
-        faults.note(keys, shown(dict(written)), "a step above 0, and an end that is not before the start")
+        wrong = f"from {low} to {high} by {step}"
+        faults.note(keys, wrong, "a step above 0, and an end that is not before the start")
         return ()
     count = int((high - low) / step) + 1
     if count > _MOST_VALUES:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.base.display import counted
 from raglift.base.validation import quoted
 from raglift.errors import ConfigurationError
 from raglift.search.course import BATCH, FIRST, Course
-from raglift.search.schedule import first_rung
+from raglift.search.schedule import first_rung, least_batches
 from raglift.stats.intervals import checked_integer, numbers
 from raglift.stats.racing import Race, stratified_batches
 
@@ -77,24 +79,26 @@ def race_stored(
         ConfigurationError: fewer than two systems, values that are missing, outside their range or of other queries, a
             share outside its range, or one that does not last for the first queries.
     """
-    if not 0.0 < share <= 1.0:
-        raise ConfigurationError(f"share: found {share:g}; expected a number above 0, at most 1")
-    names, values = _table(scores, low, high)
+    is_number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+    if not is_number or not 0.0 < share <= 1.0:
+        raise ConfigurationError(f"share: found {share!r}; expected a number above 0, at most 1")
+    names, values = _table(scores)
     queries, systems = values.shape
+    start = Race.of(systems, queries, alpha=alpha, low=low, high=high)
+    _check_range(names, values, start)
     batches = stratified_batches(queries, BATCH, strata=strata, seed=seed)
     work, sizes = share * values.size, [len(batch) for batch in batches]
     first = first_rung(systems, checked_integer("first_queries", first_queries, least=1), sizes, work)
     if first is None:
         raise ConfigurationError(
-            f"share: found {share:g}, which is {int(work):,} values; expected at least {systems * sum(sizes[:2]):,} "
-            f"for the first queries of {systems:,} systems"
+            f"share: found {share:g}, which is {counted(int(work), 'value')}; expected at least "
+            f"{systems * sum(sizes[: least_batches(sizes)]):,}, for the first queries of {systems:,} systems"
         )
 
     def ask(_: str, some: Sequence[int], rung: range) -> NDArray[np.float64]:
         places = np.concatenate([batches[batch] for batch in rung])
         return np.asarray(values[np.ix_(places, np.asarray(some, dtype=np.intp))])
 
-    start = Race.of(systems, queries, alpha=alpha, low=low, high=high)
     course = Course(start, batches, ask, lambda questions: work - questions)
     course.begin(range(systems), ask(FIRST, range(systems), range(first)), first, explore=False)
     race = course.finish()
@@ -111,26 +115,34 @@ def race_stored(
     )
 
 
-def _table(scores: Any, low: float, high: float) -> tuple[list[str], NDArray[np.float64]]:
+def _table(scores: Any) -> tuple[list[str], NDArray[np.float64]]:
     """Return the names of the systems, and their values: queries × systems."""
     if not (isinstance(scores, Mapping) or hasattr(scores, "items")):
         raise ConfigurationError(
             f"scores: found a {type(scores).__name__}; expected the values of each system by its name, or a data frame "
             "with a column a system"
         )
-    given = {str(name): values for name, values in scores.items()}
-    columns = {name: numbers(f"scores of {quoted(name)}", values, dimensions=1) for name, values in given.items()}
+    given = [(str(name), values) for name, values in scores.items()]
+    twice = [name for name, many in Counter(name for name, _ in given).items() if many > 1]
+    if twice:
+        raise ConfigurationError(f"scores: found {quoted(twice[0])} twice; expected a name of its own for each system")
+    columns = {name: numbers(f"scores of {quoted(name)}", values, dimensions=1) for name, values in given}
     lengths = {len(values) for values in columns.values()}
+    said = " and ".join(f"{each:,}" for each in sorted(lengths)) or "no"
     if len(columns) < 2 or len(lengths) != 1 or not min(lengths):
         raise ConfigurationError(
-            f"scores: found {len(columns):,} systems with {', '.join(f'{each:,}' for each in sorted(lengths)) or 'no'} "
-            "queries; expected two systems or more, with a value of each query"
+            f"scores: found {counted(len(columns), 'system')} with "
+            f"{said} queries; expected two systems or more, with a value of each query"
         )
-    for name, values in columns.items():
-        wrong = np.flatnonzero(~((values >= low) & (values <= high)))
-        if len(wrong):
-            raise ConfigurationError(
-                f"scores of {quoted(name)}: found {values[wrong[0]]:g} at query {wrong[0]:,}; expected a number from "
-                f"{low:g} to {high:g} for every query"
-            )
     return list(columns), np.column_stack(list(columns.values()))
+
+
+def _check_range(names: Sequence[str], values: NDArray[np.float64], race: Race) -> None:
+    """Raise where a value is missing, or outside the range of the race."""
+    wrong = np.argwhere(~((values >= race.low) & (values <= race.high)))
+    if len(wrong):
+        query, system = wrong[0]
+        raise ConfigurationError(
+            f"scores of {quoted(names[system])}: found {values[query, system]:g} at query {query:,}; expected a number "
+            f"from {race.low:g} to {race.high:g} for every query: of a metric with another range give `low` and `high`"
+        )

@@ -16,7 +16,7 @@ from raglift.search.charts import race_chart
 from raglift.search.records import DROPPED, FAILED, FATES, FINALIST, NOT_TRIED, SET_ASIDE
 from raglift.stats.racing import RACE_METHOD
 from raglift.sweep.effects import effects_of
-from raglift.sweep.view import sweep_view
+from raglift.sweep.view import failures, sweep_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +71,15 @@ def _about(found: SearchRecord) -> str:
     share = percent_text(found.questions / found.full, 0) if found.full else "–"
     return (
         f"by {mean_title(found.primary)}; {found.questions:,} questions asked, {share} of a full sweep; budget: "
-        f"{found.budget}"
+        f"{found.budget}{_used(found)}"
     )
+
+
+def _used(found: SearchRecord) -> str:
+    """Return how much of a budget of time or money the race took."""
+    if not found.budget.is_measured:
+        return ""
+    return f", of which the race took {found.budget.amount(found.budget.of(found.spent))}"
 
 
 def _warnings(found: SearchRecord) -> Iterator[str]:
@@ -84,6 +91,7 @@ def _warnings(found: SearchRecord) -> Iterator[str]:
         )
     if found.budget.dollars is not None and found.held_out is None:
         yield "the winner is not measured on held-out queries: the budget is spent, or none are held out"
+    yield from failures((one.cell.name, str(one.error)) for one in found.of_fate(FAILED))
     aside = len(found.of_fate(SET_ASIDE))
     if aside:
         yield (

@@ -39,7 +39,7 @@ from raglift.sweep.records import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.analysis.recommendation import Contender
     from raglift.records.metric import Metric
@@ -287,8 +287,7 @@ def _unmeasured(result: SweepResultRecord) -> Iterator[str]:
             f"{name} changed while the sweep was stopped, so its cells cannot be compared: {' and '.join(identities)}; "
             "sweep again into another folder"
         )
-    for reason, names in failed_by_reason(result).items():
-        yield f"{counted(len(names), 'cell')} failed: {reason} ({_several(names)})"
+    yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
     waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
     if waiting:
         yield f"{counted(waiting, 'cell')} not measured yet: continue with --resume"
@@ -364,11 +363,21 @@ def _several(names: Sequence[str]) -> str:
     return "; ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
-def failed_by_reason(result: SweepResultRecord) -> dict[str, list[str]]:
+def failures(failed: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield which cells failed, for each reason.
+
+    Args:
+        failed: the name of each, and why.
+    """
+    for reason, names in _by_reason(failed).items():
+        yield f"{counted(len(names), 'cell')} failed: {reason} ({_several(names)})"
+
+
+def _by_reason(failed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the names of the cells that failed, by reason."""
     reasons: dict[str, list[str]] = {}
-    for entry in result.failed:
-        reasons.setdefault(str(entry.error), []).append(entry.cell.name)
+    for name, reason in failed:
+        reasons.setdefault(reason, []).append(name)
     return reasons
 
 
@@ -427,7 +436,7 @@ def _map_sections(result: SweepResultRecord) -> list[Section]:
 def failed_sections(result: SweepResultRecord) -> list[Section]:
     """Return the cells that failed, by reason; nothing if none did."""
     rows = []
-    for reason, names in failed_by_reason(result).items():
+    for reason, names in _by_reason((entry.cell.name, str(entry.error)) for entry in result.failed).items():
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         rows.append(row_of((reason, f"{len(names):,}", "; ".join(names[:_NAMED]) + more)))
     if not rows:
