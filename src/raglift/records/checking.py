@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.base.validation import described
@@ -77,6 +78,12 @@ def trusted(record: type[T], values: dict[str, Any]) -> T:
         values: its fields; a missing one gets its default.
     """
     made = object.__new__(record)
-    for field in fields(record):  # type: ignore[arg-type]
-        object.__setattr__(made, field.name, values.get(field.name, field.default))
+    for name, default in defaults_of(record):
+        object.__setattr__(made, name, values.get(name, default))
     return made
+
+
+@cache
+def defaults_of(record: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the names of a record's fields, each with its default; `MISSING` where it has none."""
+    return tuple((field.name, field.default) for field in fields(record))
