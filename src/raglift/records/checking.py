@@ -11,6 +11,8 @@ from raglift.base.validation import described
 from raglift.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raglift.base.validation import Location
     from raglift.errors import Fault
 
@@ -83,7 +85,9 @@ def trusted(record: type[T], values: dict[str, Any]) -> T:
     return made
 
 
-@cache
-def defaults_of(record: type[Any]) -> tuple[tuple[str, Any], ...]:
-    """Return the names of a record's fields, each with its default; `MISSING` where it has none."""
+def _defaults_of(record: type) -> tuple[tuple[str, Any], ...]:
     return tuple((field.name, field.default) for field in fields(record))
+
+
+defaults_of: Callable[[type], tuple[tuple[str, Any], ...]] = cache(_defaults_of)
+"""Returns the names of a record's fields, each with its default; `MISSING` where it has none."""

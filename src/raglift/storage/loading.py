@@ -243,20 +243,20 @@ def _trace(chunks: list[Chunk], line: Any) -> Trace:
     exact = None
     if saved.exact is not None:
         exact = ExactHits(_ranking(chunks, saved.exact.full), _ranking(chunks, saved.exact.held))
-    repetitions = tuple(Trace(*_run(chunks, again)) for again in saved.repetitions)
-    return Trace(*_run(chunks, saved), repetitions=repetitions, exact=exact, matching=saved.matching)
+    repetitions = tuple(Trace(**_run(chunks, again)) for again in saved.repetitions)
+    return Trace(**_run(chunks, saved), repetitions=repetitions, exact=exact, matching=saved.matching)
 
 
-def _run(chunks: list[Chunk], saved: SavedRun) -> tuple[Any, ...]:
+def _run(chunks: list[Chunk], saved: SavedRun) -> dict[str, Any]:
     """Return what a trace knows of one run of a query."""
     calls = saved.calls
-    return (
-        saved.query_id,
-        _stages(chunks, saved.stages),
-        saved.error,
-        None if calls is None else tuple(_call(chunks, call) for call in calls),
-        None if saved.context is None else _ranking(chunks, saved.context),
-    )
+    return {
+        "query_id": saved.query_id,
+        "stages": _stages(chunks, saved.stages),
+        "error": saved.error,
+        "calls": None if calls is None else tuple(_call(chunks, call) for call in calls),
+        "context": None if saved.context is None else _ranking(chunks, saved.context),
+    }
 
 
 def _call(chunks: list[Chunk], saved: SavedCall) -> Call:

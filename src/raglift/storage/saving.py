@@ -167,7 +167,7 @@ class _Chunks:
         known = self._of_object.get(id(chunk))
         return self._new(chunk) if known is None else known
 
-    def hits(self, ranking: Ranking) -> list[tuple[int, float | None]]:
+    def hits(self, ranking: Ranking) -> list[Any]:
         """Return the number of the chunk and the score of each hit."""
         chunks = [hit.chunk for hit in ranking.hits]
         numbers = [*map(self._of_object.get, map(id, chunks))]  # without a call of ours for each
