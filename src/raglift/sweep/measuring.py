@@ -319,6 +319,7 @@ def evaluated(
     progress: bool | None,
     answers: Path | None = None,
     version: str | None = None,
+    exact: bool | None = None,
 ) -> Evaluation:
     """Evaluate a system as a sweep asks for it, without a reranker.
 
@@ -329,6 +330,7 @@ def evaluated(
         progress: whether to show progress.
         answers: the folder in which the answers of a system of the user's are kept one by one.
         version: of such a system.
+        exact: whether it is compared with exact search; None for raglift's own indexes alone.
     """
     return evaluate(
         system,
@@ -349,6 +351,7 @@ def evaluated(
         progress=progress,
         answers=answers,
         version=version,
+        exact=exact,
     )
 
 
@@ -365,7 +368,15 @@ def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome
     version = None if answers is None else versioned(given.reference or given.name, given.mapping, given.version)
     try:
         system = parts.system(given.name)
-        evaluation = evaluated(system, parts.sweep, dataset, progress=parts.progress, answers=answers, version=version)
+        evaluation = evaluated(
+            system,
+            parts.sweep,
+            dataset,
+            progress=parts.progress,
+            answers=answers,
+            version=version,
+            exact=given.exact or None,
+        )
     except CacheError:  # nothing can be kept any more
         raise
     except CostLimitReached as error:
