@@ -10,23 +10,20 @@ the static model that comes with raglift. Each index is compared with exact sear
 from __future__ import annotations
 
 import argparse
-import ast
-import re
 import sys
 import time
-import warnings
 from dataclasses import replace
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 import numpy as np
+from package_texts import package_texts
 
 import raglift as rl
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.components import DenseIndex, DenseRetriever, RecursiveChunker, approximate, build_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from raglift.results import Evaluation
 
@@ -53,63 +50,9 @@ DEPTH = 50
 """The rank by which facts are looked for."""
 PARTS = 10
 """Into so many parts the book is divided, for the filter."""
-_LEAST = 200
-"""Documentation of fewer characters is left out."""
-_ALLOWED = re.compile(r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|HPND|Unlicense)\b", re.IGNORECASE)
-_REFUSED = re.compile(r"GPL|General Public|proprietary|commercial", re.IGNORECASE)
-_DOCUMENTS = (".md", ".rst")
-_LARGEST = 2_000_000
 
 
-# Texts of the installed packages, under licences that allow their use.
-
-
-def package_texts() -> Iterator[str]:
-    """Yield the documentation and docstrings of the installed packages whose licence allows it, each text once."""
-    seen: set[int] = set()
-    for distribution in sorted(metadata.distributions(), key=lambda one: (one.metadata["Name"] or "").lower()):
-        if not is_allowed(distribution):
-            continue
-        for file in sorted(distribution.files or (), key=str):
-            if file.suffix not in (".py", *_DOCUMENTS):
-                continue
-            for text in texts_of(distribution, str(file)):
-                if len(text) >= _LEAST and hash(text) not in seen:
-                    seen.add(hash(text))
-                    yield text
-
-
-def is_allowed(distribution: metadata.Distribution) -> bool:
-    """Whether a package names a permissive licence, and no other."""
-    told = distribution.metadata
-    named = [told.get("License-Expression") or "", (told.get("License") or "")[:100]]
-    named += [one for one in told.get_all("Classifier") or () if one.startswith("License ::")]
-    said = " ".join(named)
-    return bool(_ALLOWED.search(said)) and not _REFUSED.search(said)
-
-
-def texts_of(distribution: metadata.Distribution, name: str) -> Iterator[str]:
-    """Yield the docstrings of a module, or the text of a file of documentation."""
-    try:
-        source = (distribution.locate_file(name)).read_text(encoding="utf-8")  # type: ignore[attr-defined]
-    except (OSError, UnicodeDecodeError):
-        return
-    if len(source) > _LARGEST:
-        return
-    if name.endswith(_DOCUMENTS):
-        yield source
-        return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other people's escapes
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node)
-            if docstring:
-                yield docstring
+# The chunks.
 
 
 def chunks_of(book: rl.Dataset, most: int) -> list[rl.Chunk]:

@@ -7,7 +7,7 @@ process of its own, with the libraries loaded and a tiny evaluation loaded befor
 held, less what it held before it opened the first file. The second part reads a file of labels, one query on each line.
 Run it as
 
-    python benchmarks/loading.py [--queries 20000] [--labels 100000] [--repetitions 3]
+    python benchmarks/loading.py [--queries 20000] [--hits 50] [--labels 100000] [--repetitions 3]
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Save, measure each way, print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=20_000)
+    parser.add_argument("--hits", type=int, default=HITS)
     parser.add_argument("--labels", type=int, default=100_000)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
@@ -45,13 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.measure:
         say(json.dumps(measured(asked.measure[0], Path(asked.measure[1]))))
         return 0
-    if asked.queries < 1 or asked.labels < 1 or asked.repetitions < 1:
-        parser.error("expected at least 1 query, 1 label and 1 repetition")
+    if min(asked.queries, asked.hits, asked.labels, asked.repetitions) < 1:
+        parser.error("expected at least 1 query, 1 hit, 1 label and 1 repetition")
     say(f"median of {asked.repetitions} rounds in which each has its turn; each run is a process of its own")
     with tempfile.TemporaryDirectory() as folder:
         run, labels = Path(folder) / "run", Path(folder) / "queries.jsonl"
-        save_run(run, asked.queries)
-        report(f"a saved evaluation of {asked.queries:,} queries × {HITS} hits", run, asked.repetitions)
+        seconds = save_run(run, asked.queries, asked.hits)
+        say(f"saved in {seconds:.1f} s")
+        report(f"a saved evaluation of {asked.queries:,} queries × {asked.hits} hits", run, asked.repetitions)
         save_labels(labels, asked.labels)
         report(f"a file of labels, {asked.labels:,} lines", labels, asked.repetitions)
     return 0
@@ -83,8 +85,8 @@ def middle(found: Sequence[dict[str, float]], kind: str) -> float:
     return statistics.median(each[kind] for each in found)
 
 
-def save_run(folder: Path, queries: int) -> None:
-    """Save a made-up evaluation: half of the facts were found, no text is long."""
+def save_run(folder: Path, queries: int, hits: int = HITS) -> float:
+    """Save a made-up evaluation, of which half of the facts were found; return the seconds that saving took."""
     import numpy as np
 
     from raglift.metrics.computing import Scores
@@ -99,25 +101,27 @@ def save_run(folder: Path, queries: int) -> None:
     random_ = random.Random(0)  # noqa: S311
     chunks = [
         Chunk(f"text of chunk {number} " + "word " * 30, f"chunk{number:07}", f"doc{number // 20}", 0, 180)
-        for number in range(max(HITS, queries * CHUNKS_PER_QUERY))
+        for number in range(max(hits, queries * CHUNKS_PER_QUERY))
     ]
     asked, traces = [], []
     for number in range(queries):
-        found = random_.sample(chunks, HITS)
-        facts = (Fact((Passage(found[number % HITS].text),)), Fact((Passage(f"not found {number}", grade=2),)))
+        found = random_.sample(chunks, hits)
+        facts = (Fact((Passage(found[number % hits].text),)), Fact((Passage(f"not found {number}", grade=2),)))
         asked.append(Query(f"q{number:07}", f"question number {number}?", facts, tags=("made-up",)))
-        ranking = Ranking.of((chunk, round(1 - place / HITS, 6)) for place, chunk in enumerate(found))
+        ranking = Ranking.of((chunk, round(1 - place / hits, 6)) for place, chunk in enumerate(found))
         traces.append(Trace(asked[-1].id, (StageTrace("retrieve", ranking, 0.001),)))
     metrics = tuple(map(parse, ("recall@10", "rr@10", "ndcg@10", "hit_rate@10")))
     ids = tuple(query.id for query in asked)
     values = np.random.default_rng(0).random((1, len(metrics), queries))
     match = {"mode": "containment"}
     evaluation = Evaluation(
-        Run((StageInfo("retrieve", "made up"),), tuple(traces), {"candidates": HITS, "match": match}),
+        Run((StageInfo("retrieve", "made up"),), tuple(traces), {"candidates": hits, "match": match}),
         Dataset(tuple(asked)),
         Scores(ids, ("retrieve",), metrics, values),
     )
+    began = time.perf_counter()
     save_evaluation(evaluation, folder)
+    return time.perf_counter() - began
 
 
 def save_labels(path: Path, lines: int) -> None:

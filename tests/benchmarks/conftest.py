@@ -21,6 +21,8 @@ def script() -> Callable[[str], ModuleType]:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # its dataclasses look themselves up
+        if str(FOLDER) not in sys.path:  # as for a script that is run: what several share lies beside it
+            sys.path.append(str(FOLDER))
         spec.loader.exec_module(module)
         return module
 

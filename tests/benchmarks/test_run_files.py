@@ -39,8 +39,8 @@ def test_a_line_tells_the_ratios_to_raglift(benchmark, tmp_path: Path, monkeypat
     figures = {"raglift": (1.0, 50.0), "pytrec_eval": (2.0, 100.0), "ranx": (4.0, 500.0)}
 
     def report_of(command: list[str], **_: object) -> Any:
-        processor, memory = figures[command[3].partition(",")[0]]
-        found = {"seconds": 9.0, "processor": processor, "memory": memory, **means}
+        seconds, memory = figures[command[3].partition(",")[0]]
+        found = {"seconds": seconds, "processor": 9.0, "memory": memory, **means}
         return type("Done", (), {"stdout": benchmark.json.dumps(found)})
 
     monkeypatch.setattr(benchmark.subprocess, "run", report_of)

@@ -10,6 +10,8 @@ from raglift.analysis.tradeoffs import beats
 from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, SweepError
+from raglift.records.dataset import Dataset
+from raglift.records.labels import Fact, Passage, Query
 from raglift.report.terminal.rendering import as_text
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.index_view import index_rows, index_sections
@@ -18,7 +20,6 @@ from raglift.sweep.specification import Cell, Sweep
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from raglift.records.dataset import Dataset
     from raglift.sweep.result import SweepResult
 
 CHUNKER = "recursive:60/0"
@@ -187,3 +188,52 @@ def test_size_and_search_time_are_costs_and_indexes_are_a_part(result: SweepResu
     tradeoff = result.pareto()
     assert {"index_bytes", "search_seconds"} <= {*tradeoff.costs}
     assert {"index", "dimensions"} <= {factor.factor for factor in result.effects().factors}
+
+
+TEXTS = [f"The {thing} of the {place} is {way}." for thing in "ABCDE" for place in "FGHIJ" for way in "KLMN"]
+
+
+def words_of_store() -> Any:
+    """A store of LangChain that looks at every second vector alone, and so loses half of the hits."""
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    class EverySecond(InMemoryVectorStore):
+        def _similarity_search_with_score_by_vector(self, embedding: Any, k: int = 4, **given: Any) -> Any:
+            found = super()._similarity_search_with_score_by_vector(embedding, len(TEXTS), **given)
+            return [hit for hit in found if int(hit[0].id) % 2][:k]
+
+    store = EverySecond(DeterministicFakeEmbedding(size=16))
+    store.add_documents([Document(text, id=str(number)) for number, text in enumerate(TEXTS)])
+    return store.as_retriever(search_kwargs={"k": 5})
+
+
+def words_of_function(query: str) -> list[str]:
+    """No vector store."""
+    return TEXTS[:5]
+
+
+def test_a_store_of_the_users_is_compared_with_exact_search_where_that_is_asked(tmp_path: Path) -> None:
+    queries = tuple(Query(str(number), text, (Fact((Passage(text),)),)) for number, text in enumerate(TEXTS[:8]))
+    systems = {
+        "store": {"system": words_of_store, "exact": True},
+        "unasked": {"system": words_of_store},
+        "function": {"system": words_of_function, "exact": True},
+    }
+    own = Sweep(dataset=Dataset(queries), systems=systems, ks=[5], candidates=5, match="containment")
+    assert [each["exact"] for each in own.to_dict()["systems"] if "exact" in each] == [True, True]
+    result = own.run(tmp_path / "out", progress=False)
+    (failed,) = result.failed
+    assert failed.cell.system == "function"
+    assert "exact: found" in str(failed.error)
+    (row,) = index_rows(load_sweep_result(tmp_path / "out"))
+    assert row.cell == "store · none"
+    together = row.losses.step("together")
+    assert (together.before, together.after, together.lost) == (8, 4, 4)
+    assert "over the vectors of the store" in str(result)
+
+
+def test_exact_is_true_or_false() -> None:
+    with pytest.raises(SweepError, match=r'systems\.mine\.exact: found "yes"; expected true or false'):
+        Sweep(dataset="lighthouse", systems={"mine": {"system": "a:b", "exact": "yes"}})

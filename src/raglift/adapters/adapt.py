@@ -14,6 +14,7 @@ from raglift.adapters import functions as plain
 from raglift.adapters.base import adapter_of
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
+from raglift.components.chunk_store import StoredChunks
 from raglift.components.devices import split_device
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.records.documents import Chunk, Document
@@ -161,7 +162,7 @@ def _by_name(
 # All chunks of an index: from the system if it lists them, otherwise from the user.
 
 
-def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None) -> list[Chunk] | None:
+def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None) -> Sequence[Chunk] | None:
     """Return all chunks that the system retrieves from; None when they are not known.
 
     Args:
@@ -172,11 +173,12 @@ def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None)
     Raises:
         ConfigurationError: what was given is not a list of chunks, or is empty, or something in it is not a chunk.
     """
+    if isinstance(given, StoredChunks):
+        return given
     if given is not None:
         return [_chunk(item, place, doc_key) for place, item in enumerate(_listed(given))]
     adapter = adapter_of(system)
-    chunks = None if adapter is None else adapter.chunks(system, doc_key=doc_key)
-    return None if chunks is None else list(chunks)
+    return None if adapter is None else adapter.chunks(system, doc_key=doc_key)
 
 
 def _listed(given: Any) -> list[Any]:

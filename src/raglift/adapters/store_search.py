@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.adapters.base import is_from
 from raglift.components.approximate_index import rankings_of
-from raglift.components.vector_indexes import exact_search
+from raglift.components.exact_search import exact_search
 from raglift.errors import ConfigurationError
 from raglift.records.rankings import ExactHits
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.adapters.vector_stores import Distance, VectorStore
-    from raglift.components.vector_indexes import Found, Vectors
+    from raglift.components.exact_search import Found, Vectors
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class StoreSearch:
     """Exact search over the vectors of a user's store, by its own distance."""
 
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     """What is searched."""
     store: VectorStore
     """Says how queries are embedded, and how vectors are compared."""
@@ -36,7 +36,7 @@ class StoreSearch:
     """Of the chunks, prepared so that the largest inner product is the nearest."""
 
     @classmethod
-    def of(cls, store: VectorStore, chunks: tuple[Chunk, ...], vectors: NDArray[np.float32]) -> StoreSearch:
+    def of(cls, store: VectorStore, chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> StoreSearch:
         """Return exact search over vectors.
 
         Args:
@@ -66,8 +66,7 @@ class StoreSearch:
         return [ExactHits(ranking, ranking) for ranking in found]
 
     def _search(self, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None) -> Found:
-        among = self.vectors if allowed is None else self.vectors[allowed]
-        return exact_search(among, vectors, k, numbers=allowed)
+        return exact_search(self.vectors, vectors, k, among=allowed)
 
 
 def _prepared(vectors: NDArray[np.float32], distance: Distance) -> Vectors:
@@ -95,7 +94,7 @@ def _unit(vectors: NDArray[np.float32]) -> Vectors:
 
 
 def store_search(
-    retriever: Any, known: tuple[Chunk, ...] | None, doc_key: str | None
+    retriever: Any, known: Sequence[Chunk] | None, doc_key: str | None
 ) -> tuple[StoreSearch, VectorStore, bool]:
     """Return exact search beside a user's retriever.
 

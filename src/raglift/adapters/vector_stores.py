@@ -49,7 +49,7 @@ class VectorStore:
     """By which it ranks."""
     own_k: int | None = None
     """How many hits its retriever returns; None where that is not known."""
-    chunks: tuple[Chunk, ...] | None = None
+    chunks: Sequence[Chunk] | None = None
     """What it holds; None where it does not give that out."""
     vectors: NDArray[np.float32] | None = None
     """The vector of each chunk; None where it does not give them out."""

@@ -101,11 +101,13 @@ def read_as(form: TypeAdapter[T], value: Any) -> T:
     Raises:
         WrongKind: it is something else; the first fault is told.
     """
-    from pydantic import ValidationError
-
     try:
         return form.validate_python(value)
-    except ValidationError as error:
+    except ValueError as error:  # as pydantic's is, which need not be imported for each line of a file
+        from pydantic import ValidationError
+
+        if not isinstance(error, ValidationError):
+            raise
         raise WrongKind(str(faults_of(error, form)[0])) from None
 
 

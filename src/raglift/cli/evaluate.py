@@ -118,6 +118,11 @@ def _check_system_options(request: Evaluate) -> None:
         )
     if request.system_version is not None and request.system is None:
         raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
+    if request.exact and request.system is None:
+        raise ConfigurationError(
+            "--exact: found it without --system; expected it with a vector store of your own: raglift's own indexes "
+            "are compared with exact search anyway"
+        )
 
 
 def _settings(request: Evaluate) -> dict[str, Any]:
@@ -130,6 +135,7 @@ def _settings(request: Evaluate) -> dict[str, Any]:
         **{name: getattr(request, name) for name in _UNCHANGED},
         "ks": ks,
         "k": request.hits,
+        "exact": request.exact or None,
         "match": match,
         "metrics": request.metrics or DEFAULT_METRICS,
         "price": None if request.price is None else parse_price(request.price),

@@ -146,7 +146,7 @@ class Walkthrough:
     sections={
         "System": [
             *("system", "mapping", "retriever", "embedding", "reranker", "chunker", "candidates", "hits", "depth"),
-            *("dtype", "device", "batch_tokens", "doc_key", "system_version"),
+            *("dtype", "device", "batch_tokens", "doc_key", "system_version", "exact"),
         ],
         "Data": ["documents", "encoding", "include"],
         "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
@@ -274,6 +274,13 @@ class Evaluate:
             "it, and later runs do not ask again."
         ),
     ] = None
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="With --system: also search the vectors of its vector store exactly, and say what its index loses.",
+        ),
+    ] = False
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True

@@ -4,6 +4,8 @@ from .approximate_index import ApproximateIndex as ApproximateIndex
 from .approximate_index import approximate as approximate
 from .bm25 import BM25Retriever as BM25Retriever
 from .bm25 import BM25Settings as BM25Settings
+from .chunk_store import StoredChunks as StoredChunks
+from .chunk_store import hold_chunks as hold_chunks
 from .chunkers import CHUNKERS as CHUNKERS
 from .chunkers import SEPARATORS as SEPARATORS
 from .chunkers import UNITS as UNITS

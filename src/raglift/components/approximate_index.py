@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.base.batches import HERE
 from raglift.components.embedding import embed
+from raglift.components.exact_search import exact_search
 from raglift.components.index_notation import Dimensions, IndexSpec, as_index, parse_dimensions
 from raglift.components.vector_indexes import (
     NOTHING,
     Reduction,
     VectorIndex,
     build_vector_index,
-    exact_search,
     one_thread,
     require_buildable,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raglift.base.batches import Workers
     from raglift.base.cache import Cache
     from raglift.components.embedding import DenseIndex, Embedder
-    from raglift.components.vector_indexes import Found, Vectors
+    from raglift.components.exact_search import Found, Vectors
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
 
@@ -58,7 +58,7 @@ class ApproximateIndex:
     """The index."""
 
     @property
-    def chunks(self) -> tuple[Chunk, ...]:
+    def chunks(self) -> Sequence[Chunk]:
         """In index order."""
         return self.dense.chunks
 
@@ -113,11 +113,11 @@ class ApproximateIndex:
         if self.built.is_exhaustive:
             return self.built.search(reduced, k, allowed)
         held, prepared = self._held
-        return exact_search(held if allowed is None else held[allowed], prepared(reduced), k, numbers=allowed)
+        return exact_search(held, prepared(reduced), k, among=allowed)
 
     def search_full(self, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
         """Return what exact search finds over the model's own vectors."""
-        return search_all(self.dense, vectors, k, allowed)
+        return exact_search(self.dense.vectors, vectors, k, among=allowed)
 
     def _reduced(self, vectors: Vectors) -> Vectors:
         return vectors if self.reduction is None or not len(vectors) else self.reduction.project(vectors)
@@ -132,20 +132,20 @@ class ApproximateIndex:
         # Chunks stand for queries: only the search is timed, and a model need not be asked
         step = max(len(self.dense.vectors) // _TIMED, 1)
         vectors = self.dense.vectors[::step][:_TIMED]
-        flat = VectorIndex(IndexSpec(), self.dense.faiss_index, self.dense.vectors, 0.0, 0)
-        return _rate(self.built, self._reduced(vectors)), _rate(flat, vectors)
+        exact = partial(exact_search, self.dense.vectors)
+        return _rate(self.built.search, self._reduced(vectors)), _rate(exact, vectors)
 
 
-def _rate(index: VectorIndex, vectors: Vectors) -> float | None:
-    """Return how many queries a second an index answers, one at a time on one thread: the best 10 hits of each."""
+def _rate(search: Callable[[Vectors, int], Found], vectors: Vectors) -> float | None:
+    """Return how many queries a second are answered, one at a time on one thread: the best 10 hits of each."""
     if not len(vectors):
         return None
     with one_thread():
-        index.search(vectors[:1], 10)
+        search(vectors[:1], 10)
         started = time.perf_counter()
         timed, seconds = 0, 0.0
         while timed < len(vectors) and seconds < _LONGEST_TIMING:
-            index.search(vectors[timed : timed + 1], 10)
+            search(vectors[timed : timed + 1], 10)
             timed, seconds = timed + 1, time.perf_counter() - started
     return timed / seconds
 
@@ -155,12 +155,6 @@ def query_vectors(dense: DenseIndex, queries: Sequence[str]) -> Vectors:
     if not queries:
         return np.zeros((0, dense.vectors.shape[1]), dtype=np.float32)
     return embed(dense.embedder, queries, "query", dense.cache).vectors
-
-
-def search_all(dense: DenseIndex, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
-    """Return what exact search finds over the vectors of an index, among all chunks or those that are allowed."""
-    full = dense.vectors
-    return exact_search(full if allowed is None else full[allowed], vectors, k, numbers=allowed)
 
 
 def approximate(

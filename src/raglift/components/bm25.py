@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.base.display import short_repr
 from raglift.components.analyzers import Analyzer, language_of
+from raglift.components.chunk_store import hold_chunks
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.records.rankings import IndexCost, Ranking
 
@@ -108,7 +109,7 @@ class BM25Retriever:
         terms = [self.analyzer.terms(chunk.indexed_text) for chunk in chunks]
         if not any(terms):
             raise ConfigurationError("BM25Retriever: found no words to look for in the chunks; expected at least one")
-        self.chunks = tuple(chunks)
+        self.chunks = hold_chunks(chunks)
         self._model = bm25s.BM25(k1=float(k1), b=float(b), method="lucene")
         self._model.index(terms, show_progress=False)
         self._seconds = time.perf_counter() - started

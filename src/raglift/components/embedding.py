@@ -6,6 +6,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -26,8 +27,9 @@ from raglift.base.batches import (
     token_counts,
     token_limit,
 )
-from raglift.base.cache import Cache, content_key, default_cache
+from raglift.base.cache import KEY_BYTES, Cache, content_key, default_cache
 from raglift.base.progress import track
+from raglift.components.chunk_store import StoredChunks, hold_chunks
 from raglift.components.devices import (
     AUTO,
     Dtype,
@@ -39,6 +41,7 @@ from raglift.components.devices import (
     resolve_dtype,
     room_on,
 )
+from raglift.components.exact_search import exact_search, faiss_module
 from raglift.components.models import (
     EMBEDDED_MODEL,
     has_known_revision,
@@ -47,11 +50,12 @@ from raglift.components.models import (
     one_thread,
     seconds_loading,
 )
-from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
+from raglift.components.vector_rows import VectorRows, first_rows
+from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.records.rankings import IndexCost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
@@ -63,8 +67,8 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["document", "query"]
-_READ_IN_PART = {b"\x00": False, b"\x01": True}
-_NOT_KNOWN = b"\xff"
+_READ_WHOLE, _READ_IN_PART, _NOT_KNOWN = 0, 1, 255
+"""What is kept of a text beside its vector: whether the model read all of it."""
 
 
 class Embedder(Protocol):
@@ -98,6 +102,8 @@ class Embedding:
     """How many distinct texts are longer than the model reads; None when it cannot be known."""
     computed: int
     """How many distinct texts went through the model; the others were in the cache."""
+    distinct: int
+    """How many distinct texts there are."""
 
 
 class SentenceTransformerEmbedder:
@@ -201,6 +207,10 @@ def _tokens_of(model: SentenceTransformer, texts: Sequence[str], kind: Kind = "d
     return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, prompt_of(model, kind))
 
 
+_AT_ONCE = 1 << 16
+"""Of so many texts the vectors are looked up at a time."""
+
+
 def embed(
     embedder: Embedder,
     texts: Sequence[str],
@@ -213,7 +223,7 @@ def embed(
     """Embed texts, asking the cache first; only what it lacks goes through the model.
 
     Each finished batch is kept at once, by the calling process alone, so a stopped run repeats no finished batch.
-    Where nothing is missing, the model is not loaded.
+    Where nothing is missing, the model is not loaded. Vectors that would take much memory are mapped from a file.
 
     Args:
         embedder: the model.
@@ -225,42 +235,78 @@ def embed(
 
     Raises:
         ModelOutputError: the model gave a vector that is not all finite numbers.
+        CacheError: there is no room for the cache, or for vectors in a file.
     """
     if not texts:
-        return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0)
+        return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0, 0)
     identity = embedder.identity
-    keys = _keys(identity, kind, texts)
-    entries = cache.get_many(keys.values())
-    missing = sorted(text for text, key in keys.items() if key not in entries)
+    keys = b"".join(_key(identity, kind, text) for text in texts)
+    source = first_rows(keys)
+    is_new = source == np.arange(len(source))
+    rows, flags, computed = VectorRows(len(texts)), bytearray(), 0
+    blocks = [slice(begin, begin + _AT_ONCE) for begin in range(0, len(texts), _AT_ONCE)]
+    parts = (_looked_up(texts, keys, block.start + np.flatnonzero(is_new[block]), cache) for block in blocks)
+    first = next(parts)
+    # What is missing of later blocks is not known before they are looked up
+    expected = len(first.missing) if len(blocks) == 1 else int(np.count_nonzero(is_new))
     unit = "queries" if kind == "query" else "chunks"
-    with track(f"embed {unit}", len(missing), unit, show=progress) as advance:
-        batches = _batches(embedder, missing, kind)
-        # Longest first, so that the time left is not underestimated
-        for batch, computed in workers.map(partial(_computed, embedder, identity, kind), batches[::-1]):
-            made = computed.entries(_keys(identity, kind, batch))
-            cache.put_many(made)
-            entries.update(made)
-            advance(len(batch))
-    flags = [entries[key][:1] for key in keys.values()]
-    known = all(flag in _READ_IN_PART for flag in flags)
-    return Embedding(
-        vectors=np.stack([np.frombuffer(entries[keys[text]], dtype="<f4", offset=1) for text in texts]),
-        read_in_part=sum(_READ_IN_PART[flag] for flag in flags) if known else None,
-        computed=len(missing),
-    )
+    with track(f"embed {unit}", expected, unit, show=progress) as advance:
+        for block, part in zip(blocks, chain([first], parts), strict=True):
+            if len(blocks) > 1 and part.entries:
+                advance(len(part.entries))
+            computed += len(part.missing)
+            batches = _batches(embedder, part.missing, kind)
+            # Longest first, so that the time left is not underestimated
+            for batch, result in workers.map(partial(_computed, embedder, identity, kind), batches[::-1]):
+                made = result.entries([part.keys[text] for text in batch])
+                cache.put_many(made)
+                part.entries.update(made)
+                advance(len(batch))
+            flags += part.flags()
+            rows.append(part.vectors(), source[block])
+    in_part = flags.count(_READ_IN_PART) if set(flags) <= {_READ_WHOLE, _READ_IN_PART} else None
+    return Embedding(rows.so_far(), in_part, computed, len(flags))
+
+
+class _Part(NamedTuple):
+    """Distinct texts, what the cache has of them, and what it has not."""
+
+    keys: dict[str, bytes]
+    """Of each text."""
+    entries: dict[bytes, bytes]
+    """By key: a byte, then the vector."""
+    missing: list[str]
+    """Sorted."""
+
+    def flags(self) -> bytes:
+        """Return for each text the byte that says whether it was truncated."""
+        return bytes(self.entries[key][0] for key in self.keys.values())
+
+    def vectors(self) -> NDArray[np.float32]:
+        """Return the vectors, one row a text."""
+        rows = [np.frombuffer(self.entries[key], dtype="<f4", offset=1) for key in self.keys.values()]
+        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+
+
+def _looked_up(texts: Sequence[str], keys: bytes, numbers: NDArray[np.int64], cache: Cache) -> _Part:
+    """Return what a cache has of some of the texts."""
+    keyed = {texts[number]: keys[KEY_BYTES * number : KEY_BYTES * (number + 1)] for number in numbers.tolist()}
+    entries = cache.get_many(keyed.values())
+    return _Part(keyed, entries, sorted(text for text, key in keyed.items() if key not in entries))
 
 
 def missing_texts(embedder: Embedder, texts: Sequence[str], kind: Kind, cache: Cache) -> list[str]:
     """Return the distinct texts whose vectors the cache lacks, sorted, without loading the model."""
     if not getattr(embedder, "has_known_identity", True):
         return sorted(set(texts))
-    keys = _keys(embedder.identity, kind, texts)
+    identity = embedder.identity
+    keys = {text: _key(identity, kind, text) for text in dict.fromkeys(texts)}
     entries = cache.get_many(keys.values())
     return sorted(text for text, key in keys.items() if key not in entries)
 
 
-def _keys(identity: str, kind: Kind, texts: Iterable[str]) -> dict[str, bytes]:
-    return {text: content_key("vector", identity, kind, text) for text in dict.fromkeys(texts)}
+def _key(identity: str, kind: Kind, text: str) -> bytes:
+    return content_key("vector", identity, kind, text)
 
 
 def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
@@ -285,9 +331,9 @@ class _Computed(NamedTuple):
     vectors: NDArray[np.float32]
     """Of unit length, one row a text."""
 
-    def entries(self, keys: Mapping[str, bytes]) -> dict[bytes, bytes]:
+    def entries(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return what is kept for the key of each text: its byte, then its vector."""
-        rows = zip(keys.values(), self.flags, self.vectors.astype("<f4", copy=False), strict=True)
+        rows = zip(keys, self.flags, self.vectors.astype("<f4", copy=False), strict=True)
         return {key: bytes([flag]) + vector.tobytes() for key, flag, vector in rows}
 
 
@@ -303,30 +349,24 @@ def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
     parts = embedder.read_in_part(texts)
-    return _Computed(_NOT_KNOWN * len(texts) if parts is None else bytes(map(bool, parts)), vectors)
+    return _Computed(bytes([_NOT_KNOWN]) * len(texts) if parts is None else bytes(map(bool, parts)), vectors)
 
 
-# Exact search over the vectors of chunks: FAISS, inner product of unit vectors, which is cosine similarity.
-
-
-_FOUND_AT_ONCE = 5_000_000
-"""So many chunks are found at a time at most: 60 MB."""
+# Exact search over the vectors of chunks: inner product of unit vectors, which is cosine similarity.
 
 
 @dataclass(frozen=True, eq=False)
 class DenseIndex:
-    """Chunks, their vectors, and a FAISS index over them."""
+    """Chunks and their vectors, which are searched exactly."""
 
-    chunks: tuple[Chunk, ...]
-    """In index order."""
+    chunks: Sequence[Chunk]
+    """In index order: a tuple, or `StoredChunks` where there are very many."""
     vectors: NDArray[np.float32]
-    """Unit vectors, shape (chunks, dimensions)."""
+    """Unit vectors, shape (chunks, dimensions); mapped from a file where they would take much memory."""
     embedder: Embedder
     """The model, for the queries."""
     cache: Cache
     """Where vectors are kept."""
-    faiss_index: Any
-    """A `faiss.IndexFlatIP`."""
     read_in_part: int | None
     """How many distinct chunks are longer than the model reads; None when it cannot be known."""
     computed: int
@@ -334,7 +374,14 @@ class DenseIndex:
     distinct: int
     """How many distinct chunks there are: those with the same text are one, unless more than the text is embedded."""
     seconds: float | None = None
-    """Wall time of embedding and indexing, without loading the model; None when vectors came from the cache."""
+    """Wall time of embedding, without loading the model; None when vectors came from the cache."""
+
+    @cached_property
+    def faiss_index(self) -> Any:
+        """A `faiss.IndexFlatIP` over the vectors, for use elsewhere: it holds a copy of them."""
+        index = faiss_module().IndexFlatIP(self.vectors.shape[1])
+        index.add(self.vectors)
+        return index
 
     @property
     def cost(self) -> IndexCost:
@@ -355,28 +402,10 @@ class DenseIndex:
         """
         if not queries:
             return np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0), dtype=np.int64)
-        vectors = embed(self.embedder, queries, "query", self.cache).vectors
-        return self._best(vectors, min(k, len(self.chunks)))
-
-    def _best(self, vectors: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the best chunks; of equally similar ones, which FAISS returns depends on how many it is asked for."""
-        scores = np.empty((len(vectors), k), dtype=np.float32)
-        numbers = np.empty((len(vectors), k), dtype=np.int64)
-        rows, asked = np.arange(len(vectors)), min(k + 1, len(self.chunks))
-        while len(rows):
-            tied = []
-            for block in np.array_split(rows, -(-len(rows) * asked // _FOUND_AT_ONCE)):
-                found_scores, found = self.faiss_index.search(vectors[block], asked)
-                order = np.lexsort((found, -found_scores))[:, :k]
-                scores[block] = np.take_along_axis(found_scores, order, axis=1)
-                numbers[block] = np.take_along_axis(found, order, axis=1)
-                tied.append(block[found_scores[:, -1] == found_scores[:, k - 1]])
-            rows = np.concatenate(tied) if asked < len(self.chunks) else rows[:0]
-            asked = min(4 * asked, len(self.chunks))
-        return scores, numbers
+        return exact_search(self.vectors, embed(self.embedder, queries, "query", self.cache).vectors, k)
 
 
-def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Iterable[Document]) -> list[str]:
+def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Iterable[Document]) -> Sequence[str]:
     """Return what a model embeds of each chunk: its text with its context, or what the embedder makes of it.
 
     Args:
@@ -389,7 +418,7 @@ def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Itera
     """
     inputs = getattr(embedder, "inputs", None)
     if not callable(inputs):
-        return [chunk.indexed_text for chunk in chunks]
+        return chunks.indexed_texts if isinstance(chunks, StoredChunks) else [chunk.indexed_text for chunk in chunks]
     given = tuple(documents)
     if not given:
         raise ConfigurationError("late chunking: found no documents; expected those that the chunks were cut from")
@@ -397,7 +426,7 @@ def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Itera
 
 
 def build_index(
-    chunks: Sequence[Chunk],
+    chunks: Iterable[Chunk],
     embedder: Embedder,
     *,
     documents: Iterable[Document] = (),
@@ -407,7 +436,7 @@ def build_index(
     """Embed chunks and index their vectors, for exact search; `approximate` makes another index of it.
 
     Args:
-        chunks: at least one.
+        chunks: at least one. Those of an iterator are kept in a file where there are very many (`hold_chunks`).
         embedder: the model.
         documents: what the chunks were cut from, for late chunking; no other embedder looks at them.
         cache: where vectors are looked up and kept; by default the user's.
@@ -416,28 +445,24 @@ def build_index(
     Raises:
         ConfigurationError: there is no chunk, or late chunking without documents.
         MissingDependency: faiss is not installed.
+        CacheError: there is no room for what is kept in files.
     """
-    if not chunks:
+    held = hold_chunks(chunks)
+    if not held:
         raise ConfigurationError("build_index: found no chunks; expected at least one (are the documents empty?)")
-    try:
-        import faiss
-    except ImportError:
-        raise MissingDependency("faiss", "local", "dense retrieval") from None
+    faiss_module()
     cache = default_cache() if cache is None else cache
-    texts = texts_to_embed(chunks, embedder, documents)
+    texts = texts_to_embed(held, embedder, documents)
     started = time.perf_counter() - seconds_loading()
     embedding: Embedding = embed(embedder, texts, "document", cache, progress=progress)
-    index = faiss.IndexFlatIP(embedding.vectors.shape[1])
-    index.add(embedding.vectors)
     seconds = time.perf_counter() - seconds_loading() - started
     return DenseIndex(
-        tuple(chunks),
+        held,
         embedding.vectors,
         embedder,
         cache,
-        index,
         embedding.read_in_part,
         embedding.computed,
-        len(set(texts)),
-        seconds=seconds if embedding.computed == len(set(texts)) else None,
+        embedding.distinct,
+        seconds=seconds if embedding.computed == embedding.distinct else None,
     )

@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.base.display import short_repr
-from raglift.components.approximate_index import ApproximateIndex, query_vectors, rankings_of, search_all
+from raglift.components.approximate_index import ApproximateIndex, query_vectors, rankings_of
 from raglift.components.bm25 import BM25Settings
 from raglift.components.embedding import DenseIndex
+from raglift.components.exact_search import exact_search
 from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index, split_settings
 from raglift.errors import ConfigurationError
 from raglift.records.rankings import ExactHits, IndexCost, Ranking
@@ -84,7 +85,7 @@ class DenseRetriever:
         self.index = index
 
     @property
-    def chunks(self) -> tuple[Chunk, ...]:
+    def chunks(self) -> Sequence[Chunk]:
         """All chunks that it chooses from, in index order."""
         return self.index.chunks
 
@@ -114,7 +115,8 @@ class DenseRetriever:
         if isinstance(index, ApproximateIndex):
             return rankings_of(index.chunks, index.search, index.query_vectors(queries), k, filters)
         if filters is not None and any(filters):
-            return rankings_of(index.chunks, partial(search_all, index), query_vectors(index, queries), k, filters)
+            search = partial(exact_search, index.vectors)
+            return rankings_of(index.chunks, search, query_vectors(index, queries), k, filters)
         scores, numbers = index.search(queries, k)
         chunks = index.chunks
         return [
@@ -349,9 +351,11 @@ class HybridRetriever:
         self.depth = depth
 
     @property
-    def chunks(self) -> tuple[Chunk, ...]:
+    def chunks(self) -> Sequence[Chunk]:
         """All chunks that the retrievers choose from, each once; empty if one does not tell its own."""
         parts: list[Sequence[Chunk]] = [getattr(retriever, "chunks", ()) for retriever in self.retrievers]
+        if all(part is parts[0] for part in parts):
+            return parts[0]
         return tuple({chunk.id: chunk for part in parts for chunk in part}.values()) if all(parts) else ()
 
     @property

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.base.display import one_line
+from raglift.components.exact_search import exact_search, faiss_module, first_of
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
@@ -33,23 +34,8 @@ NOTHING = -1
 FEWEST_TO_TRAIN = 39
 """Vectors for each cluster: with fewer, FAISS warns that clusters are trained on too little."""
 _AT_ONCE = 100_000
-_SPARE = 16
-"""So many more are looked for: of equal ones at the end FAISS returns any."""
 _PLACE = re.compile(r".*\.(?:cpp|h):\d+: ?", re.DOTALL)
 """What FAISS says of the place in its source, before what is wrong."""
-
-
-def faiss_module() -> Any:
-    """Return FAISS.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
-    try:
-        import faiss
-    except ImportError:
-        raise MissingDependency("faiss", "local", "dense retrieval") from None
-    return faiss
 
 
 # Fewer dimensions.
@@ -141,7 +127,8 @@ class VectorIndex:
         if self.spec.kind.startswith("binary"):
             scores, numbers = self._binary(queries, k, allowed)
         elif allowed is not None and self.is_exhaustive:
-            return exact_search(self.index.reconstruct_batch(allowed), queries, k, numbers=allowed)
+            scores, places = exact_search(self.index.reconstruct_batch(allowed), queries, k)
+            return scores, allowed[places]
         else:
             options = {} if allowed is None else {"params": _restricted(self.index, allowed)}
             try:
@@ -152,8 +139,7 @@ class VectorIndex:
                     f"{_reason(error)}; expected flat, hnsw, ivf, int8, pq or binary"
                 ) from error
         scores = np.where(numbers == NOTHING, -np.inf, scores)
-        order = np.lexsort((numbers, -scores))
-        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(numbers, order, axis=1)
+        return first_of(scores, numbers, k)
 
     def _binary(self, queries: Vectors, k: int, allowed: NDArray[np.int64] | None) -> Found:
         """Search by sign bits: 1 − 2 · (differing bits / all bits); with `rescore`, the best by the vectors."""
@@ -170,8 +156,7 @@ class VectorIndex:
         if not rescores:
             return (1 - 2 * distances / queries.shape[1]).astype(np.float32), numbers.astype(np.int64)
         scores = np.einsum("qnd,qd->qn", self.vectors[numbers], queries)
-        order = np.lexsort((numbers, -scores))[:, :k]
-        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(numbers, order, axis=1)
+        return first_of(scores, numbers, k)
 
     def held_vectors(self) -> tuple[Vectors, Callable[[Vectors], Vectors]] | None:
         """Return the vectors as the index holds them, and what makes queries comparable with them.
@@ -339,9 +324,9 @@ def _filled(faiss: Any, spec: IndexSpec, vectors: Vectors) -> Any:
     """Return an index of FAISS' with the vectors in it."""
     dimensions, metric = vectors.shape[1], faiss.METRIC_INNER_PRODUCT
     if spec.kind.startswith("binary"):
-        bits = np.packbits(vectors > 0, axis=1)
-        binary = faiss.IndexBinaryFlat(8 * bits.shape[1])
-        binary.add(bits)
+        binary = faiss.IndexBinaryFlat(-(-dimensions // 8) * 8)
+        for begin in range(0, len(vectors), _AT_ONCE):
+            binary.add(np.packbits(vectors[begin : begin + _AT_ONCE] > 0, axis=1))
         return binary
     if spec.kind == "flat":
         index = faiss.IndexFlatIP(dimensions)
@@ -410,23 +395,3 @@ def _bytes(faiss: Any, index: Any, *, is_binary: bool) -> int:
 def _reason(error: RuntimeError) -> str:
     """Return what FAISS says, without the place in its source."""
     return one_line(_PLACE.sub("", str(error))).removeprefix("Error: ").strip().rstrip(".")
-
-
-def exact_search(vectors: Vectors, queries: Vectors, k: int, *, numbers: NDArray[np.int64] | None = None) -> Found:
-    """Return scores and numbers of the best vectors, found by looking at all; equal ones by their numbers.
-
-    Args:
-        vectors: shape (vectors, dimensions).
-        queries: shape (queries, dimensions).
-        k: how many of each query.
-        numbers: of the vectors, ascending; by default their places.
-    """
-    k = min(k, len(vectors))
-    if k == 0 or not len(queries):
-        return np.zeros((len(queries), 0), dtype=np.float32), np.zeros((len(queries), 0), dtype=np.int64)
-    index = faiss_module().IndexFlatIP(vectors.shape[1])
-    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-    scores, places = index.search(np.ascontiguousarray(queries, dtype=np.float32), min(k + _SPARE, len(vectors)))
-    order = np.lexsort((places, -scores))[:, :k]
-    scores, places = np.take_along_axis(scores, order, axis=1), np.take_along_axis(places, order, axis=1)
-    return scores, places if numbers is None else numbers[places]

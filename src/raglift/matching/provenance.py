@@ -16,7 +16,7 @@ from raglift.matching.chunk_index import is_at
 from raglift.records.rankings import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk, Document
@@ -74,12 +74,17 @@ class Provenance:
         key = _key(chunk)
         if key not in self._places:
             self._places[key] = self._place_of(chunk)
-        doc_id, start, end = place = self._places[key]
-        if place == (chunk.doc_id, chunk.start, chunk.end):
-            return chunk
-        checked = replace(chunk, doc_id=doc_id, start=start, end=end)
-        self._places[_key(checked)] = place
+        place = self._places[key]
+        checked = _placed(chunk, place)
+        if checked is not chunk:
+            self._places[_key(checked)] = place
         return checked
+
+    def check_all(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Yield all chunks of an index as `check_chunk` returns them, without remembering them: each comes once."""
+        if not self.dataset.documents:
+            return map(self.check_chunk, chunks)
+        return (_placed(chunk, self._place_of(chunk)) for chunk in chunks)
 
     def _place_of(self, chunk: Chunk) -> _Place:
         doc_id = self._document_of(chunk)
@@ -105,6 +110,12 @@ class Provenance:
                 if file_name in self._by_file_name:
                     return self._by_file_name[file_name]
         return None
+
+
+def _placed(chunk: Chunk, place: _Place) -> Chunk:
+    doc_id, start, end = place
+    is_there = place == (chunk.doc_id, chunk.start, chunk.end)
+    return chunk if is_there else replace(chunk, doc_id=doc_id, start=start, end=end)
 
 
 def _true_start(chunk: Chunk, document: Document) -> int | None:

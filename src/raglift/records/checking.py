@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from raglift.base.validation import described
 from raglift.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from raglift.base.validation import Location
     from raglift.errors import Fault
 
@@ -77,6 +80,14 @@ def trusted(record: type[T], values: dict[str, Any]) -> T:
         values: its fields; a missing one gets its default.
     """
     made = object.__new__(record)
-    for field in fields(record):  # type: ignore[arg-type]
-        object.__setattr__(made, field.name, values.get(field.name, field.default))
+    for name, default in defaults_of(record):
+        object.__setattr__(made, name, values.get(name, default))
     return made
+
+
+def _defaults_of(record: type) -> tuple[tuple[str, Any], ...]:
+    return tuple((field.name, field.default) for field in fields(record))
+
+
+defaults_of: Callable[[type], tuple[tuple[str, Any], ...]] = cache(_defaults_of)
+"""Returns the names of a record's fields, each with its default; `MISSING` where it has none."""

@@ -23,7 +23,7 @@ CANDIDATES = "candidates"
 """The name of a stage: what rerankers got of a system that ranks otherwise when it is asked for more hits."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, slots=True)
 class Hit:
     """A chunk at a rank with a score.
 
@@ -43,12 +43,13 @@ class Hit:
         known = type(chunk) is Chunk and type(rank) is int and (score is None or type(score) is float)
         if not known or rank < 1:
             rank, score = _checked(chunk, rank, score)
-        _set(self, "chunk", chunk)
-        _set(self, "rank", rank)
-        _set(self, "score", score)
+        _set_chunk(self, chunk)
+        _set_rank(self, rank)
+        _set_score(self, score)
 
 
-_set = object.__setattr__
+# A frozen record is filled by its slots
+_set_chunk, _set_rank, _set_score = (getattr(Hit, name).__set__ for name in ("chunk", "rank", "score"))
 
 
 def _checked(chunk: object, rank: object, score: object) -> tuple[int, Any]:
@@ -139,7 +140,7 @@ class Call:
         names = [stage.stage for stage in self.stages]
         if len(set(names)) < len(names):
             raise ConfigurationError(f"Call.stages: found the stages {', '.join(names)}; expected each name once")
-        _set(self, "stages", tuple(self.stages))
+        object.__setattr__(self, "stages", tuple(self.stages))
         if not isinstance(self.arguments, Mapping):
             raise ConfigurationError(f"Call.arguments: found {described(self.arguments)}; expected a mapping")
         for name, number, is_whole in (("tokens", self.tokens, True), ("seconds", self.seconds, False)):

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
-    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Calls, Metric, Tokens
     from raglift.records.rankings import Inventory, Trace
@@ -222,7 +221,7 @@ def _evaluated(
         return evaluate_agent(agent, data, ks, rule, profile, config, kept)
     check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
-    comparer = comparer_of(deployed, config, _all_chunks(system, config))
+    comparer = comparer_of(deployed, config, all_chunks(system, config.chunks, doc_key=config.doc_key))
     known_chunks = comparer.chunks
     inventory = inventory_of_chunks(known_chunks, clearing, data, config, rule)
     require_chunks(metrics, inventory)
@@ -469,9 +468,3 @@ def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> 
             f"candidates: found {candidates!r} without a reranker, for a system that is asked as it is deployed; "
             "expected a reranker that gets them, or depth='deep' (--depth deep)"
         )
-
-
-def _all_chunks(system: Any, config: Config) -> tuple[Chunk, ...] | None:
-    """Return all chunks of the index; None when they are not known."""
-    chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
-    return None if chunks is None else tuple(chunks)

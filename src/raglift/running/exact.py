@@ -47,7 +47,7 @@ class Comparer:
     """One of `SOURCES`."""
     own_k: int | None = None
     """How many hits the system returns by its own settings; None where that is not known."""
-    chunks: tuple[Chunk, ...] | None = None
+    chunks: Sequence[Chunk] | None = None
     """All chunks of the index; None where they are not known."""
 
     def compared(
@@ -128,7 +128,7 @@ def _checked(ranking: Ranking, provenance: Provenance) -> Ranking:
     return provenance.check(ranking)
 
 
-def comparer_of(stages: Sequence[Stage], config: Config, chunks: tuple[Chunk, ...] | None) -> Comparer:
+def comparer_of(stages: Sequence[Stage], config: Config, chunks: Sequence[Chunk] | None) -> Comparer:
     """Return what compares a system with exact search.
 
     Args:

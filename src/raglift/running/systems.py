@@ -16,6 +16,7 @@ from raglift.base.cache import default_cache
 from raglift.base.display import describe_error
 from raglift.base.validation import quoted
 from raglift.components.approximate_index import require_searchable, searched
+from raglift.components.chunk_store import hold_chunks
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
@@ -32,10 +33,11 @@ from raglift.errors import ConfigurationError, order_to_stop
 from raglift.llm.dot_env import load_dot_env
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk
+    from raglift.records.documents import Chunk, Document
 
 
 # Users' systems by reference: `module:name`, the address of an HTTP service, or an MCP server.
@@ -172,18 +174,37 @@ class LocalSystem:
     """How many tokens a batch of it may hold; None for what the device's memory allows."""
 
 
-def chunks_of(dataset: Dataset, chunker: Chunker) -> tuple[Chunk, ...]:
-    """Split a dataset's documents.
+_AT_ONCE = 32_000_000
+"""Documents of so many characters are split together."""
+
+
+def chunks_of(dataset: Dataset, chunker: Chunker) -> Sequence[Chunk]:
+    """Split a dataset's documents; very many chunks are kept in a file.
 
     Raises:
         ConfigurationError: the dataset has no documents.
+        CacheError: there is no room for the file.
     """
     if not dataset.documents:
         raise ConfigurationError(
             f"{dataset.name}: found no documents to index; expected a dataset folder with documents, "
             "or --documents PATH, or a system of your own (--system module:name)"
         )
-    return chunker.split(dataset.documents)
+    return hold_chunks(chunk for documents in _parts(dataset.documents) for chunk in chunker.split(documents))
+
+
+def _parts(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Yield documents in parts, of which all but the last have at least `_AT_ONCE` characters."""
+    part: list[Document] = []
+    characters = 0
+    for document in documents:
+        part.append(document)
+        characters += len(document.text)
+        if characters >= _AT_ONCE:
+            yield part
+            part, characters = [], 0
+    if part:
+        yield part
 
 
 def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | None = None) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +96,9 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()  # to the objects that are traversed least, without being traversed now
             gc.enable()
 
 
@@ -237,23 +240,23 @@ def _chunk(line: Any) -> Chunk:
 
 def _trace(chunks: list[Chunk], line: Any) -> Trace:
     saved = read_as(TRACE, line)
-    made = _trace_of(chunks, saved)
     exact = None
     if saved.exact is not None:
         exact = ExactHits(_ranking(chunks, saved.exact.full), _ranking(chunks, saved.exact.held))
-    repetitions = tuple(_trace_of(chunks, again) for again in saved.repetitions)
-    return replace(made, repetitions=repetitions, exact=exact, matching=saved.matching)
+    repetitions = tuple(Trace(**_run(chunks, again)) for again in saved.repetitions)
+    return Trace(**_run(chunks, saved), repetitions=repetitions, exact=exact, matching=saved.matching)
 
 
-def _trace_of(chunks: list[Chunk], saved: SavedRun) -> Trace:
+def _run(chunks: list[Chunk], saved: SavedRun) -> dict[str, Any]:
+    """Return what a trace knows of one run of a query."""
     calls = saved.calls
-    return Trace(
-        saved.query_id,
-        _stages(chunks, saved.stages),
-        saved.error,
-        None if calls is None else tuple(_call(chunks, call) for call in calls),
-        None if saved.context is None else _ranking(chunks, saved.context),
-    )
+    return {
+        "query_id": saved.query_id,
+        "stages": _stages(chunks, saved.stages),
+        "error": saved.error,
+        "calls": None if calls is None else tuple(_call(chunks, call) for call in calls),
+        "context": None if saved.context is None else _ranking(chunks, saved.context),
+    }
 
 
 def _call(chunks: list[Chunk], saved: SavedCall) -> Call:
@@ -267,19 +270,40 @@ def _stages(chunks: list[Chunk], saved: Iterable[SavedStage]) -> tuple[StageTrac
 
 def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:
     """Return the hits of a stage, checked here and not by pydantic: there may be millions."""
-    hits = []
-    for rank, hit in enumerate(saved, start=1):
-        if type(hit) is not list or len(hit) != 2:
-            raise WrongKind(f"hits: found {shown(hit)}; expected the number of a chunk and a score")
-        number, score = hit
-        if type(score) is not float and score is not None:
-            if not is_number(score):
-                raise WrongKind(f"hits: found the score {shown(score)}; expected a number or null")
-            score = float(score)
-        if type(number) is not int or not 0 <= number < len(chunks):
-            raise _no_chunk(number, chunks)
-        hits.append(Hit(chunks[number], rank, score))
-    return Ranking(tuple(hits))
+    if not saved:
+        return Ranking()
+    numbers, scores = _columns(saved) or zip(*(_read_hit(chunks, hit) for hit in saved), strict=True)
+    if min(numbers) < 0 or max(numbers) >= len(chunks):
+        raise _no_chunk(next(number for number in numbers if not 0 <= number < len(chunks)), chunks)
+    return Ranking(tuple(map(Hit, map(chunks.__getitem__, numbers), count(1), scores)))
+
+
+def _columns(saved: list[Any]) -> tuple[tuple[int, ...], tuple[float | None, ...]] | None:
+    """Return the numbers of the chunks, and the scores; None where not all hits are an integer and a float or null."""
+    try:
+        numbers, scores = zip(*saved, strict=True)
+    except (TypeError, ValueError):
+        return None
+    are_plain = {*map(type, numbers)} <= {int} and {*map(type, scores)} <= {float, type(None)}
+    return (numbers, scores) if are_plain else None
+
+
+def _read_hit(chunks: list[Chunk], hit: Any) -> tuple[int, float | None]:
+    """Return the number of a chunk and a score.
+
+    Raises:
+        WrongKind: it is something else.
+    """
+    if type(hit) is not list or len(hit) != 2:
+        raise WrongKind(f"hits: found {shown(hit)}; expected the number of a chunk and a score")
+    number, score = hit
+    if type(score) is not float and score is not None:
+        if not is_number(score):
+            raise WrongKind(f"hits: found the score {shown(score)}; expected a number or null")
+        score = float(score)
+    if type(number) is not int:
+        raise _no_chunk(number, chunks)
+    return number, score
 
 
 def _no_chunk(number: Any, chunks: list[Chunk]) -> WrongKind:

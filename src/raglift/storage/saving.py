@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from raglift.base.limits import can_be, is_folder, is_there, resolved, user_path
 from raglift.base.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.checking import defaults_of
 from raglift.storage.forms import is_place, whole
 from raglift.storage.layout import (
     CHUNK_FIELDS,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
+    from raglift.records.labels import Query
     from raglift.records.rankings import Call, Cost, Inventory, Ranking, StageInfo, StageTrace, Trace
 
 
@@ -148,6 +150,10 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     frame.assign(value=scores.values.ravel()).to_parquet(folder / SCORES, index=False)
 
 
+_NO_METADATA = "{}"
+_fields_of = attrgetter(*CHUNK_FIELDS)
+
+
 class _Chunks:
     """The chunks that are saved: each distinct one once, under a number."""
 
@@ -159,26 +165,39 @@ class _Chunks:
         """Return the number of a chunk; a new one is added."""
         # The stages of a run share their chunks, and so do the queries of some systems
         known = self._of_object.get(id(chunk))
-        if known is None:
-            metadata = json.dumps(plain(chunk.metadata), sort_keys=True) if chunk.metadata else "{}"
-            key = (*(getattr(chunk, name) for name in CHUNK_FIELDS), metadata)
-            known = self._of_object[id(chunk)] = self._numbers.setdefault(key, len(self._numbers))
-        return known
+        return self._new(chunk) if known is None else known
+
+    def hits(self, ranking: Ranking) -> list[Any]:
+        """Return the number of the chunk and the score of each hit."""
+        chunks = [hit.chunk for hit in ranking.hits]
+        numbers = [*map(self._of_object.get, map(id, chunks))]  # without a call of ours for each
+        known = map(self.number, chunks) if None in numbers else numbers
+        return [*zip(known, [hit.score for hit in ranking.hits], strict=True)]
+
+    def _new(self, chunk: Chunk) -> int:
+        metadata = json.dumps(plain(chunk.metadata), sort_keys=True) if chunk.metadata else _NO_METADATA
+        key = (*_fields_of(chunk), metadata)
+        number = self._of_object[id(chunk)] = self._numbers.setdefault(key, len(self._numbers))
+        return number
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield the chunks by number."""
         for *values, metadata in self._numbers:
-            yield _readable(dict(zip(CHUNK_FIELDS, values, strict=True)) | {"metadata": json.loads(metadata)})
+            line: dict[str, Any] = dict(zip(CHUNK_FIELDS, values, strict=True))
+            line["metadata"] = {} if metadata == _NO_METADATA else json.loads(metadata)
+            yield _readable(line)
 
 
 def _readable(chunk: dict[str, Any]) -> dict[str, Any]:
     """Return a chunk as it can be read back: a system's own chunks may hold numbers for ids, or invalid positions."""
     for name in ("id", "doc_id", "text"):
-        if chunk[name] is not None:
+        if type(chunk[name]) is not str and chunk[name] is not None:
             chunk[name] = str(chunk[name])
     for name in ("start", "end"):
-        place = whole(plain(chunk[name]))
-        chunk[name] = place if is_place(place) else None
+        place = chunk[name]
+        if place is not None and not is_place(place):
+            place = whole(plain(place))
+            chunk[name] = place if is_place(place) else None
     if not isinstance(chunk["metadata"], dict):
         chunk["metadata"] = {"metadata": chunk["metadata"]}
     return chunk
@@ -223,9 +242,9 @@ def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
     if trace.calls is not None:
         line["calls"] = [_call_line(call, chunks) for call in trace.calls]
     if trace.context is not None:
-        line["context"] = _hits(trace.context, chunks)
+        line["context"] = chunks.hits(trace.context)
     if trace.exact is not None:
-        line["exact"] = {"full": _hits(trace.exact.full, chunks), "held": _hits(trace.exact.held, chunks)}
+        line["exact"] = {"full": chunks.hits(trace.exact.full), "held": chunks.hits(trace.exact.held)}
     if trace.matching is not None:
         line["matching"] = trace.matching
     if trace.repetitions:
@@ -234,15 +253,12 @@ def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
 
 
 def _stage_lines(stages: Iterable[StageTrace], chunks: _Chunks) -> list[dict[str, Any]]:
-    return [{"stage": stage.stage, "seconds": stage.seconds, "hits": _hits(stage.ranking, chunks)} for stage in stages]
-
-
-def _hits(ranking: Ranking, chunks: _Chunks) -> list[list[Any]]:
-    return [[chunks.number(hit.chunk), hit.score] for hit in ranking]
+    return [{"stage": stage.stage, "seconds": stage.seconds, "hits": chunks.hits(stage.ranking)} for stage in stages]
 
 
 def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
     known = {field.name: getattr(call, field.name) for field in fields(call) if field.name != "stages"}
+    known["arguments"] = plain(call.arguments)
     return {**known, "stages": _stage_lines(call.stages, chunks)}
 
 
@@ -255,21 +271,17 @@ def _is_filtered_or_compared(evaluation: EvaluationRecord) -> bool:
 
 def _query_line(query: Query) -> dict[str, Any]:
     """Return a query as labels have it: its filter as it is written there."""
-    line: dict[str, Any] = _without_defaults(asdict(query))
+    line = _without_defaults(query)
     return line if query.filter is None else {**line, "filter": query.filter.to_dict()}
 
 
-_DEFAULTS = {field.name: field.default for record in (Passage, Fact, Query) for field in fields(record)}
+def _without_defaults(record: Any) -> dict[str, Any]:
+    """Return the fields of a record, but for what it would have anyway, so that the file reads like labels."""
+    known = ((name, getattr(record, name), default) for name, default in defaults_of(type(record)))
+    return {name: _value(value) for name, value, default in known if value != default}
 
 
-def _without_defaults(value: Any) -> Any:
-    """Leave out what a record would have anyway, so that the file reads like labels."""
-    if isinstance(value, dict):
-        return {
-            key: _without_defaults(part)
-            for key, part in value.items()
-            if key not in _DEFAULTS or part != _DEFAULTS[key]
-        }
-    if isinstance(value, (list, tuple)):
-        return [_without_defaults(part) for part in value]
-    return value
+def _value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_value(part) for part in value]
+    return _without_defaults(value) if is_dataclass(value) else value

@@ -124,10 +124,22 @@ def index_sections(result: SweepResultRecord) -> list[Section]:
         else "None finds significantly fewer facts than exact search."
     )
     said = (
-        f"Facts by rank {first.k}, before any reranker, against exact search over the model's own vectors. {worse}",
+        f"Facts by rank {first.k}, before any reranker, against exact search {_over(rows)}. {worse}",
         _PARETO,
     )
     return [Section("What the indexes lose", said, (index_table(result, rows),))]
+
+
+def _over(rows: Sequence[IndexRow]) -> str:
+    """Return which vectors exact search looks at."""
+    sources = {row.losses.source for row in rows}
+    own = "over the model's own vectors"
+    if sources == {"own"}:
+        return own
+    store = "over the vectors of the store"
+    if "embedded again" in sources:
+        store += ", or of its chunks embedded again"
+    return f"{own}, of systems of yours {store}" if "own" in sources else store
 
 
 def _names(result: SweepResultRecord, rows: Sequence[IndexRow]) -> dict[str, str]:
@@ -151,7 +163,7 @@ def index_table(result: SweepResultRecord, rows: Sequence[IndexRow]) -> Table:
 
     columns: list[Column[IndexRow]] = [
         Column("index", lambda row: called.get(row.cell, row.cell), words=True),
-        Column("found", _found, definition="Facts found by exact search over the model's own vectors → by the index"),
+        Column("found", _found, definition=f"Facts found by exact search {_over(rows)} → by the index"),
         Column(
             "lost by index", facts(INDEX), definition="Facts that exact search finds over the vectors as it has them"
         ),

@@ -138,7 +138,7 @@ class Parts:
     cache: Cache = field(default_factory=default_cache)
     placed: tuple[str, str] | None = None
     """The number type and the device of models that compute elsewhere; None where they compute here."""
-    _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict, repr=False)
+    _chunks: dict[str, Sequence[Chunk]] = field(default_factory=dict, repr=False)
     _embedders: dict[str, Embedder] = field(default_factory=dict, repr=False)
     _rerankers: dict[str, RerankStage] = field(default_factory=dict, repr=False)
     _retrievers: dict[Cell, Remembered] = field(default_factory=dict, repr=False)
@@ -160,13 +160,13 @@ class Parts:
         """The texts of the queries."""
         return [query.text for query in self.dataset.queries]
 
-    def chunks(self, chunker: str) -> tuple[Chunk, ...]:
+    def chunks(self, chunker: str) -> Sequence[Chunk]:
         """Return the dataset's documents, split."""
         if chunker not in self._chunks:
             self._chunks[chunker] = chunks_of(self.dataset, chunker_by_name(chunker))
         return self._chunks[chunker]
 
-    def texts(self, chunker: str, model: str) -> list[str]:
+    def texts(self, chunker: str, model: str) -> Sequence[str]:
         """Return what an embedding model embeds of each chunk."""
         return texts_to_embed(self.chunks(chunker), self.embedder(model), self.dataset.documents)
 
@@ -319,6 +319,7 @@ def evaluated(
     progress: bool | None,
     answers: Path | None = None,
     version: str | None = None,
+    exact: bool | None = None,
 ) -> Evaluation:
     """Evaluate a system as a sweep asks for it, without a reranker.
 
@@ -329,6 +330,7 @@ def evaluated(
         progress: whether to show progress.
         answers: the folder in which the answers of a system of the user's are kept one by one.
         version: of such a system.
+        exact: whether it is compared with exact search; None for raglift's own indexes alone.
     """
     return evaluate(
         system,
@@ -349,6 +351,7 @@ def evaluated(
         progress=progress,
         answers=answers,
         version=version,
+        exact=exact,
     )
 
 
@@ -365,7 +368,15 @@ def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome
     version = None if answers is None else versioned(given.reference or given.name, given.mapping, given.version)
     try:
         system = parts.system(given.name)
-        evaluation = evaluated(system, parts.sweep, dataset, progress=parts.progress, answers=answers, version=version)
+        evaluation = evaluated(
+            system,
+            parts.sweep,
+            dataset,
+            progress=parts.progress,
+            answers=answers,
+            version=version,
+            exact=given.exact or None,
+        )
     except CacheError:  # nothing can be kept any more
         raise
     except CostLimitReached as error:

@@ -213,7 +213,7 @@ def contradicted(hits: Hits) -> list[str]:
     if hits.rank is None or hits.score is None:
         return []
     same, falling = hits.query[1:] == hits.query[:-1], hits.score[1:] <= hits.score[:-1]
-    if (np.diff(hits.query) >= 0).all() and (~same | (falling & (hits.rank[1:] >= hits.rank[:-1]))).all():
+    if (hits.query[1:] >= hits.query[:-1]).all() and (~same | (falling & (hits.rank[1:] >= hits.rank[:-1]))).all():
         return []  # as most files are
     order = np.lexsort((hits.rank, -hits.score, hits.query))
     query, score, rank = hits.query[order], hits.score[order], hits.rank[order]
@@ -230,8 +230,7 @@ def ranked(hits: Hits) -> tuple[Codes, Codes]:
     """
     ends = np.cumsum(np.bincount(hits.query, minlength=len(hits.queries)))
     bounds = np.concatenate(([0], ends)).astype(np.int64)
-    steps = np.diff(hits.query)
-    order = np.argsort(hits.query, kind="stable") if not (steps >= 0).all() else None
+    order = np.argsort(hits.query, kind="stable") if (hits.query[1:] < hits.query[:-1]).any() else None
     if hits.score is None:
         return (hits.id if order is None else hits.id[order]), bounds
     query, score = (hits.query, hits.score) if order is None else (hits.query[order], hits.score[order])
@@ -250,7 +249,9 @@ def _ties_by_id(ids: Codes, query: Codes, score: NDArray[Any], names: Texts) -> 
     tied = np.zeros(len(ids), dtype=np.bool_)
     tied[1:] |= same
     tied[:-1] |= same
-    group = np.cumsum(np.concatenate(([True], ~same)))[tied]
+    is_first = tied.copy()
+    is_first[1:] &= ~same
+    group = np.cumsum(is_first[tied])
     of_tied, number = np.unique(ids[tied], return_inverse=True)
     location = np.empty(len(of_tied), dtype=np.int64)
     location[_sorted_places(texts_at(names, of_tied))] = np.arange(len(of_tied))

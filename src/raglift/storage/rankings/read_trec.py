@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from raglift.base.validation import Location
@@ -73,18 +74,27 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
     score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
     if np.isnan(score).any():
         return None
-    table = table.drop_columns(_SCORE)  # what is copied is let go of
+    table = _without(table, _SCORE)
     query, queries = coded(table.column(_QUERY))
     texts = all_texts(queries)
     if trec_eval >= 10 and any(name.startswith("#") for name in texts):  # a comment of six words
         return None
-    table = table.drop_columns(_QUERY)
+    table = _without(table, _QUERY)
     id_, names = coded(table.column(_ID))
-    table = table.drop_columns(_ID)
+    table = _without(table, _ID)
     rank, ranks = coded(table.column(_RANK))
     del table
     known = _ranks(all_texts(ranks))
     return Hits(tuple(texts), names, query, id_, score, None if known is None else known[rank]), last[-1]
+
+
+def _without(table: pa.Table, column: str) -> pa.Table:
+    """Return a table without a column that was copied, whose memory goes back to the system at once."""
+    import pyarrow as pa
+
+    rest = table.drop_columns(column)
+    pa.default_memory_pool().release_unused()
+    return rest
 
 
 def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[Hits, str]:

@@ -39,6 +39,8 @@ class SystemSpec:
     """Of an HTTP service: the file that says what is sent, and where its hits are in the answer."""
     version: str | None = None
     """What stands for the system as it is now, and for no other; None where that is not said."""
+    exact: bool = False
+    """Whether it is compared with exact search over the same vectors, as by `evaluate(exact=True)`."""
 
     @property
     def reference(self) -> str | None:

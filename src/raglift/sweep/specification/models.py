@@ -342,6 +342,7 @@ class _NamedSystem(Model):
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
     version: Text | None = None
+    exact: Flag = False
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> SystemSpec:
@@ -349,7 +350,7 @@ class _NamedSystem(Model):
         name = self.system if self.name is None and isinstance(self.system, str) else self.name
         if name is None:
             raise wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
-        return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version)
+        return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version, self.exact)
 
 
 _ListedSystem = Annotated[
@@ -375,6 +376,7 @@ class _MappedSystem(Model):
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
     version: Text | None = None
+    exact: Flag = False
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> _MappedSystem:
@@ -398,7 +400,8 @@ _SystemOfName = Annotated[
 
 def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
     return tuple(
-        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version) for name, each in systems.items()
+        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version, each.exact)
+        for name, each in systems.items()
     )
 
 

@@ -295,7 +295,8 @@ def _plain(value: Any) -> Any:
         rerankers = None if value.rerankers is None else list(value.rerankers)
         mapping = {} if value.mapping is None else {"mapping": value.mapping}
         version = {} if value.version is None else {"version": value.version}
-        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version}
+        exact = {"exact": True} if value.exact else {}
+        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version, **exact}
     if isinstance(value, (RetrieverSpec, IndexSpec, Dimensions)):
         return str(value)
     if isinstance(value, (list, tuple)):
