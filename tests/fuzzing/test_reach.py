@@ -15,7 +15,18 @@ from .catalogue import READERS
 from .reader import Bench
 
 PACKAGE = Path(__file__).parents[2] / "src" / "raglift"
-OPENING = {"read_bytes", "read_text", "open", "ParquetFile", "read_table", "connect", "reader", "opened", "loads"}
+OPENING = {
+    "read_bytes",
+    "read_text",
+    "open",
+    "ParquetFile",
+    "read_table",
+    "connect",
+    "reader",
+    "opened",
+    "loads",
+    "from_json",
+}
 OPENING |= {
     "lines_of",
     "stream_lines",

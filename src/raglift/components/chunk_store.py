@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import marshal
+import math
 import operator
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, overload
 from weakref import WeakValueDictionary
+
+from pydantic_core import from_json, to_json
 
 from raglift.base.scratch import ScratchFile
 from raglift.records.documents import Chunk
@@ -59,11 +61,11 @@ class StoredChunks(Sequence[Chunk]):
         self._ends = array("q", [0])
         self._whole: dict[int, Chunk] = {}
         for number, chunk in enumerate(chunks):
-            if _is_plain(chunk):
-                place = chunk.doc_id, chunk.start, chunk.end
-                file.write(marshal.dumps((chunk.text, chunk.id, *place, dict(chunk.metadata), chunk.context)))
-            else:
+            written = _written(chunk)
+            if written is None:
                 self._whole[number] = chunk
+            else:
+                file.write(written)
             self._ends.append(file.size)
         self._bytes = memoryview(file.mapped() if file.size else b"")
         self._in_use: WeakValueDictionary[int, Chunk] = WeakValueDictionary()
@@ -101,11 +103,8 @@ class StoredChunks(Sequence[Chunk]):
         return _IndexedTexts(self)
 
     def _made(self, place: int) -> Chunk:
-        # Written by this process alone, into a file that nobody else can reach
-        text, chunk_id, doc_id, start, end, metadata, context = marshal.loads(  # noqa: S302
-            self._bytes[self._ends[place] : self._ends[place + 1]]
-        )
-        return Chunk(text, chunk_id, doc_id, start, end, metadata, context=context)
+        *fields, context = from_json(self._bytes[self._ends[place] : self._ends[place + 1]].tobytes())
+        return Chunk(*fields, context=context)
 
 
 class _IndexedTexts(Sequence[str]):
@@ -131,21 +130,20 @@ class _IndexedTexts(Sequence[str]):
 _PLAIN = (str, int, float, bool, type(None))
 
 
-def _is_plain(chunk: Chunk) -> bool:
-    """Whether a chunk is read back from its bytes as it is, each value of the type that it has."""
-    values = chunk.text, chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.context
-    return (
-        type(chunk) is Chunk
-        and chunk.origin is None
-        and all(type(value) in _PLAIN for value in values)
-        and (not chunk.metadata or _is_plain_value(chunk.metadata))
-        and type(chunk.metadata) is dict
-    )
+def _written(chunk: Chunk) -> bytes | None:
+    """Return a chunk as JSON; None where it would not be read as it is, each value of the type that it has."""
+    fields = [chunk.text, chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.metadata, chunk.context]
+    if type(chunk) is not Chunk or chunk.origin is not None or not _is_plain(fields):
+        return None
+    try:
+        return to_json(fields)
+    except ValueError:  # half a character
+        return None
 
 
-def _is_plain_value(value: object) -> bool:
-    if type(value) in (list, tuple):
-        return all(map(_is_plain_value, value))  # type: ignore[call-overload]
+def _is_plain(value: object) -> bool:
+    if type(value) is list:
+        return all(map(_is_plain, value))
     if type(value) is dict:
-        return all(_is_plain_value(name) and _is_plain_value(each) for name, each in value.items())
-    return type(value) in _PLAIN
+        return all(type(name) is str and _is_plain(each) for name, each in value.items())
+    return type(value) in _PLAIN and (type(value) is not float or math.isfinite(value))
