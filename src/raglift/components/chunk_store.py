@@ -103,8 +103,9 @@ class StoredChunks(Sequence[Chunk]):
         return _IndexedTexts(self)
 
     def _made(self, place: int) -> Chunk:
-        *fields, context = from_json(self._bytes[self._ends[place] : self._ends[place + 1]].tobytes())
-        return Chunk(*fields, context=context)
+        written = self._bytes[self._ends[place] : self._ends[place + 1]].tobytes()
+        text, chunk_id, doc_id, start, end, metadata, context = from_json(written)
+        return Chunk(text, chunk_id, doc_id, start, end, metadata, context=context)
 
 
 class _IndexedTexts(Sequence[str]):
