@@ -55,14 +55,22 @@ class Model(BaseEmbedding):
 
 def documents() -> list[Document]:
     return [
-        Document(text, id=f"00000000-0000-4000-8000-{number:012}", metadata={"year": year, "source": "log.md"})
+        Document(
+            text,
+            id=f"00000000-0000-4000-8000-{number:012}",
+            metadata={"year": year, "is_late": year > 2022, "height": year / 8, "source": "log.md"},
+        )
         for number, (text, year) in enumerate(zip(TEXTS, YEARS, strict=True))
     ]
 
 
 def nodes() -> list[TextNode]:
     return [
-        TextNode(text=text, id_=f"00000000-0000-4000-8000-{number:012}", metadata={"year": year})
+        TextNode(
+            text=text,
+            id_=f"00000000-0000-4000-8000-{number:012}",
+            metadata={"year": year, "is_late": year > 2022, "height": year / 8},
+        )
         for number, (text, year) in enumerate(zip(TEXTS, YEARS, strict=True))
     ]
 

@@ -220,9 +220,17 @@ def test_filters_are_passed_on_to_the_store(name: str, filtered: Dataset) -> Non
 @pytest.mark.parametrize("name", FILTERING)
 @pytest.mark.parametrize(
     "written",
-    [{"year": [2021, 2023]}, {"year": {"gte": 2022}}, {"year": {"gt": 2020, "lt": 2023}}, {"year": {"lte": 2020}}],
+    [
+        {"year": [2021, 2023]},
+        {"year": {"gte": 2022}},
+        {"year": {"gt": 2020, "lt": 2023}},
+        {"year": {"lte": 2020}},
+        {"is_late": True},
+        {"is_late": [False]},
+        {"height": 2021 / 8},
+    ],
 )
-def test_lists_and_ranges_are_passed_on(name: str, written: dict[str, Any]) -> None:
+def test_lists_ranges_and_truth_are_passed_on(name: str, written: dict[str, Any]) -> None:
     retriever = EXACT[name]()
     if name == "LangChain FAISS":
         retriever.search_kwargs["fetch_k"] = len(TEXTS)
@@ -232,6 +240,17 @@ def test_lists_and_ranges_are_passed_on(name: str, written: dict[str, Any]) -> N
     assert trace.error is None
     assert trace.exact is not None
     assert [hit.chunk.text for hit in trace.stages[0].ranking] == [hit.chunk.text for hit in trace.exact.full]
+    assert all(Filter.of(written).matches(chunk.metadata) for chunk in trace.stages[0].ranking.chunks)
+
+
+@pytest.mark.parametrize("name", [name for name in FILTERING if name.startswith("LangChain")])
+@pytest.mark.parametrize("written", [{"is_late": [True, False]}, {"height": [2021 / 8, 2022 / 8]}])
+def test_lists_of_truth_and_of_fractions_are_passed_on_to_langchain(name: str, written: dict[str, Any]) -> None:
+    retriever = EXACT[name]()
+    queries = (Query("a", "What is lit of the lamp?", (Fact((Passage(TEXTS[0]),)),), filter=written),)  # type: ignore[arg-type]
+    (trace,) = evaluate(retriever, Dataset(queries), exact=True, ks=(1,)).run.traces
+    assert trace.error is None
+    assert len(trace.stages[0].ranking) == K
     assert all(Filter.of(written).matches(chunk.metadata) for chunk in trace.stages[0].ranking.chunks)
 
 

@@ -138,11 +138,11 @@ STORES = {
     "L1": (faiss_by_l1, "found a vector store that ranks by FAISS' metric 2; expected one that ranks by cosine, inner"),
     "mmr of LangChain": (
         lambda: langchain("mmr"),
-        "found search_type='mmr', which ranks by more than the distance of one vector; expected a search by similarity",
+        "found search_type='mmr', which returns something else than the k nearest vectors; expected a search by",
     ),
     "mmr of LlamaIndex": (
         lambda: llama_index("mmr"),
-        "found vector_store_query_mode='mmr', which ranks by more than the distance of one vector; expected a search",
+        "found vector_store_query_mode='mmr', which returns something else than the k nearest vectors; expected a",
     ),
     "no store": (
         lambda: lambda query: ["The lamp is lit."],

@@ -175,7 +175,7 @@ def test_pgvector_through_langchain(folder: Path, exact: Evaluation) -> None:
     sweep = [line.replace("stores", "postgres") for line in commands("sweep")]
     (folder / "postgres.yaml").write_text(re.sub(r"my_rag:qdrant_\d+, ", "", SWEEP), encoding="utf-8")
     printed = run(folder, *commands("fill_pgvector"), ranking("pgvector_1000"), *sweep)
-    assert "retrieve: PGVectorStore" in printed
+    assert "mine: PGVectorStore\n" in printed
     assert_ranked_as(exact, folder, "pgvector_1000")
 
 
@@ -188,5 +188,5 @@ def test_pgvector_through_langchain(folder: Path, exact: Evaluation) -> None:
 def test_pgvector_through_llama_index(folder: Path, exact: Evaluation) -> None:
     empty = "python -c 'import my_rag; my_rag.llama_pgvector_store(1000).clear()'"
     printed = run(folder, empty, *commands("fill_llama(my_rag.llama_pgvector"), ranking("llama_pgvector_1000"))
-    assert "VectorIndexRetriever(PGVectorStore)" in printed
+    assert "mine: VectorIndexRetriever\n" in printed
     assert_ranked_as(exact, folder, "llama_pgvector_1000")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,20 @@ def langchain_filter(store: Any, given: Filter) -> Any:
         return _expression(given, partial(_milvus_field, store), partial(json.dumps, ensure_ascii=False), "==", "[]")
     if is_from(store, _LANCEDB):
         return _expression(given, lambda key: f"metadata.`{key}`", _sql_value, "=", "()")
-    conditions = [_mongo(one) for one in given.conditions]
+    conditions = [_mongo(one) for one in _conditions(given)]
     return conditions[0] if len(conditions) == 1 else {"$and": conditions}
 
 
+def _conditions(given: Filter) -> list[Condition]:
+    """Return the conditions of a filter, a list of one value as that value: some stores take no true in a list."""
+    return [
+        replace(one, operator=EQUALS) if one.operator == ANY_OF and len(one.values) == 1 else one
+        for one in given.conditions
+    ]
+
+
 def _mongo(one: Condition) -> dict[str, Any]:
-    if one.operator in (EQUALS, ANY_OF) and len(one.values) == 1:  # PGVector takes no list of true and false
+    if one.operator == EQUALS:
         return {one.key: one.values[0]}
     return {one.key: {f"${one.operator}": list(one.values) if one.operator == ANY_OF else one.values[0]}}
 
@@ -72,7 +81,7 @@ def _expression(
             return f"{field(one.key)} in {brackets[0]}{values}{brackets[1]}"
         return f"{field(one.key)} {signs[one.operator]} {values}"
 
-    return " and ".join(map(condition, given.conditions))
+    return " and ".join(map(condition, _conditions(given)))
 
 
 def _milvus_field(store: Any, key: str) -> str:
@@ -94,24 +103,22 @@ def _sql_value(value: Value) -> str:
 def _qdrant_filter(given: Filter, prefix: str) -> Any:
     from qdrant_client import models
 
+    def equal(key: str, value: Value) -> Any:
+        if isinstance(value, float):  # it matches no such number
+            return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
+        return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
     def condition(one: Condition) -> Any:
-        key = f"{prefix}{one.key}"
+        key, values = f"{prefix}{one.key}", list(one.values)
+        if one.operator not in (EQUALS, ANY_OF):
+            return models.FieldCondition(key=key, range=_qdrant_range(models, one))
         if one.operator == EQUALS:
-            return models.FieldCondition(key=key, match=_qdrant_match(models, one))
-        if one.operator == ANY_OF:
-            return models.FieldCondition(key=key, match=models.MatchAny(any=_values(one)))
-        return models.FieldCondition(key=key, range=_qdrant_range(models, one))
+            return equal(key, values[0])
+        if {type(value) for value in values} in ({str}, {int}):
+            return models.FieldCondition(key=key, match=models.MatchAny(any=values))  # type: ignore[arg-type]
+        return models.Filter(should=[equal(key, value) for value in values])
 
-    return models.Filter(must=[condition(one) for one in given.conditions])
-
-
-def _values(one: Condition) -> Any:
-    """Return the values of a condition as a list, which the frameworks' types want to be of one type."""
-    return list(one.values)
-
-
-def _qdrant_match(models: Any, one: Condition) -> Any:
-    return models.MatchValue(value=one.values[0])
+    return models.Filter(must=[condition(one) for one in _conditions(given)])
 
 
 def _qdrant_range(models: Any, one: Condition) -> Any:
@@ -187,11 +194,11 @@ def llama_index_filters(given: Filter) -> Any:
 
     def one(condition: Condition) -> Any:
         value: Any = list(condition.values) if condition.operator == ANY_OF else condition.values[0]
-        # Its type has neither true nor false, for which its stores do not take 1 and 0: not validated
         operator = FilterOperator(_OPERATORS[condition.operator])
+        # Its type has neither true nor false, for which its stores do not take 1 and 0: not validated
         return MetadataFilter.model_construct(key=condition.key, value=value, operator=operator)
 
-    return MetadataFilters(filters=[one(condition) for condition in given.conditions])
+    return MetadataFilters(filters=[one(condition) for condition in _conditions(given)])
 
 
 def takes_llama_index_filters(system: Any) -> bool:

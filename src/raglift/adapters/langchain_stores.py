@@ -16,8 +16,8 @@ from raglift.adapters.vector_stores import (
     faiss_vectors,
     lancedb_entries,
     milvus_entries,
+    not_the_nearest,
     qdrant_points,
-    ranks_otherwise,
     tried,
 )
 
@@ -38,14 +38,16 @@ def langchain_store(retriever: Any, doc_key: str | None) -> VectorStore | None:
         doc_key: the metadata key that names the source document.
 
     Raises:
-        ConfigurationError: it ranks by something else than a distance that exact search knows.
+        ConfigurationError: it returns something else than the nearest vectors by a distance that exact search knows.
     """
     from langchain_core.vectorstores import VectorStoreRetriever
 
     if not isinstance(retriever, VectorStoreRetriever):
         return None
-    if retriever.search_type == "mmr":
-        raise ranks_otherwise("search_type='mmr'")
+    if retriever.search_type != "similarity":
+        raise not_the_nearest(f"search_type={retriever.search_type!r}")
+    if retriever.search_kwargs.get("score_threshold") is not None:
+        raise not_the_nearest(f"score_threshold={retriever.search_kwargs['score_threshold']}")
     store = retriever.vectorstore
     known = replace(_described(store), own_k=retriever.search_kwargs.get("k", _DEFAULT_K))
     for package, read in _READERS.items():
@@ -91,8 +93,9 @@ def _in_memory(known: VectorStore, retriever: Any, doc_key: str | None) -> Vecto
 
 def _qdrant(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
     store = retriever.vectorstore
-    if store.retrieval_mode.value != "dense":
-        raise ranks_otherwise(f"Qdrant with retrieval_mode={store.retrieval_mode.value!r}")
+    mode = getattr(store, "retrieval_mode", None)  # the older class has none
+    if mode is not None and mode.value != "dense":
+        raise not_the_nearest(f"Qdrant with retrieval_mode={mode.value!r}")
     points, vectors, distance = qdrant_points(store.client, store.collection_name, store.vector_name)
     text, metadata = store.content_payload_key, store.metadata_payload_key
     payloads = [point.payload or {} for point in points]
@@ -111,7 +114,7 @@ def _chroma(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorSt
 def _community_lancedb(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorStore:
     store, settings = retriever.vectorstore, retriever.search_kwargs
     if (query_type := settings.get("query_type", "vector")) != "vector":
-        raise ranks_otherwise(f"LanceDB with query_type={query_type!r}")
+        raise not_the_nearest(f"LanceDB with query_type={query_type!r}")
     fields = Fields(store._id_key, store._text_key, store._vector_key, "metadata")  # noqa: SLF001 — it has no other way
     return _with_entries(known, lancedb_entries(store.get_table(), fields, settings.get("metrics")), doc_key)
 
@@ -128,7 +131,7 @@ def _milvus(known: VectorStore, retriever: Any, doc_key: str | None) -> VectorSt
     store = retriever.vectorstore
     vector, *others = store.vector_fields
     if others:
-        raise ranks_otherwise(f"Milvus with the vectors {', '.join(store.vector_fields)}")
+        raise not_the_nearest(f"Milvus with the vectors {', '.join(store.vector_fields)}")
     fields = Fields(store._primary_field, store._text_field, vector, store._metadata_field)  # noqa: SLF001 — as above
     return _with_entries(known, milvus_entries(store.client, store.collection_name, fields), doc_key)
 

@@ -17,8 +17,8 @@ from raglift.adapters.vector_stores import (
     faiss_vectors,
     lancedb_entries,
     milvus_entries,
+    not_the_nearest,
     qdrant_points,
-    ranks_otherwise,
     tried,
 )
 
@@ -36,7 +36,7 @@ def llama_index_store(retriever: Any, doc_key: str | None) -> VectorStore | None
         doc_key: the metadata key that holds a node's document id.
 
     Raises:
-        ConfigurationError: it ranks by something else than a distance that exact search knows.
+        ConfigurationError: it returns something else than the nearest vectors by a distance that exact search knows.
     """
     from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
     from llama_index.core.vector_stores.types import VectorStoreQueryMode
@@ -47,7 +47,7 @@ def llama_index_store(retriever: Any, doc_key: str | None) -> VectorStore | None
     store, index, model = held["_vector_store"], held["_index"], held["_embed_model"]
     mode = held["_vector_store_query_mode"]
     if mode != VectorStoreQueryMode.DEFAULT:
-        raise ranks_otherwise(f"vector_store_query_mode='{VectorStoreQueryMode(mode).value}'")
+        raise not_the_nearest(f"vector_store_query_mode='{VectorStoreQueryMode(mode).value}'")
 
     def embed_query(query: str) -> Sequence[float]:
         found: Sequence[float] = model.get_agg_embedding_from_queries([query])
@@ -63,16 +63,16 @@ def llama_index_store(retriever: Any, doc_key: str | None) -> VectorStore | None
     known = VectorStore(type(store).__name__, embed_query, embed_chunks, own_k=retriever.similarity_top_k)
     for package, read in _READERS.items():
         if is_from(store, package):
-            return tried(read, known, store, index, doc_key)
+            return tried(read, known, index, doc_key)
     return known
 
 
-def _simple(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:
-    return _with_nodes(known, index, dict(store.data.embedding_dict), doc_key)
+def _simple(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
+    return _with_nodes(known, index, dict(index.vector_store.data.embedding_dict), doc_key)
 
 
-def _faiss(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:
-    found = faiss_vectors(store.client)
+def _faiss(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
+    found = faiss_vectors(index.vector_store.client)
     if found is None:
         return known
     vectors, distance = found
@@ -90,7 +90,8 @@ def _with_nodes(known: VectorStore, index: Any, vectors: dict[str, Any], doc_key
     return replace(known, chunks=tuple(chunk_of(node, doc_key) for node in nodes), vectors=rows)
 
 
-def _qdrant(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+def _qdrant(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
+    store = index.vector_store
     if store.client is None:  # it has an asynchronous client alone
         return known
     settings = store.client.get_collection(store.collection_name).config.params.vectors
@@ -100,26 +101,28 @@ def _qdrant(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> 
     return _with_entries(known, Entries.of(rows, distance), doc_key)
 
 
-def _chroma(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
-    return _with_entries(known, chroma_entries(store.client), doc_key)
+def _chroma(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
+    return _with_entries(known, chroma_entries(index.vector_store.client), doc_key)
 
 
-def _lancedb(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+def _lancedb(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
+    store = index.vector_store
     if store.query_type != "vector":
-        raise ranks_otherwise(f"LanceDB with query_type={store.query_type!r}")
+        raise not_the_nearest(f"LanceDB with query_type={store.query_type!r}")
     fields = Fields("id", store.text_key, store.vector_column_name, "metadata")
     return _with_entries(known, lancedb_entries(store.table, fields), doc_key)
 
 
-def _milvus(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+def _milvus(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
+    store = index.vector_store
     fields = Fields("id", store.text_key, store.embedding_field, None)
     return _with_entries(known, milvus_entries(store.client, store.collection_name, fields), doc_key)
 
 
-def _pgvector(known: VectorStore, store: Any, index: Any, doc_key: str | None) -> VectorStore:  # noqa: ARG001
+def _pgvector(known: VectorStore, index: Any, doc_key: str | None) -> VectorStore:
     from llama_index.core.vector_stores.types import MetadataFilters
 
-    nodes = store.get_nodes(filters=MetadataFilters(filters=[]))
+    nodes = index.vector_store.get_nodes(filters=MetadataFilters(filters=[]))
     vectors = np.array([node.embedding for node in nodes], dtype=np.float32)
     return replace(known, chunks=tuple(chunk_of(node, doc_key) for node in nodes), vectors=vectors)
 
@@ -134,7 +137,7 @@ def _with_entries(known: VectorStore, held: Entries, doc_key: str | None) -> Vec
     return replace(known, chunks=chunks, vectors=held.vectors, distance=held.distance)
 
 
-_READERS: dict[str, Callable[[VectorStore, Any, Any, str | None], VectorStore]] = {
+_READERS: dict[str, Callable[[VectorStore, Any, str | None], VectorStore]] = {
     "llama_index.core.vector_stores.simple": _simple,
     "llama_index.vector_stores.faiss": _faiss,
     "llama_index.vector_stores.qdrant": _qdrant,

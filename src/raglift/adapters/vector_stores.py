@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,12 +12,13 @@ import numpy as np
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raglift.records.documents import Chunk
 
+    Row = tuple[object, str | None, Mapping[str, Any] | None, Any]
 
 Distance = Literal["cosine", "dot", "l2"]
 PAGE = 1_000
@@ -92,21 +94,23 @@ class Entries:
     """By which the database ranks."""
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[object, str | None, Mapping[str, Any] | None, Any]], written: object) -> Entries:
+    def of(cls, rows: Iterable[Row], written: object) -> Entries:
         """Return rows as entries.
 
         Args:
             rows: the id, text, metadata and vector of each.
             written: the distance, as the database writes it.
+
+        Raises:
+            ConfigurationError: exact search does not know the distance.
         """
-        held = list(rows)
-        return cls(
-            ids=[str(row[0]) for row in held],
-            texts=[row[1] or "" for row in held],
-            metadata=[dict(row[2] or {}) for row in held],
-            vectors=np.array([row[3] for row in held], dtype=np.float32),
-            distance=distance_named(written),
-        )
+        distance = distance_named(written)
+        held = [
+            (str(name), text or "", dict(metadata or {}), np.asarray(vector, dtype=np.float32))
+            for name, text, metadata, vector in rows
+        ]
+        ids, texts, metadata, vectors = map(list, zip(*held, strict=True)) if held else ([], [], [], [])
+        return cls(ids, texts, metadata, np.array(vectors, dtype=np.float32), distance)
 
 
 @dataclass(frozen=True)
@@ -138,15 +142,15 @@ def distance_named(written: object) -> Distance:
     return found
 
 
-def ranks_otherwise(found: str) -> ConfigurationError:
-    """Return the error that a search ranks by something else than the distance of one vector.
+def not_the_nearest(found: str) -> ConfigurationError:
+    """Return the error that a search does not simply return the nearest vectors.
 
     Args:
         found: the search, as `search_type='mmr'`.
     """
     return ConfigurationError(
-        f"exact: found {found}, which ranks by more than the distance of one vector; expected a search by similarity, "
-        "or exact=False"
+        f"exact: found {found}, which returns something else than the k nearest vectors; expected a search by "
+        "similarity, or exact=False"
     )
 
 
@@ -243,20 +247,14 @@ def milvus_entries(client: Any, collection: str, fields: Fields) -> Entries:
     (index, *_) = client.list_indexes(collection, field_name=fields.vector)
     metric = client.describe_index(collection, index)["metric_type"]
     pages = client.query_iterator(collection, batch_size=PAGE, output_fields=["*"])
-    rows: list[dict[str, Any]] = []
-    while found := pages.next():
-        rows += found
-    pages.close()
     own = (fields.text, fields.vector)
-    return Entries.of(
-        (
-            (
-                row[fields.id],
-                row[fields.text],
-                row[fields.metadata] if fields.metadata else {key: row[key] for key in row if key not in own},
-                row[fields.vector],
-            )
-            for row in rows
-        ),
-        metric,
-    )
+
+    def rows() -> Iterator[Row]:
+        while page := pages.next():
+            for row in page:
+                others = {key: row[key] for key in row if key not in own}
+                metadata = row[fields.metadata] if fields.metadata else others
+                yield row[fields.id], row[fields.text], metadata, row[fields.vector]
+
+    with closing(pages):
+        return Entries.of(rows(), metric)
