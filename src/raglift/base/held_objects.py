@@ -53,9 +53,20 @@ def _attributes_of(held: Any) -> Iterator[tuple[str, Any]]:
 
 def _is_users(kind: type) -> bool:
     """Whether a class is neither of Python, nor of an installed package, nor of raglift."""
-    top = kind.__module__.partition(".")[0]
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
-    return top != "raglift" and top not in sys.stdlib_module_names and "site-packages" not in file
+    return is_users_module(kind.__module__, sys.modules.get(kind.__module__))
+
+
+def is_users_module(name: str, module: Any) -> bool:
+    """Whether a module is neither of Python, nor of an installed package, nor of raglift.
+
+    Args:
+        name: of the module.
+        module: None where it is not known.
+    """
+    top = name.partition(".")[0]
+    if top == "raglift" or top in sys.stdlib_module_names:
+        return False
+    return "site-packages" not in (getattr(module, "__file__", None) or "")
 
 
 def attribute_of(held: Any, name: str) -> Any:

@@ -54,6 +54,8 @@ _COPIES = {
     ),
 }
 """The encodings of which llama-index-core carries the file that tiktoken would otherwise download."""
+_MUCH_TEXT = 100_000
+"""Characters below which starting threads takes longer than they save."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,11 @@ class Encoding:
         return len(self.tokens.encode_ordinary(encodable(text)))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each of some texts has, counted on as many threads as there are cores."""
-        encoded = self.tokens.encode_ordinary_batch(
-            [encodable(text) for text in texts], num_threads=os.cpu_count() or 1
-        )
-        return [len(tokens) for tokens in encoded]
+        """Return how many tokens each of some texts has; of much text, on as many threads as there are cores."""
+        given = [encodable(text) for text in texts]
+        if sum(map(len, given)) < _MUCH_TEXT:
+            return [len(self.tokens.encode_ordinary(text)) for text in given]
+        return list(map(len, self.tokens.encode_ordinary_batch(given, num_threads=os.cpu_count() or 1)))
 
     def edges(self, text: str) -> list[int]:
         """Return where each token of a text begins, and where the last one ends, in characters.

@@ -192,7 +192,7 @@ _PERSIAN = frozenset("پچژگکیےٹڈڑ")
 
 def _has_persian_letters(words: Counter[str]) -> bool:
     """Whether letters occur that Persian and Urdu have and Arabic has not, in more words than foreign names are."""
-    return _share(words, lambda word: not _PERSIAN.isdisjoint(word)) > _FOREIGN
+    return _share(words, [word for word in words if not _PERSIAN.isdisjoint(word)]) > _FOREIGN
 
 
 def _is_written_in(language: str, words: Counter[str]) -> bool:
@@ -201,19 +201,21 @@ def _is_written_in(language: str, words: Counter[str]) -> bool:
     if letters is None:
         return True
     known = {*letters, *string.ascii_lowercase}
-    foreign = _share(words, lambda word: any(mark.isalpha() and mark not in known for mark in word))
+    marked = [word for word in words if not word.isascii()]  # words are in lower case: the others are of a to z
+    foreign = _share(words, [word for word in marked if any(mark.isalpha() and mark not in known for mark in word)])
     seen = _SEEN.get(language)
-    return foreign <= _FOREIGN and (seen is None or _share(words, lambda word: not set(seen).isdisjoint(word)) > 0)
+    return foreign <= _FOREIGN and (seen is None or any(not set(seen).isdisjoint(word) for word in marked))
 
 
-def _share(words: Counter[str], holds: Callable[[str], bool]) -> float:
-    return sum(count for word, count in words.items() if holds(word)) / words.total()
+def _share(words: Counter[str], some: Iterable[str]) -> float:
+    """Return which part of all words some distinct ones make up, as often as they occur."""
+    return sum(words[word] for word in some) / words.total()
 
 
 def _by_share(words: Counter[str], stop_words: Mapping[str, frozenset[str]]) -> str:
     # A single letter is a word in many languages: “a” is the article of Hungarian, and a stop word in Portuguese
     parts = {
-        language: _share(words, {word for word in known if len(word) > 1}.__contains__)
+        language: _share(words, [word for word in known if len(word) > 1])
         for language, known in stop_words.items()
         if _is_written_in(language, words)
     }

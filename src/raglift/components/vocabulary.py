@@ -6,11 +6,12 @@ import re
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.held_objects import contents_of
+from raglift.base.held_objects import contents_of, is_users_module
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.words import length_in_letters
 from raglift.components.analyzers import NO_LANGUAGE, language_of
@@ -61,11 +62,11 @@ def vocabularies(system: Any, texts: Sequence[str]) -> list[Vocabulary]:
     return found
 
 
-def _sample(texts: Sequence[str]) -> list[str]:
+def _sample(texts: Sequence[str]) -> tuple[str, ...]:
     """Return pieces of evenly spread texts, which together are as many characters as are read."""
     given = [text for text in texts if text and not text.isspace()]
     step = max(1, -(-len(given) * _PIECE // _READ))
-    return [text[:_PIECE] for text in given[::step]]
+    return tuple(text[:_PIECE] for text in given[::step])
 
 
 def names_of_models(system: Any) -> Iterator[str]:
@@ -74,9 +75,7 @@ def names_of_models(system: Any) -> Iterator[str]:
     waiting: deque[tuple[int, Any]] = deque([(0, system)])
     while waiting and len(seen) < _MOST_OBJECTS:
         depth, held = waiting.popleft()
-        kind = type(held)
-        skipped = held is None or isinstance(held, (str, bytes, int, float, type))
-        if skipped or id(held) in seen or kind.__module__.partition(".")[0] in _NOT_LOOKED_INTO:
+        if id(held) in seen or _holds_no_model(held):
             continue
         seen.add(id(held))
         with suppress(Exception):  # whatever a user's object does when it is looked at
@@ -85,6 +84,15 @@ def names_of_models(system: Any) -> Iterator[str]:
                 yield name
             elif depth < _DEEPEST:
                 waiting.extend((depth + 1, value) for _, value in contents_of(held))
+
+
+def _holds_no_model(held: Any) -> bool:
+    if held is None or isinstance(held, (str, bytes, int, float, type)):
+        return True
+    if isinstance(held, ModuleType):
+        return not is_users_module(held.__name__, held)
+    module = type(held).__module__
+    return module.partition(".")[0] in _NOT_LOOKED_INTO or module.startswith("raglift.records.")
 
 
 def _name_of(held: Any) -> str | None:
@@ -168,7 +176,8 @@ def _languages(card: str) -> tuple[str, ...]:
     return () if _EVERY_LANGUAGE in codes else tuple(codes)
 
 
-def _measured(known: _Known, texts: Sequence[str]) -> Vocabulary:
+@lru_cache(maxsize=16)  # the cells of a sweep have texts in common
+def _measured(known: _Known, texts: tuple[str, ...]) -> Vocabulary:
     tokens = unknown = of_letters = letters = 0
     for text in texts:
         encoding = known.tokenizer.encode(text, add_special_tokens=False)

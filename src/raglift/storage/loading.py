@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 _TIMES, _LIBRARIES = 50, 2**26
 """How many times its size a file of scores may take in memory, and what reading it takes besides, in bytes."""
 
+_MANY_OBJECTS = 100_000
+"""Objects from which on the garbage collector's next traversal would be noticed."""
+
 
 def read_evaluation(folder: str | Path) -> EvaluationRecord:
     """Read an evaluation that was saved.
@@ -96,7 +99,8 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
+            # Counting what is frozen takes long where much is, so it is only done after much was read
+            if gc.get_count()[0] > _MANY_OBJECTS and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()  # to the objects that are traversed least, without being traversed now
             gc.enable()
