@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from raglift.base.display import printable, shorten, shorten_middle
@@ -291,6 +292,11 @@ def quoted(text: object) -> str:
 
 def nearest(word: str, known: Collection[str]) -> str:
     """Return the known words, nearest first when there are some like it: `one of "a", "b"; nearest: "a"`."""
+    return _nearest(word, tuple(known))
+
+
+@lru_cache(maxsize=256)  # an unknown name may stand in thousands of items
+def _nearest(word: str, known: tuple[str, ...]) -> str:
     if not known:
         return "nothing: there is none"
     close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
