@@ -6,21 +6,19 @@ import mmap
 import tempfile
 import weakref
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from raglift.base.cache import cache_folder
 from raglift.base.display import printable
 from raglift.errors import CacheError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 class ScratchFile:
     """A file that grows at its end and is read where it lies, through the system's memory.
 
-    It lies in the cache folder: the system's folder for temporary files may be kept in memory. Nobody else can reach
-    it, and a process that is killed leaves nothing of it.
+    It lies in the cache folder, or where that cannot be written in the system's folder for temporary files, which may
+    be kept in memory. Nobody else can reach it, and a process that is killed leaves nothing of it.
 
     Args:
         holds: what it holds, for the error, as “vectors”.
@@ -31,14 +29,17 @@ class ScratchFile:
 
     def __init__(self, holds: str) -> None:
         self._holds = holds
-        self._folder: Path = cache_folder()
+        self._folder = cache_folder()
         self.size = 0
         """How many bytes were written."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=self._folder, prefix="raglift-")  # noqa: SIM115
-        except OSError as error:
-            raise self._error(error) from error
+            self._file = _file_in(self._folder)
+        except OSError:
+            self._folder = Path(tempfile.gettempdir())
+            try:
+                self._file = _file_in(self._folder)
+            except OSError as error:
+                raise self._error(error) from error
         weakref.finalize(self, _closed, self._file)
 
     def write(self, data: bytes | memoryview) -> None:
@@ -69,6 +70,11 @@ class ScratchFile:
             f"cannot keep {self._holds} in {printable(str(self._folder))}: {error}. "
             "Free some space, or set RAGLIFT_CACHE to a folder on a larger disk"
         )
+
+
+def _file_in(folder: Path) -> IO[bytes]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryFile(dir=folder, prefix="raglift-")
 
 
 def _closed(file: IO[bytes]) -> None:

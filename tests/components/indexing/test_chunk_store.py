@@ -20,6 +20,7 @@ from raglift.records.documents import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 CHUNKS = tuple(
     Chunk(f"text {number}", id=str(number), doc_id="a.md", start=number, end=number + 6) for number in range(9)
@@ -114,6 +115,12 @@ def test_a_disk_without_room_is_an_error_that_says_what_to_do() -> None:
     large = (Chunk("x" * 10_000, id=str(number)) for number in range(20))
     with pytest.raises(CacheError, match=r"cannot keep chunks in .*: .*Free some space, or set RAGLIFT_CACHE"):
         StoredChunks(large)
+
+
+def test_a_cache_folder_that_cannot_be_written_is_no_hindrance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "file" / "cache"))
+    assert tuple(StoredChunks(CHUNKS)) == CHUNKS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file there has a name as long as it is open")
