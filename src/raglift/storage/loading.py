@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
 
 
+_MANY = 10_000
+"""Of so many traces and more, a traversal by the garbage collector takes a second and more."""
 _TIMES, _LIBRARIES = 50, 2**26
 """How many times its size a file of scores may take in memory, and what reading it takes besides, in bytes."""
 
@@ -75,6 +77,9 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
         chunks = read_lines(source / CHUNKS, _chunk)
         queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
         traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
+        if len(traces) >= _MANY and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()  # to the objects that are traversed least, without being traversed now
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
     if len({query.id for query in queries}) < len(queries):
@@ -96,9 +101,6 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()  # to the objects that are traversed least, without being traversed now
             gc.enable()
 
 
