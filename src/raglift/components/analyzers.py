@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
+import string
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +14,7 @@ from raglift.base.words import letters_by_script, words_of
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 # Languages with a Snowball stemmer, by ISO 639-1 code, and the name of their stop words in bm25s. Chinese, Japanese,
@@ -55,7 +55,6 @@ _LETTERS = {
     "tr": "çğıöşüâîû",
 }  # fmt: skip
 """What a language is written with, beside a to z. Words with others are foreign to it; English borrows all of them."""
-_LOWER = re.compile("[a-z]+")
 _SEEN = {"ru": "ыэ"}
 """Letters that tell a language from its neighbours by being there: Bulgarian has none of these."""
 _FOREIGN = 0.03
@@ -193,44 +192,30 @@ _PERSIAN = frozenset("پچژگکیےٹڈڑ")
 
 def _has_persian_letters(words: Counter[str]) -> bool:
     """Whether letters occur that Persian and Urdu have and Arabic has not, in more words than foreign names are."""
-    having = sum(count for word, count in words.items() if not _PERSIAN.isdisjoint(word))
-    return having / words.total() > _FOREIGN
+    return _share(words, lambda word: not _PERSIAN.isdisjoint(word)) > _FOREIGN
 
 
-class _Letters:
-    """The letters of a corpus, by which languages are told from their neighbours.
+def _is_written_in(language: str, words: Counter[str]) -> bool:
+    """Whether words have the letters of a language: hardly any others, and those that its neighbours do not have."""
+    letters = _LETTERS.get(language)
+    if letters is None:
+        return True
+    known = {*letters, *string.ascii_lowercase}
+    foreign = _share(words, lambda word: any(mark.isalpha() and mark not in known for mark in word))
+    seen = _SEEN.get(language)
+    return foreign <= _FOREIGN and (seen is None or _share(words, lambda word: not set(seen).isdisjoint(word)) > 0)
 
-    Args:
-        words: how often each occurs, in lower case.
-    """
 
-    def __init__(self, words: Counter[str]) -> None:
-        self._total = words.total()
-        self._seen: frozenset[str] = frozenset().union(*words)
-        # Few words have other letters than these, and many have the same ones: they are counted once for all languages
-        self._others: Counter[frozenset[str]] = Counter()
-        for word, count in words.items():
-            others = frozenset(mark for mark in _LOWER.sub("", word) if mark.isalpha())
-            if others:
-                self._others[others] += count
-
-    def are_of(self, language: str) -> bool:
-        """Whether these are the letters of a language: hardly any others, and those that its neighbours do not have."""
-        letters = _LETTERS.get(language)
-        if letters is None:
-            return True
-        foreign = sum(count for others, count in self._others.items() if not others.issubset(letters))
-        seen = _SEEN.get(language)
-        return foreign / self._total <= _FOREIGN and (seen is None or not self._seen.isdisjoint(seen))
+def _share(words: Counter[str], holds: Callable[[str], bool]) -> float:
+    return sum(count for word, count in words.items() if holds(word)) / words.total()
 
 
 def _by_share(words: Counter[str], stop_words: Mapping[str, frozenset[str]]) -> str:
     # A single letter is a word in many languages: “a” is the article of Hungarian, and a stop word in Portuguese
-    letters = _Letters(words)
     parts = {
-        language: sum(words[word] for word in known if len(word) > 1) / words.total()
+        language: _share(words, {word for word in known if len(word) > 1}.__contains__)
         for language, known in stop_words.items()
-        if letters.are_of(language)
+        if _is_written_in(language, words)
     }
     most = max(parts.values(), default=0.0)
     best = [language for language, part in parts.items() if part == most]
