@@ -48,14 +48,14 @@ def complete(tmp_path_factory):
     [
         (("expl",), ["explain"]),
         (("labels", ""), ["check", "convert", "anchor", "review", "grade", "sample", "generate"]),
-        (("corpus", ""), ["list", "show", "fetch"]),
+        pytest.param(("corpus", ""), ["list", "show", "fetch"], marks=pytest.mark.full),
         (("evaluate", "shop"), ["shop_support"]),
         (("evaluate", "x", "--profile", "t"), ["tutorial", "trec"]),
-        (("evaluate", "x", "--match", "co"), ["containment", "coverage"]),
-        (("report", "x", "--format", ""), ["html", "markdown", "csv", "parquet"]),
+        pytest.param(("evaluate", "x", "--match", "co"), ["containment", "coverage"], marks=pytest.mark.full),
+        pytest.param(("report", "x", "--format", ""), ["html", "markdown", "csv", "parquet"], marks=pytest.mark.full),
         (("track", "x", "--to", "mlflow,w"), ["mlflow,wandb"]),
         (("evaluate", "x", "--metrics", "mrr,ndc"), ["mrr,ndcg", "mrr,ndcg_rel"]),
-        (("evaluate", "x", "--match-t"), ["--match-threshold"]),
+        pytest.param(("evaluate", "x", "--match-t"), ["--match-threshold"], marks=pytest.mark.full),
     ],
 )
 def test_bash_completes(words: tuple[str, ...], offered: list[str], complete) -> None:

@@ -62,20 +62,20 @@ DEVICES = [
 ]
 
 
-def langchain(search_type: str = "similarity") -> Any:
+def langchain(search_type: str = "similarity", **settings: Any) -> Any:
     from langchain_core.embeddings import FakeEmbeddings
     from langchain_core.vectorstores import InMemoryVectorStore
 
     store = InMemoryVectorStore.from_texts(["The lamp is lit."], FakeEmbeddings(size=8))
-    return store.as_retriever(search_type=search_type)
+    return store.as_retriever(search_type=search_type, search_kwargs=settings)
 
 
-def llama_index(mode: str) -> Any:
+def llama_index(**settings: Any) -> Any:
     from llama_index.core import MockEmbedding, VectorStoreIndex
     from llama_index.core.schema import TextNode
 
     index = VectorStoreIndex([TextNode(text="The lamp is lit.")], embed_model=MockEmbedding(8))
-    return index.as_retriever(vector_store_query_mode=mode)
+    return index.as_retriever(**settings)
 
 
 def closed(**more: Any) -> Any:
@@ -141,8 +141,20 @@ STORES = {
         "found search_type='mmr', which returns something else than the k nearest vectors; expected a search by",
     ),
     "mmr of LlamaIndex": (
-        lambda: llama_index("mmr"),
+        lambda: llama_index(vector_store_query_mode="mmr"),
         "found vector_store_query_mode='mmr', which returns something else than the k nearest vectors; expected a",
+    ),
+    "threshold": (
+        lambda: langchain("similarity_score_threshold", score_threshold=0.5),
+        "found search_type='similarity_score_threshold', which returns something else than the k nearest vectors",
+    ),
+    "filter of LangChain": (
+        lambda: langchain(filter=lambda document: True),
+        "found a filter of the retriever's own in search_kwargs['filter'], which exact search does not apply; expected",
+    ),
+    "filter of LlamaIndex": (
+        lambda: llama_index(doc_ids=["a"]),
+        "found a filter of the retriever's own in doc_ids, which exact search does not apply; expected it on the",
     ),
     "no store": (
         lambda: lambda query: ["The lamp is lit."],

@@ -199,7 +199,7 @@ def test_an_error_of_memory_is_told_from_others(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["cuda", "cpu"])
+@pytest.mark.parametrize("kind", ["cuda", pytest.param("cpu", marks=pytest.mark.full)])
 def test_a_batch_that_is_too_large_is_halved_and_no_later_one_is_larger(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_larger_budget_goes_on_where_a_smaller_one_ended(tmp_path: Path):
     assert larger.rungs[: len(small.rungs)] == small.rungs
 
 
+@pytest.mark.full
 def test_a_budget_of_minutes_ends(tmp_path: Path):
     found = run_search(Search.of(**{**SPACE, "budget": {"minutes": 0.0001}}), tmp_path / "out", progress=False)
     assert len(found.rungs) == 1

@@ -173,7 +173,9 @@ def rerankers(number: int) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [chain, in_each_other, one_session, rerankers])
+@pytest.mark.parametrize(
+    "made", [chain, *(pytest.param(each, marks=pytest.mark.full) for each in (in_each_other, one_session, rerankers))]
+)
 def test_odd_traces_of_many_spans_take_seconds(tmp_path: Path, made: Callable[[int], Any]) -> None:
     began = time.perf_counter()
     read(tmp_path, made(10_000))

@@ -14,6 +14,7 @@ from raglift.adapters.vector_stores import (
     VectorStore,
     chroma_entries,
     faiss_vectors,
+    filtered_already,
     lancedb_entries,
     milvus_entries,
     not_the_nearest,
@@ -46,10 +47,14 @@ def langchain_store(retriever: Any, doc_key: str | None) -> VectorStore | None:
         return None
     if retriever.search_type != "similarity":
         raise not_the_nearest(f"search_type={retriever.search_type!r}")
-    if retriever.search_kwargs.get("score_threshold") is not None:
-        raise not_the_nearest(f"score_threshold={retriever.search_kwargs['score_threshold']}")
+    settings = retriever.search_kwargs
+    if settings.get("score_threshold") is not None:
+        raise not_the_nearest(f"score_threshold={settings['score_threshold']}")
+    for name in ("filter", "expr", "where_document"):
+        if settings.get(name):
+            raise filtered_already(f"search_kwargs[{name!r}]")
     store = retriever.vectorstore
-    known = replace(_described(store), own_k=retriever.search_kwargs.get("k", _DEFAULT_K))
+    known = replace(_described(store), own_k=settings.get("k", _DEFAULT_K))
     for package, read in _READERS.items():
         if is_from(store, package):
             return tried(read, known, retriever, doc_key)

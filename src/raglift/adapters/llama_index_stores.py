@@ -15,6 +15,7 @@ from raglift.adapters.vector_stores import (
     VectorStore,
     chroma_entries,
     faiss_vectors,
+    filtered_already,
     lancedb_entries,
     milvus_entries,
     not_the_nearest,
@@ -48,6 +49,9 @@ def llama_index_store(retriever: Any, doc_key: str | None) -> VectorStore | None
     mode = held["_vector_store_query_mode"]
     if mode != VectorStoreQueryMode.DEFAULT:
         raise not_the_nearest(f"vector_store_query_mode='{VectorStoreQueryMode(mode).value}'")
+    for name in ("filters", "doc_ids"):
+        if held[f"_{name}"]:
+            raise filtered_already(name)
 
     def embed_query(query: str) -> Sequence[float]:
         found: Sequence[float] = model.get_agg_embedding_from_queries([query])

@@ -154,6 +154,18 @@ def not_the_nearest(found: str) -> ConfigurationError:
     )
 
 
+def filtered_already(found: str) -> ConfigurationError:
+    """Return the error that a retriever filters by itself.
+
+    Args:
+        found: where its filter is, as `search_kwargs['filter']`.
+    """
+    return ConfigurationError(
+        f"exact: found a filter of the retriever's own in {found}, which exact search does not apply; expected it on "
+        'the queries: dataclasses.replace(query, filter={"year": 2024})'
+    )
+
+
 def qdrant_points(
     client: Any, collection: str, vector_name: str = ""
 ) -> tuple[list[Any], NDArray[np.float32], Distance]:

@@ -45,11 +45,10 @@ if TYPE_CHECKING:
     from raglift.storage.forms import SavedCall, SavedInventory, SavedRun, SavedStage
 
 
+_MANY = 10_000
+"""Of so many traces and more, a traversal by the garbage collector takes a second and more."""
 _TIMES, _LIBRARIES = 50, 2**26
 """How many times its size a file of scores may take in memory, and what reading it takes besides, in bytes."""
-
-_MANY_OBJECTS = 100_000
-"""Objects from which on the garbage collector's next traversal would be noticed."""
 
 
 def read_evaluation(folder: str | Path) -> EvaluationRecord:
@@ -78,6 +77,9 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
         chunks = read_lines(source / CHUNKS, _chunk)
         queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
         traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
+        if len(traces) >= _MANY and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()  # to the objects that are traversed least, without being traversed now
     if [trace.query_id for trace in traces] != [query.id for query in queries]:
         raise _damaged(source / TRACES, f"found other queries than in {QUERIES}")
     if len({query.id for query in queries}) < len(queries):
@@ -99,10 +101,6 @@ def _no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            # Counting what is frozen takes long where much is, so it is only done after much was read
-            if gc.get_count()[0] > _MANY_OBJECTS and not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()  # to the objects that are traversed least, without being traversed now
             gc.enable()
 
 

@@ -202,8 +202,17 @@ def test_documents_are_split_part_by_part(dataset: rl.Dataset, monkeypatch: pyte
     assert tuple(chunks) == chunker.split(dataset.documents)
 
 
-@pytest.mark.parametrize("kind", ["exact", "bm25", "hybrid", "hnsw", "ivf(nlist=8,nprobe=2)", "binary", "int8 pca(16)"])
 @pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("exact", "hybrid", "binary"),
+        *(
+            pytest.param(kind, marks=pytest.mark.full)
+            for kind in ("bm25", "hnsw", "ivf(nlist=8,nprobe=2)", "int8 pca(16)")
+        ),
+    ],
+)
 def test_an_evaluation_on_files_is_that_in_memory(
     kind: str, filtered: bool, dataset: rl.Dataset, small: DenseIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -303,7 +303,9 @@ def test_queries_are_chosen_by_outcome_and_by_number_of_calls(open_page: Callabl
     assert page.locator(".rows .id").all_inner_texts() == ["who-and-when"]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "light"), (1440, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [pytest.param(1440, "light", marks=pytest.mark.full), (390, "light"), (1440, "dark")]
+)
 def test_sessions_are_readable_on_every_screen(open_page: Callable, page_of_one: Page, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
