@@ -1,10 +1,14 @@
 """The event loop of asynchronous calls: what may wait for it, and how it ends with its process."""
 
 import asyncio
+import gc
 import socket
 import subprocess
 import sys
 import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import wait
 
 import pytest
 
@@ -113,6 +117,50 @@ def test_a_loop_that_was_left_ends_when_what_blocked_it_is_over() -> None:
             break
         threading.Event().wait(0.01)
     assert left.loop.is_closed()
+
+
+def result_while_busy(loop: EventLoop, before: Callable[[], None], after: Callable[[], None]) -> int:
+    """Submit a call while a loop is busy, and tell the loop something right before it and after it."""
+    busy, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        busy.set()
+        release.wait(60)
+
+    async def call() -> int:
+        return 1
+
+    with AsyncWorkerPool(1, "test") as pool:
+        pool._loop = loop
+        loop.tell(hold)
+        assert busy.wait(10)
+        before()
+        future = pool.submit(call)
+        after()
+        release.set()
+        for _ in range(1000):
+            if wait([future], 0.01).done:
+                break
+            pool.look_after()
+        return future.result(0)
+
+
+def nothing() -> None:
+    pass
+
+
+def test_a_call_that_comes_as_its_loop_ends_is_made_on_the_next_one_alone() -> None:
+    loop = EventLoop()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert result_while_busy(loop, lambda: loop.tell(loop._stop), nothing) == 1
+        gc.collect()
+    assert told == []  # as of a coroutine that was never awaited
+
+
+def test_a_call_that_has_just_ended_is_told_before_its_loop_ends() -> None:
+    loop = EventLoop()
+    assert result_while_busy(loop, nothing, loop.end_when_idle) == 1
 
 
 def test_a_loop_that_ends_closes_the_connections_that_clients_left_open_on_it() -> None:

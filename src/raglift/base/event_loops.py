@@ -46,7 +46,8 @@ class EventLoop:
         self.loop.set_default_executor(WorkerPool(None, "raglift-async-call"))
         self._asked = -math.inf
         self._answered = True
-        self._is_ended = False
+        self.is_ended = False
+        """Whether the loop stops after what it is doing; a task that is made then would never begin."""
         start_thread(self._run, "raglift-async")
 
     @property
@@ -89,8 +90,13 @@ class EventLoop:
         self.tell(lambda: self.loop.create_task(self._end()))
 
     async def _end_when_idle(self) -> None:
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(others)
+        is_idle = False
+        while not is_idle:
+            if others := asyncio.all_tasks() - {asyncio.current_task()}:
+                await asyncio.wait(others)
+            else:
+                await asyncio.sleep(0)  # callbacks of a task that has just ended have yet to run, and may begin another
+                is_idle = not asyncio.all_tasks() - {asyncio.current_task()}
         self._stop()
 
     async def _end(self) -> None:
@@ -103,11 +109,11 @@ class EventLoop:
         self._stop()
 
     def _stop(self) -> None:
-        self._is_ended = True
+        self.is_ended = True
         self.loop.stop()
 
     def _run(self) -> None:
-        while not (self._is_ended or self.loop.is_closed() or is_to_end()):
+        while not (self.is_ended or self.loop.is_closed() or is_to_end()):
             # A system may stop its loop, or leave a task behind that exits; the other calls go on
             with suppress(BaseException):
                 self.loop.run_forever()
@@ -237,7 +243,7 @@ class AsyncWorkerPool(WorkerPool):
 
     def _begin(self, loop: EventLoop) -> None:
         with self._lock:
-            if loop is not self._loop:  # another one was told to instead
+            if loop is not self._loop or loop.is_ended:  # another one was told to instead, or will be
                 return
             self._starting -= 1
         self._make_next(loop)
@@ -250,6 +256,8 @@ class AsyncWorkerPool(WorkerPool):
             self._make(loop, call)
 
     def _make(self, loop: EventLoop, call: Call) -> None:
+        if loop.is_ended:  # it is made on the next one: see `look_after`
+            return
         task = loop.loop.create_task(self._result_on(loop, call), context=call.context)
         with self._lock:
             self._tasks[call.future] = loop, task
