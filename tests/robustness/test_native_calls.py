@@ -46,7 +46,7 @@ def start(tmp_path: Path):
     return run
 
 
-@pytest.mark.parametrize("system", ["retrieve", "aretrieve"])
+@pytest.mark.parametrize("system", [pytest.param("retrieve", marks=pytest.mark.full), "aretrieve"])
 def test_ctrl_c_is_told_in_one_line(start, tmp_path: Path, system: str) -> None:
     process = start(system)
     deadline = time.monotonic() + 120

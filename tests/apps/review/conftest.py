@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
+import uvicorn
 
+from raglift.cli import review
+from raglift.cli.app import app
 from raglift.components.chunkers import make_chunker
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset
@@ -116,3 +121,61 @@ def serve() -> Iterator[Callable[..., Served]]:
     for each in started:
         if each.process.poll() is None:
             each.kill()
+
+
+class ServedHere:
+    """A review on a thread of this process, which spares the second that a process of its own takes to begin."""
+
+    def __init__(self, labels: Path, *arguments: object) -> None:
+        self.labels = labels
+        self._told: Queue[str | BaseException] = Queue()
+        self._thread = threading.Thread(
+            target=self._run, args=[["labels", "review", *map(str, (labels, *arguments)), "--no-browser"]]
+        )
+        self._thread.start()
+        told = self._told.get(timeout=60)
+        if isinstance(told, BaseException):
+            raise told
+        self.url = told
+
+    def _run(self, arguments: list[str]) -> None:
+        HERE.told = self._told.put
+        try:
+            app(arguments, standalone_mode=False)
+        except BaseException as error:  # noqa: BLE001 — raised where it is waited for
+            self._told.put(error)
+
+    def stop(self, server: uvicorn.Server) -> None:
+        """End the server, and wait for what is saved then."""
+        server.should_exit = True
+        self._thread.join()
+
+
+HERE = threading.local()
+"""Of a thread with a review: what is to be called with the address."""
+
+
+@pytest.fixture
+def serve_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ServedHere]]:
+    """Start `raglift labels review LABELS …` on a thread; it is ended at the end, and saves what is left."""
+    servers: list[uvicorn.Server] = []
+    serving, run = review.serve, uvicorn.Server.run
+
+    def told(desk: Any, documents: Any, listener: Any, announce: Callable[[str], None]) -> None:
+        serving(desk, documents, listener, HERE.told)
+
+    def recorded(server: uvicorn.Server, **options: Any) -> None:
+        servers.append(server)
+        run(server, **options)
+
+    monkeypatch.setattr(review, "serve", told)
+    monkeypatch.setattr(uvicorn.Server, "run", recorded)
+    started: list[ServedHere] = []
+
+    def start(labels: Path, *arguments: Any) -> ServedHere:
+        started.append(ServedHere(labels, *arguments))
+        return started[-1]
+
+    yield start
+    for each, server in zip(started, servers, strict=True):
+        each.stop(server)

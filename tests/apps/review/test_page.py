@@ -69,13 +69,25 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture
-def start(serve: Callable[..., Any], plain_run: Path, lighthouse: Dataset, tmp_path: Path) -> Callable[..., Any]:
-    """Start a review of a run over the lighthouse, with its documents at hand."""
+def arguments(plain_run: Path, lighthouse: Dataset, tmp_path: Path) -> tuple[object, ...]:
+    """Those of a review of a run over the lighthouse, with its documents at hand."""
     folder = tmp_path / "documents"
     folder.mkdir()
     for document in lighthouse.documents:
         (folder / document.id).write_text(document.text, encoding="utf-8")
-    return lambda labels, *more: serve(labels, plain_run, "--documents", folder, "-k", 5, *more)
+    return plain_run, "--documents", folder, "-k", 5
+
+
+@pytest.fixture
+def start(serve_here: Callable[..., Any], arguments: tuple[object, ...]) -> Callable[..., Any]:
+    """Start such a review."""
+    return lambda labels, *more: serve_here(labels, *arguments, *more)
+
+
+@pytest.fixture
+def start_apart(serve: Callable[..., Any], arguments: tuple[object, ...]) -> Callable[..., Any]:
+    """Start such a review in a process of its own, which can be killed."""
+    return lambda labels, *more: serve(labels, *arguments, *more)
 
 
 def saved(page: Any) -> None:
@@ -205,10 +217,10 @@ def recall_of(labels: Path, *found: str) -> float:
 
 
 def test_three_wordings_of_one_fact_are_graded_by_number_and_credited_once(
-    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
 ) -> None:
     labels = tmp_path / "labels.jsonl"
-    page = visit(serve(labels, paraphrased).url)
+    page = visit(serve_here(labels, paraphrased).url)
     for text in PARAPHRASES:
         grade(page, text, "3")
     assert facts_of(labels) == [set(PARAPHRASES)]
@@ -223,10 +235,10 @@ def test_three_wordings_of_one_fact_are_graded_by_number_and_credited_once(
 
 
 def test_which_fact_a_chunk_is_evidence_for_can_be_changed_and_undone(
-    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
 ) -> None:
     labels = tmp_path / "labels.jsonl"
-    page = visit(serve(labels, paraphrased).url)
+    page = visit(serve_here(labels, paraphrased).url)
     first, second, third = PARAPHRASES
     for text in (first, second, third, BOAT):
         grade(page, text, "2")
@@ -257,10 +269,10 @@ def test_which_fact_a_chunk_is_evidence_for_can_be_changed_and_undone(
 
 
 def test_what_a_key_means_does_not_depend_on_how_fast_the_server_is(
-    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
 ) -> None:
     labels = tmp_path / "labels.jsonl"
-    page = visit(serve(labels, paraphrased).url)
+    page = visit(serve_here(labels, paraphrased).url)
     texts = [text.text_content() for text in page.locator(".chunk-text").all()]
 
     def slowly(route: Any) -> None:
@@ -277,10 +289,10 @@ def test_what_a_key_means_does_not_depend_on_how_fast_the_server_is(
 
 
 def test_choosing_a_fact_keeps_the_words_that_are_selected(
-    serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
 ) -> None:
     labels = tmp_path / "labels.jsonl"
-    page = visit(serve(labels, paraphrased).url)
+    page = visit(serve_here(labels, paraphrased).url)
     grade(page, PARAPHRASES[0], "2")
     grade(page, BOAT, "s")
     press(page, "2")
@@ -290,8 +302,10 @@ def test_choosing_a_fact_keeps_the_words_that_are_selected(
     assert facts_of(labels) == [{PARAPHRASES[0], PARAPHRASES[1][:36]}, {BOAT}]
 
 
-def test_every_grade_says_what_it_means(serve: Callable, visit: Callable, paraphrased: Path, tmp_path: Path) -> None:
-    page = visit(serve(tmp_path / "labels.jsonl", paraphrased).url)
+def test_every_grade_says_what_it_means(
+    serve_here: Callable, visit: Callable, paraphrased: Path, tmp_path: Path
+) -> None:
+    page = visit(serve_here(tmp_path / "labels.jsonl", paraphrased).url)
     names = page.locator(".card").first.locator("[data-grade]").all_inner_texts()
     assert [" ".join(name.split()) for name in names] == ["0 irrelevant", "1 related", "2 answers in part", "3 answers"]
 
@@ -472,9 +486,9 @@ def test_what_another_program_does_to_the_file_is_told_and_taken_in(
 
 
 def test_a_killed_server_is_missed_and_the_next_one_continues(
-    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
+    start_apart: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
-    served = start(unlabelled)
+    served = start_apart(unlabelled)
     page = visit(served.url)
     press(page, "21")
     served.kill()
@@ -482,7 +496,7 @@ def test_a_killed_server_is_missed_and_the_next_one_continues(
     page.get_by_text("The server does not answer.").wait_for()
     assert page.locator(".card").nth(2).locator(".grade[aria-pressed='true']").count() == 0  # nothing is pretended
     on_disk = read(unlabelled, lighthouse)
-    again = visit(start(unlabelled).url)
+    again = visit(start_apart(unlabelled).url)
     assert again.locator("#progress-text").inner_text().startswith("2 of ")
     press(again, "0")
     assert read(unlabelled, lighthouse)[0].facts == on_disk[0].facts
@@ -490,14 +504,14 @@ def test_a_killed_server_is_missed_and_the_next_one_continues(
 
 @pytest.mark.full
 def test_a_page_of_an_earlier_start_says_so_and_decides_nothing(
-    start: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
+    start_apart: Callable, visit: Callable, unlabelled: Path, lighthouse: Dataset
 ) -> None:
-    served = start(unlabelled)
+    served = start_apart(unlabelled)
     port = urllib.parse.urlsplit(served.url).port
     old = visit(served.url)
     press(old, "2")
     served.kill()
-    new = visit(start(unlabelled, "--port", port).url, beside=old)
+    new = visit(start_apart(unlabelled, "--port", port).url, beside=old)
     new.keyboard.press("k")
     press(new, "3")  # as many changes as the old page knows of
     old.bring_to_front()
@@ -550,7 +564,9 @@ def test_on_a_phone_what_one_needs_is_within_reach(
 
 
 @pytest.mark.full
-def test_lines_broken_at_a_width_flow_and_places_stay_places(serve: Callable, visit: Callable, tmp_path: Path) -> None:
+def test_lines_broken_at_a_width_flow_and_places_stay_places(
+    serve_here: Callable, visit: Callable, tmp_path: Path
+) -> None:
     prose = (
         "The keeper lit the lamp at nightfall, and it burned until the tide had turned and the\r\n"
         "boats were home. 🌊 Nobody spoke of the storm again, not even those who had been out in\n"
@@ -562,7 +578,7 @@ def test_lines_broken_at_a_width_flow_and_places_stay_places(serve: Callable, vi
     run = evaluate(FakeRetriever({"who lit the lamp": [prose]}), queries, ks=(1,), depth="deep", candidates=1).save(
         tmp_path / "run"
     )
-    page = visit(serve(tmp_path / "labels.jsonl", run).url)
+    page = visit(serve_here(tmp_path / "labels.jsonl", run).url)
     text = page.locator(".chunk-text")
     assert text.text_content() == prose
     assert text.locator(".flows").all_text_contents() == ["\r\n", "\n", "\n  "]
@@ -600,10 +616,10 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def test_hostile_words_stay_words_and_places_stay_exact(
-    serve: Callable, visit: Callable, hostile: Path, tmp_path: Path
+    serve_here: Callable, visit: Callable, hostile: Path, tmp_path: Path
 ) -> None:
     labels = tmp_path / "labels.jsonl"
-    page = visit(serve(labels, hostile).url)
+    page = visit(serve_here(labels, hostile).url)
     assert page.title() == "Review: <script>alert(1)</script>"
     assert page.locator(".card img, .card style, .card script").count() == 0
     card = page.locator(".card").filter(has_text="nightfall")
@@ -651,13 +667,13 @@ def test_everyone_can_read_and_use_it(
 
 
 @pytest.mark.full
-def test_a_key_answers_at_once_among_many(serve: Callable, visit: Callable, tmp_path: Path) -> None:
+def test_a_key_answers_at_once_among_many(serve_here: Callable, visit: Callable, tmp_path: Path) -> None:
     words = " ".join(f"word{number}" for number in range(60))
     questions = [f"question {number}" for number in range(100)]
     table = {text: [f"{text} chunk {place}: {words}" for place in range(50)] for text in questions}
     queries = Dataset(tuple(Query(f"q{number:04}", text) for number, text in enumerate(questions)), name="many")
     run = evaluate(FakeRetriever(table), queries, ks=(1,), depth="deep", candidates=50).save(tmp_path / "run")
-    page = visit(serve(tmp_path / "labels.jsonl", run, "-k", 50).url)
+    page = visit(serve_here(tmp_path / "labels.jsonl", run, "-k", 50).url)
     seconds = []
     for key in "2013201320":
         before = page.evaluate("document.querySelector('.card[aria-current]').dataset.chunk")
@@ -673,11 +689,11 @@ def test_a_key_answers_at_once_among_many(serve: Callable, visit: Callable, tmp_
 
 
 @pytest.mark.full
-def test_documents_are_not_needed(serve: Callable, visit: Callable, runs: list[Path], tmp_path: Path) -> None:
+def test_documents_are_not_needed(serve_here: Callable, visit: Callable, runs: list[Path], tmp_path: Path) -> None:
     labels = write_queries(
         [Query("fog-signal-interval", "how often does the horn sound in fog")], tmp_path / "labels.jsonl"
     )
-    page = visit(serve(labels, *runs, "-k", 5).url)
+    page = visit(serve_here(labels, *runs, "-k", 5).url)
     press(page, "2")
     queries = read_queries(labels)
     assert len(queries) == 6
