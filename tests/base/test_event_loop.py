@@ -98,6 +98,14 @@ def test_no_more_async_calls_are_under_way_than_the_pool_has_workers() -> None:
     assert most == 3
 
 
+def is_closed_soon(loop: EventLoop) -> bool:
+    for _ in range(1000):
+        if loop.loop.is_closed():
+            return True
+        threading.Event().wait(0.01)
+    return False
+
+
 def test_a_loop_that_was_left_ends_when_what_blocked_it_is_over() -> None:
     begun, release = threading.Event(), threading.Event()
 
@@ -112,11 +120,40 @@ def test_a_loop_that_was_left_ends_when_what_blocked_it_is_over() -> None:
         pool.abandon(future)
         assert current_loop() is not left
     release.set()
-    for _ in range(1000):
-        if left.loop.is_closed():
-            break
-        threading.Event().wait(0.01)
-    assert left.loop.is_closed()
+    assert is_closed_soon(left)
+
+
+def test_a_loop_that_was_left_ends_while_a_call_that_it_had_not_begun_is_under_way_on_the_next_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    left_begun, left_release, next_begun, next_release = (threading.Event() for _ in range(4))
+
+    async def block() -> None:
+        left_begun.set()
+        left_release.wait(60)
+
+    async def block_the_next_one() -> None:
+        next_begun.set()
+        next_release.wait(60)
+
+    left = current_loop()
+    holding = threading.Event()
+    left.tell(lambda: holding.wait(60))  # so that both calls are on this loop before the first of them begins
+    with AsyncWorkerPool(2, "test") as pool:
+        abandoned = pool.submit(block)
+        pool.submit(block_the_next_one)
+        holding.set()
+        assert left_begun.wait(10)
+        pool.abandon(abandoned)
+        for _ in range(1000):
+            if next_begun.wait(0.01):
+                break
+            pool.look_after()
+        assert next_begun.is_set()
+        left_release.set()
+        assert is_closed_soon(left)
+        next_release.set()
+    assert caplog.messages == []
 
 
 def result_while_busy(loop: EventLoop, before: Callable[[], None], after: Callable[[], None]) -> int:

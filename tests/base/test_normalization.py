@@ -203,3 +203,11 @@ def test_the_source_span_of_a_quote(source: str) -> None:
     begin = normalized.text.index(quote)
     start, end = normalized.source_span(begin, begin + len(quote))
     assert unicodedata.normalize("NFC", source[start:end]) == "PRINCE Vasíli"
+
+
+@pytest.mark.parametrize("unicode_folding", [True, False])
+def test_a_mark_behind_white_space_leads_back_to_itself_alone(unicode_folding: bool) -> None:
+    placed = normalize_with_offsets("ab \u0301c", unicode_folding=unicode_folding)
+    assert placed.text == "ab \u0301c"
+    assert placed.source_span(3, 4) == (3, 4)
+    assert placed.source_span(2, 3) == (2, 3)

@@ -258,7 +258,8 @@ class AsyncWorkerPool(WorkerPool):
     def _make(self, loop: EventLoop, call: Call) -> None:
         if loop.is_ended:  # it is made on the next one: see `look_after`
             return
-        task = loop.loop.create_task(self._result_on(loop, call), context=call.context)
+        # Two threads cannot be in one context, and the task that a blocked loop had for this call may yet run
+        task = loop.loop.create_task(self._result_on(loop, call), context=call.context.copy())
         with self._lock:
             self._tasks[call.future] = loop, task
             if self.stopping.is_set():

@@ -164,7 +164,8 @@ def _fold_clusters(
 ) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
     """Fold cluster by cluster (a character and those that may compose with it); each output character maps to it."""
     extending = "".join(map(re.escape, filter(extends, sorted(set(text)))))
-    clusters = re.findall(f".[{extending}]*", text, re.DOTALL) if extending else list(text)
+    # White space composes with nothing: a mark behind it stands for itself
+    clusters = re.findall(rf"\S[{extending}]*|\s", text) if extending else list(text)
     folded = {cluster: fold(cluster) for cluster in set(clusters)}
     pieces = [folded[cluster] for cluster in clusters]
     lengths = np.fromiter(map(len, clusters), dtype=np.int64, count=len(clusters))
