@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from raglift.components.bm25 import BM25Retriever
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import DatasetError
 from raglift.records.dataset import Dataset
-from raglift.records.filters import Filter
+from raglift.records.documents import Chunk
+from raglift.records.filters import Filter, by_filter
 from raglift.records.labels import Query
 from raglift.running.options import dataset_hash
 
@@ -88,3 +90,18 @@ def test_another_filter_is_another_dataset() -> None:
         for given in (None, {"year": 2024}, {"year": 2023})
     )
     assert len({plain, first, second}) == 3
+
+
+def test_true_and_1_are_other_filters() -> None:
+    true, one = Filter.of({"new": True}), Filter.of({"new": 1})
+    assert true != one
+    assert Filter.of({"new": [0, True]}) != Filter.of({"new": [False, 1]})
+    assert one == Filter.of({"new": 1.0})
+    assert hash(one) == hash(Filter.of({"new": 1.0}))
+    assert by_filter([true, one, None, true], 4) == {true: [0, 3], one: [1], None: [2]}
+
+
+def test_queries_of_true_and_of_1_find_what_they_ask_for() -> None:
+    chunks = [Chunk("a lamp", id=str(value), metadata={"new": value}) for value in (True, 1)]
+    found = BM25Retriever(chunks).retrieve(["lamp", "lamp"], 2, [Filter.of({"new": value}) for value in (True, 1)])
+    assert [[chunk.id for chunk in ranking.chunks] for ranking in found] == [["True"], ["1"]]

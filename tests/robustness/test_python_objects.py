@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
 from decimal import Decimal
+from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -177,8 +178,15 @@ def test_a_label_that_is_none_is_refused_when_it_is_made(make: Callable[[], obje
         (lambda: Hit("lamp", 1), 'Hit.chunk: found "lamp"; expected a Chunk'),
         (lambda: Hit(Chunk("lamp"), 0), "Hit.rank: found 0; expected an integer: 1 is the first"),
         (lambda: Hit(Chunk("lamp"), 1.0), "Hit.rank: found 1.0; expected an integer"),
-        (lambda: Hit(Chunk("lamp"), 1, "0.5"), 'Hit.score: found "0.5"; expected a number, or None'),
-        (lambda: Hit(Chunk("lamp"), 1, True), "Hit.score: found true; expected a number, or None"),
+        (
+            lambda: Hit(Chunk("lamp"), 1, "0.5"),
+            'Hit.score: found "0.5"; expected a number that fits into a float, or None',
+        ),
+        (
+            lambda: Hit(Chunk("lamp"), 1, True),
+            "Hit.score: found true; expected a number that fits into a float, or None",
+        ),
+        (lambda: Hit(Chunk("lamp"), 1, 10**400), "Hit.score: found 1000.*; expected a number that fits into a float"),
     ],
 )
 def test_a_result_that_is_none_is_refused_when_it_is_made(make: Callable[[], object], message: str) -> None:
@@ -272,5 +280,6 @@ def test_a_dataset_that_is_made_is_written_and_read_again(
 def test_what_drivers_and_numpy_return_is_taken_as_numbers_and_ids() -> None:
     chunk = Chunk("x", id=UUID(int=1), doc_id=PurePosixPath("a/b.md"), metadata=None)  # type: ignore[arg-type]
     assert (chunk.id, chunk.doc_id, chunk.metadata) == (str(UUID(int=1)), "a/b.md", {})
-    hits = [Hit(chunk, np.int64(1), score) for score in (Decimal("0.5"), np.array(0.5), np.float32(0.5))]  # type: ignore[arg-type]
-    assert {(hit.rank, type(hit.rank), float(hit.score or 0.0)) for hit in hits} == {(1, int, 0.5)}
+    scores = (Decimal("0.5"), np.array(0.5), np.float32(0.5), np.float64(0.5), Fraction(1, 2))
+    hits = [Hit(chunk, np.int64(1), score) for score in scores]  # type: ignore[arg-type]
+    assert {(hit.rank, type(hit.rank), hit.score, type(hit.score)) for hit in hits} == {(1, int, 0.5, float)}

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +177,12 @@ def evaluation_of(chunk, score=None, **spec):
 class Opaque:
     def __str__(self):
         return "opaque"
+
+
+@pytest.mark.parametrize("score", [3, 1_700_000_000_000_000_000, Fraction(1, 3), np.float32(0.1)])
+def test_a_score_of_any_kind_is_read_again(score, tmp_path):
+    (hit,) = saved(evaluation_of(Chunk("text"), score), tmp_path / "run").run.traces[0].stages[0].ranking
+    assert hit.score == float(score)
 
 
 def test_metadata_of_any_kind_is_written(tmp_path):

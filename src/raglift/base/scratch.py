@@ -35,8 +35,8 @@ class ScratchFile:
         try:
             self._file = _file_in(self._folder)
         except OSError:
-            self._folder = Path(tempfile.gettempdir())
             try:
+                self._folder = Path(tempfile.gettempdir())
                 self._file = _file_in(self._folder)
             except OSError as error:
                 raise self._error(error) from error

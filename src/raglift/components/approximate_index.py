@@ -21,10 +21,11 @@ from raglift.components.vector_indexes import (
     one_thread,
     require_buildable,
 )
+from raglift.records.filters import by_filter
 from raglift.records.rankings import IndexCost, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -246,7 +247,7 @@ def rankings_of(
         filters: one for each query, None for a query without.
     """
     rankings: list[Ranking] = [Ranking()] * len(vectors)
-    for given, places in _by_filter(filters, len(vectors)).items():
+    for given, places in by_filter(filters, len(vectors)).items():
         allowed = None if given is None else allowed_numbers(chunks, given)
         scores, numbers = search(vectors[places], k, allowed)
         for place, row, found in zip(places, scores.tolist(), numbers.tolist(), strict=True):
@@ -254,13 +255,6 @@ def rankings_of(
                 (chunks[number], score) for number, score in zip(found, row, strict=True) if number != NOTHING
             )
     return rankings
-
-
-def _by_filter(filters: Sequence[Filter | None] | None, count: int) -> Mapping[Filter | None, list[int]]:
-    groups: dict[Filter | None, list[int]] = {}
-    for place in range(count):
-        groups.setdefault(None if filters is None else filters[place], []).append(place)
-    return groups
 
 
 def allowed_numbers(chunks: Sequence[Chunk], given: Filter) -> NDArray[np.int64]:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.base.cache import content_key
 from raglift.base.display import short_repr
 from raglift.components.analyzers import Analyzer, language_of
 from raglift.components.chunk_store import hold_chunks
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.records.filters import by_filter
 from raglift.records.rankings import IndexCost, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
@@ -57,7 +59,7 @@ class BM25Settings:
         """Return the settings that are not the defaults, by name."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
-    def retriever(self, chunks: Sequence[Chunk]) -> BM25Retriever:
+    def retriever(self, chunks: Iterable[Chunk]) -> BM25Retriever:
         """Return a retriever with these settings."""
         return BM25Retriever(chunks, language=self.language, stemmer=self.stemmer, k1=self.k1, b=self.b)
 
@@ -77,7 +79,7 @@ class BM25Retriever:
     words are not told by spaces, terms are pairs of characters: see `raglift.base.words`.
 
     Args:
-        chunks: at least one.
+        chunks: at least one. Those of an iterator are kept in a file where there are very many (`hold_chunks`).
         language: an ISO 639-1 code as `en`, or `none` for words as they are; by default it is found by the script and
             the stop words of the chunks.
         stemmer: a Snowball stemmer, `porter` or `none`; by default that of the language.
@@ -91,7 +93,7 @@ class BM25Retriever:
 
     def __init__(
         self,
-        chunks: Sequence[Chunk],
+        chunks: Iterable[Chunk],
         *,
         language: str | None = None,
         stemmer: str | None = None,
@@ -104,12 +106,13 @@ class BM25Retriever:
             raise MissingDependency("bm25s", None, "BM25 retrieval") from None
         self.settings = BM25Settings(language, stemmer, k1, b)
         started = time.perf_counter()
-        chosen = language_of(chunk.indexed_text for chunk in chunks) if language is None else language
-        self.analyzer = Analyzer(chosen, stemmer)
-        terms = [self.analyzer.terms(chunk.indexed_text) for chunk in chunks]
-        if not any(terms):
-            raise ConfigurationError("BM25Retriever: found no words to look for in the chunks; expected at least one")
         self.chunks = hold_chunks(chunks)
+        chosen = language_of(chunk.indexed_text for chunk in self.chunks) if language is None else language
+        self.analyzer = Analyzer(chosen, stemmer)
+        terms = [self.analyzer.terms(chunk.indexed_text) for chunk in self.chunks]
+        if not any(terms):
+            found = "no words to look for in the chunks" if self.chunks else "no chunks"
+            raise ConfigurationError(f"BM25Retriever: found {found}; expected at least one")
         self._model = bm25s.BM25(k1=float(k1), b=float(b), method="lucene")
         self._model.index(terms, show_progress=False)
         self._seconds = time.perf_counter() - started
@@ -125,7 +128,7 @@ class BM25Retriever:
         """What the index took to build, and the size of its postings and vocabulary."""
         return IndexCost(
             chunks=len(self.chunks),
-            distinct_texts=len({chunk.indexed_text for chunk in self.chunks}),
+            distinct_texts=len({content_key(chunk.indexed_text) for chunk in self.chunks}),
             embedded_now=0,
             seconds=self._seconds,
             bytes=_bytes_of(self._model),
@@ -139,17 +142,19 @@ class BM25Retriever:
             k: the most hits of each.
             filters: for each query, which chunks may be found; None for all. Weights of terms stay those of all chunks.
         """
-        if filters is None:
-            return [self._ranking(query, k) for query in queries]
-        allowed = {given: self._allowed(given) for given in dict.fromkeys(filters)}
-        return [self._ranking(query, k, allowed[given]) for query, given in zip(queries, filters, strict=True)]
+        rankings = [Ranking()] * len(queries)
+        for given, places in by_filter(filters, len(queries)).items():
+            allowed = self._allowed(given)
+            for place in places:
+                rankings[place] = self._ranking(queries[place], k, allowed)
+        return rankings
 
     def _allowed(self, given: Filter | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         if given is None:
             return None
         return np.array([given.matches(chunk.metadata) for chunk in self.chunks], dtype=np.bool_)
 
-    def _ranking(self, query: str, k: int, allowed: np.ndarray[Any, np.dtype[np.bool_]] | None = None) -> Ranking:
+    def _ranking(self, query: str, k: int, allowed: np.ndarray[Any, np.dtype[np.bool_]] | None) -> Ranking:
         vocabulary = self._model.vocab_dict
         known = [term for term in self.analyzer.terms(query) if term in vocabulary]
         if not known:

@@ -81,14 +81,16 @@ class StoredChunks(Sequence[Chunk]):
         if isinstance(number, slice):
             return tuple(map(self.__getitem__, range(*number.indices(len(self)))))
         place = range(len(self))[operator.index(number)]
-        chunk = self._whole.get(place) or self._in_use.get(place)
+        chunk = self._kept(place)
         if chunk is None:
             chunk = self._in_use[place] = self._made(place)
         return chunk
 
     def __iter__(self) -> Iterator[Chunk]:
         """Go through all chunks, of which none is kept."""
-        return (self._whole.get(place) or self._in_use.get(place) or self._made(place) for place in range(len(self)))
+        for place in range(len(self)):
+            chunk = self._kept(place)
+            yield self._made(place) if chunk is None else chunk
 
     def __reduce__(self) -> tuple[Callable[[Iterable[Chunk]], StoredChunks], tuple[tuple[Chunk, ...]]]:
         """Travel as chunks: nobody else can read the file."""
@@ -101,6 +103,9 @@ class StoredChunks(Sequence[Chunk]):
     def indexed_texts(self) -> Sequence[str]:
         """What raglift's retrievers read of each chunk."""
         return _IndexedTexts(self)
+
+    def _kept(self, place: int) -> Chunk | None:
+        return self._whole[place] if place in self._whole else self._in_use.get(place)
 
     def _made(self, place: int) -> Chunk:
         written = self._bytes[self._ends[place] : self._ends[place + 1]].tobytes()
@@ -128,7 +133,9 @@ class _IndexedTexts(Sequence[str]):
         return (chunk.indexed_text for chunk in self._chunks)
 
 
-_PLAIN = (str, int, float, bool, type(None))
+_PLAIN = (str, bool, type(None))
+_DEEPEST, _MOST_BITS = 100, 10_000
+"""Metadata that are nested deeper, and larger integers, stay in memory: what pydantic writes it may refuse to read."""
 
 
 def _written(chunk: Chunk) -> bytes | None:
@@ -142,9 +149,11 @@ def _written(chunk: Chunk) -> bytes | None:
         return None
 
 
-def _is_plain(value: object) -> bool:
+def _is_plain(value: object, levels: int = _DEEPEST) -> bool:
     if type(value) is list:
-        return all(map(_is_plain, value))
+        return levels > 0 and all(_is_plain(each, levels - 1) for each in value)
     if type(value) is dict:
-        return all(type(name) is str and _is_plain(each) for name, each in value.items())
-    return type(value) in _PLAIN and (type(value) is not float or math.isfinite(value))
+        return levels > 0 and all(type(name) is str and _is_plain(each, levels - 1) for name, each in value.items())
+    if type(value) is int:
+        return value.bit_length() <= _MOST_BITS
+    return math.isfinite(value) if type(value) is float else type(value) in _PLAIN

@@ -234,7 +234,7 @@ def embed(
         workers: who computes the batches.
 
     Raises:
-        ModelOutputError: the model gave a vector that is not all finite numbers.
+        ModelOutputError: the model gave a vector that is not all finite numbers, or vectors of different lengths.
         CacheError: there is no room for the cache, or for vectors in a file.
     """
     if not texts:
@@ -244,6 +244,7 @@ def embed(
     source = first_rows(keys)
     is_new = source == np.arange(len(source))
     rows, flags, computed = VectorRows(len(texts)), bytearray(), 0
+    widths: set[int] = set()
     blocks = [slice(begin, begin + _AT_ONCE) for begin in range(0, len(texts), _AT_ONCE)]
     parts = (_looked_up(texts, keys, block.start + np.flatnonzero(is_new[block]), cache) for block in blocks)
     first = next(parts)
@@ -262,10 +263,22 @@ def embed(
                 cache.put_many(made)
                 part.entries.update(made)
                 advance(len(batch))
+            widths |= set(map(len, part.entries.values()))
+            _require_one_width(identity, widths)
             flags += part.flags()
             rows.append(part.vectors(), source[block])
     in_part = flags.count(_READ_IN_PART) if set(flags) <= {_READ_WHOLE, _READ_IN_PART} else None
     return Embedding(rows.so_far(), in_part, computed, len(flags))
+
+
+def _require_one_width(identity: str, entries: set[int]) -> None:
+    """Raise unless what is kept of each text has the same number of bytes."""
+    if len(entries) > 1:
+        widths = " and ".join(f"{(size - 1) // 4:,}" for size in sorted(entries))
+        raise ModelOutputError(
+            f"{identity}: found vectors of {widths} dimensions; expected as many of each text: if the model was "
+            "changed, name it otherwise or delete the cache, which has vectors of the former one"
+        )
 
 
 class _Part(NamedTuple):

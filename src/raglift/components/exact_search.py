@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,16 @@ _FOUND_AT_ONCE = 5_000_000
 """So many hits are held at a time at most: 60 MB."""
 
 
+class Rows(Protocol):
+    """Vectors that are taken a block at a time: an array, or what makes them."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Vectors:
+        """Return some rows, of a slice or of their numbers."""
+        ...
+
+
 def faiss_module() -> Any:
     """Return FAISS.
 
@@ -35,7 +45,7 @@ def faiss_module() -> Any:
     return faiss
 
 
-def exact_search(vectors: Vectors, queries: Vectors, k: int, among: NDArray[np.int64] | None = None) -> Found:
+def exact_search(vectors: Rows, queries: Vectors, k: int, among: NDArray[np.int64] | None = None) -> Found:
     """Return scores and numbers of the best vectors, both of shape (queries, min(k, vectors)).
 
     Of vectors with the same score the first comes first, so the best k are the first of the best k + 1.

@@ -34,6 +34,8 @@ NOTHING = -1
 FEWEST_TO_TRAIN = 39
 """Vectors for each cluster: with fewer, FAISS warns that clusters are trained on too little."""
 _AT_ONCE = 100_000
+_RESCORED_AT_ONCE = 50_000
+"""So many vectors are compared with their queries at a time: 50 MB of 256 dimensions."""
 _PLACE = re.compile(r".*\.(?:cpp|h):\d+: ?", re.DOTALL)
 """What FAISS says of the place in its source, before what is wrong."""
 
@@ -127,8 +129,7 @@ class VectorIndex:
         if self.spec.kind.startswith("binary"):
             scores, numbers = self._binary(queries, k, allowed)
         elif allowed is not None and self.is_exhaustive:
-            scores, places = exact_search(self.index.reconstruct_batch(allowed), queries, k)
-            return scores, allowed[places]
+            return exact_search(_Decompressed(self.index), queries, k, among=allowed)
         else:
             options = {} if allowed is None else {"params": _restricted(self.index, allowed)}
             try:
@@ -150,13 +151,15 @@ class VectorIndex:
             distances, numbers = self.index.search(bits, wanted)
         else:
             held = _faiss_codes(self.index)[allowed]
-            distances = np.stack([np.bitwise_count(held ^ one).sum(axis=1, dtype=np.int32) for one in bits])
-            order = np.argsort(distances, axis=1, kind="stable")[:, :wanted]
-            distances, numbers = np.take_along_axis(distances, order, axis=1), allowed[order]
+            found = [_least_different(held, one, wanted) for one in bits]
+            distances, numbers = (np.stack(parts) for parts in zip(*found, strict=True))
+            numbers = allowed[numbers]
         if not rescores:
             return (1 - 2 * distances / queries.shape[1]).astype(np.float32), numbers.astype(np.int64)
-        scores = np.einsum("qnd,qd->qn", self.vectors[numbers], queries)
-        return first_of(scores, numbers, k)
+        at_once = max(_RESCORED_AT_ONCE // numbers.shape[1], 1)
+        blocks = [slice(begin, begin + at_once) for begin in range(0, len(queries), at_once)]
+        products = [np.einsum("qnd,qd->qn", self.vectors[numbers[block]], queries[block]) for block in blocks]
+        return first_of(np.concatenate(products), numbers, k)
 
     def held_vectors(self) -> tuple[Vectors, Callable[[Vectors], Vectors]] | None:
         """Return the vectors as the index holds them, and what makes queries comparable with them.
@@ -207,6 +210,29 @@ def _restricted(index: Any, allowed: NDArray[np.int64]) -> Any:
     if isinstance(index, faiss.IndexIVF):
         return faiss.SearchParametersIVF(sel=selector, nprobe=index.nprobe)
     return faiss.SearchParameters(sel=selector)
+
+
+class _Decompressed:
+    """The vectors of an index of FAISS', decompressed when they are asked for by their numbers."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    def __len__(self) -> int:
+        return int(self._index.ntotal)
+
+    def __getitem__(self, numbers: NDArray[np.int64]) -> Vectors:
+        vectors: Vectors = self._index.reconstruct_batch(numbers)
+        return vectors
+
+
+def _least_different(
+    held: NDArray[np.uint8], query: NDArray[np.uint8], most: int
+) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Return how many bits of a query differ in the codes that are the nearest to it, and their places."""
+    distances = np.bitwise_count(held ^ query).sum(axis=1, dtype=np.int32)
+    order = np.argsort(distances, kind="stable")[:most].copy()  # not a view of all places
+    return distances[order], order
 
 
 def _faiss_codes(index: Any) -> NDArray[np.uint8]:

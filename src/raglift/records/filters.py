@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raglift.base.validation import Location, described, quoted
 from raglift.records.checking import raise_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EQUALS, ANY_OF = "eq", "in"
 BOUNDS = ("gt", "gte", "lt", "lte")
@@ -35,6 +38,16 @@ class Condition:
     """`eq`, `in`, or a bound: `gt`, `gte`, `lt`, `lte`."""
     values: tuple[Value, ...]
     """What is compared with: one value, but several of `in`."""
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both ask the same: for Python, 1 equals true."""
+        if not isinstance(other, Condition):
+            return NotImplemented
+        mine, theirs = ((one.key, one.operator, one.values, [*map(_kind, one.values)]) for one in (self, other))
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.operator, self.values))
 
     def matches(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether metadata fulfils it; one without the key does not. Of a list, any element is enough."""
@@ -159,6 +172,19 @@ def _conditions(key: object, value: object, location: Location) -> list[Conditio
         place.fault(described(value), _EXPECTED)
         return []
     return [Condition(key, EQUALS, (value,))]  # type: ignore[arg-type]  # it was checked
+
+
+def by_filter(filters: Sequence[Filter | None] | None, count: int) -> dict[Filter | None, list[int]]:
+    """Return the places of the queries that have each filter.
+
+    Args:
+        filters: one for each query, None for a query without; None where no query has one.
+        count: how many queries there are.
+    """
+    groups: dict[Filter | None, list[int]] = {}
+    for place in range(count):
+        groups.setdefault(None if filters is None else filters[place], []).append(place)
+    return groups
 
 
 def _is_value(value: object) -> bool:

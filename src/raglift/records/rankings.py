@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Integral, Real
@@ -36,7 +37,7 @@ class Hit:
     rank: int
     """1 is the first."""
     score: float | None = None
-    """As the stage gave it, on the stage's own scale; None when it gave none."""
+    """As the stage gave it, on the stage's own scale, as a float; None when it gave none."""
 
     # Written out: there may be millions, and this takes no longer with the checks than what `dataclass` writes without
     def __init__(self, chunk: Chunk, rank: int, score: float | None = None) -> None:
@@ -52,17 +53,19 @@ class Hit:
 _set_chunk, _set_rank, _set_score = (getattr(Hit, name).__set__ for name in ("chunk", "rank", "score"))
 
 
-def _checked(chunk: object, rank: object, score: object) -> tuple[int, Any]:
-    """Return rank and score; integers of NumPy, decimals and arrays of one number are numbers too."""
+def _checked(chunk: object, rank: object, score: object) -> tuple[int, float | None]:
+    """Return rank and score; numbers of NumPy, fractions, decimals and arrays of one number are numbers too."""
     if not isinstance(chunk, Chunk):
         raise ConfigurationError(f"Hit.chunk: found {described(chunk)}; expected a Chunk")
     if isinstance(rank, bool) or not isinstance(rank, Integral) or rank < 1:
         raise ConfigurationError(f"Hit.rank: found {described(rank)}; expected an integer: 1 is the first")
-    if score is None or (isinstance(score, Real) and not isinstance(score, bool)):
-        return int(rank), score
-    if isinstance(score, Decimal) or getattr(score, "shape", None) == ():
-        return int(rank), float(cast("Any", score))
-    raise ConfigurationError(f"Hit.score: found {described(score)}; expected a number, or None")
+    if score is None:
+        return int(rank), None
+    is_number = isinstance(score, (Real, Decimal)) or getattr(score, "shape", None) == ()
+    if is_number and not isinstance(score, bool):
+        with suppress(OverflowError, TypeError, ValueError):
+            return int(rank), float(cast("Any", score))
+    raise ConfigurationError(f"Hit.score: found {described(score)}; expected a number that fits into a float, or None")
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import pickle
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +88,35 @@ def test_what_no_file_can_hold_stays_in_memory() -> None:
     assert stored[2].metadata == {"at": [moment]}
 
 
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+# 200 lists are more than pydantic reads, 5,000 more than Python's stack holds
+@pytest.mark.parametrize(
+    "value",
+    [nested(90), nested(200), nested(5_000), 10**3_000, -(10**5_000)],
+    ids=["90 lists", "200 lists", "5,000 lists", "3,001 digits", "5,001 digits"],
+)
+def test_what_json_cannot_be_read_with_is_found_again(value: object) -> None:
+    found = StoredChunks([Chunk("a", metadata={"value": value})])[0].metadata["value"]
+    assert found is value or found == value
+
+
+def test_a_chunk_that_counts_as_false_is_found() -> None:
+    class Empty(Chunk):
+        def __len__(self) -> int:
+            return 0
+
+    chunk = Empty("")
+    stored = StoredChunks([CHUNKS[0], chunk])
+    assert stored[1] is chunk
+    assert [*stored][1] is chunk
+
+
 def test_it_travels_with_its_chunks() -> None:
     travelled = pickle.loads(pickle.dumps(StoredChunks(CHUNKS)))  # noqa: S301 — as Ray sends it
     assert tuple(travelled) == CHUNKS
@@ -121,6 +152,19 @@ def test_a_cache_folder_that_cannot_be_written_is_no_hindrance(tmp_path: Path, m
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "file" / "cache"))
     assert tuple(StoredChunks(CHUNKS)) == CHUNKS
+
+
+def test_no_folder_that_can_be_written_is_an_error_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found_none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("RAGLIFT_CACHE", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(tempfile, "gettempdir", found_none)
+    with pytest.raises(CacheError, match=r"cannot keep chunks in .*: .*set RAGLIFT_CACHE"):
+        StoredChunks(CHUNKS)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file there has a name as long as it is open")

@@ -23,7 +23,7 @@ from raglift.components.chunk_store import StoredChunks
 from raglift.components.embedding import build_index, embed
 from raglift.components.retrievers import DenseRetriever, HybridRetriever
 from raglift.components.vector_rows import VectorRows, first_rows
-from raglift.errors import CacheError
+from raglift.errors import CacheError, ModelOutputError
 from raglift.running import systems
 
 if TYPE_CHECKING:
@@ -112,6 +112,26 @@ def test_a_damaged_cache_is_noticed_and_its_vectors_are_made_again(
     again = Letters()
     assert embed(again, TEXTS, "document", cache).vectors.tobytes() == expected.vectors.tobytes()
     assert sum(map(len, again.batches)) == expected.distinct // 4
+
+
+class Widening(Letters):
+    """Has a dimension more in each batch."""
+
+    def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+        vectors = super().embed(texts, kind)
+        return np.hstack([vectors, np.ones((len(texts), len(self.batches)), dtype=np.float32)])
+
+
+@pytest.mark.parametrize("texts", [3, 7, 60])
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_vectors_of_different_lengths_are_an_error(
+    texts: int, in_a_file: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if in_a_file:
+        use_files(monkeypatch)
+    monkeypatch.setattr(embedding, "_AT_ONCE", texts)
+    with pytest.raises(ModelOutputError, match=r"letters: found vectors of 4 and 5.* dimensions; expected as many"):
+        embed(Widening(), TEXTS, "document", Cache(None))
 
 
 @given(st.lists(st.integers(0, 12)))

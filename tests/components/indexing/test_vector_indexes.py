@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from raglift.components import exact_search as exact_search_module
+from raglift.components import vector_indexes
 from raglift.components.index_notation import parse_dimensions, parse_index
 from raglift.components.vector_indexes import NOTHING, Reduction, build_vector_index, exact_search
 from raglift.errors import ConfigurationError
@@ -132,6 +135,43 @@ def test_a_filter_leaves_only_what_is_allowed(
     if text in ("flat", "int8"):
         wanted = [[int(allowed[place]) for place in row] for row in by_hand(vectors[allowed], queries)]
         assert overlap(numbers, wanted) > 0.95
+
+
+@pytest.mark.parametrize(("text", "allowed"), [("binary", True), ("binary+rescore", True), ("binary+rescore", False)])
+def test_memory_does_not_grow_with_the_queries(
+    text: str,
+    allowed: bool,
+    vectors: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vector_indexes, "_RESCORED_AT_ONCE", 100)
+    built = build_vector_index(parse_index(text), vectors)
+    many, among = np.tile(queries, (40, 1)), np.arange(COUNT) if allowed else None
+    tracemalloc.start()
+    try:
+        _, numbers = built.search(many, K, among)
+        assert tracemalloc.get_traced_memory()[1] < 1_500_000  # 600 queries and 1,500 vectors are 900,000 pairs
+    finally:
+        tracemalloc.stop()
+    one_by_one = [built.search(query[None], K, among)[1][0].tolist() for query in queries]
+    assert numbers.tolist() == one_by_one * 40
+
+
+def test_vectors_are_decompressed_a_block_at_a_time(
+    vectors: NDArray[np.float32], queries: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_search_module, "_BLOCK", 100)
+    built, allowed = build_vector_index(parse_index("int8"), vectors), np.arange(0, COUNT, 2)
+    tracemalloc.start()
+    try:
+        scores, numbers = built.search(queries, K, allowed)
+        assert tracemalloc.get_traced_memory()[1] < vectors[allowed].nbytes
+    finally:
+        tracemalloc.stop()
+    wanted = exact_search(built.index.reconstruct_n(0, COUNT)[allowed], queries, K)
+    assert numbers.tolist() == allowed[wanted[1]].tolist()
+    assert np.allclose(scores, wanted[0], atol=1e-6)
 
 
 def test_a_search_that_probes_too_few_clusters_finds_less_than_was_asked_for(vectors: NDArray[np.float32]) -> None:

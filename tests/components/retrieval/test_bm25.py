@@ -3,11 +3,13 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from raglift.components.bm25 import BM25Retriever
+from raglift.components.chunk_store import StoredChunks
 from raglift.components.retrievers import Indexed
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk
@@ -30,6 +32,24 @@ def test_a_query_that_shares_no_word_comes_back_empty() -> None:
 def test_chunks_without_words_are_an_error() -> None:
     with pytest.raises(ConfigurationError, match="found no words"):
         BM25Retriever([Chunk("…")])
+
+
+def test_chunks_of_an_iterator_are_indexed() -> None:
+    retriever = BM25Retriever(iter(CHUNKS))
+    assert retriever.chunks == tuple(CHUNKS)
+    assert retriever.retrieve(["lamp"], 5) == BM25Retriever(CHUNKS).retrieve(["lamp"], 5)
+    with pytest.raises(ConfigurationError, match="found no chunks"):
+        BM25Retriever(iter(()))
+
+
+def test_the_cost_does_not_take_all_texts_into_memory() -> None:
+    retriever = BM25Retriever(StoredChunks(Chunk(f"lamp {number} " * 1_000) for number in range(100)), language="none")
+    tracemalloc.start()
+    try:
+        assert retriever.cost.distinct_texts == 100
+        assert tracemalloc.get_traced_memory()[1] < 200_000  # of 900,000 letters
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_cost_is_of_the_postings_and_the_words() -> None:
