@@ -353,13 +353,19 @@ class _Computed(NamedTuple):
 def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> _Computed:
     """Embed one batch of distinct texts."""
     vectors = np.asarray(embedder.embed(texts, kind), dtype=np.float32)
-    unusable = int(np.count_nonzero(~np.isfinite(vectors).all(axis=1)))
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise ModelOutputError(
+            f"{identity}: found an array of shape {vectors.shape} for {len(texts):,} texts; expected a row for each"
+        )
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unusable = int(np.count_nonzero(~np.isfinite(norms)))  # as it is of a vector with NaN
     if unusable:
         raise ModelOutputError(
-            f"{identity}: found {unusable:,} vectors of {len(texts):,} texts that are not numbers; expected finite "
-            "numbers: the model's weights may be damaged, or float16 too small for them (try dtype='float32')"
+            f"{identity}: found {unusable:,} vectors of {len(texts):,} texts that are not numbers, or too large; "
+            "expected finite numbers: the model's weights may be damaged, or float16 too small for them (try "
+            "dtype='float32')"
         )
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
     parts = embedder.read_in_part(texts)
     return _Computed(bytes([_NOT_KNOWN]) * len(texts) if parts is None else bytes(map(bool, parts)), vectors)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_vectors_have_length_one_and_are_in_the_order_of_the_texts() -> None:
     assert np.array_equal(vectors[0], vectors[2])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
 def test_a_vector_that_is_no_numbers_is_refused_and_not_kept(value: float) -> None:
     class Damaged(LetterEmbedder):
         def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
@@ -73,6 +74,16 @@ def test_a_vector_that_is_no_numbers_is_refused_and_not_kept(value: float) -> No
     with pytest.raises(ModelOutputError, match=r"found 1 vectors of .* that are not numbers"):
         embed(Damaged(), ["aa", "b"], "document", cache)
     assert missing_texts(Damaged(), ["aa", "b"], "document", cache) != []
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 3), (2, 3, 1)])
+def test_an_array_without_a_row_for_each_text_is_refused(shape: tuple[int, ...]) -> None:
+    class Wrong(LetterEmbedder):
+        def embed(self, texts: Sequence[str], kind: str) -> np.ndarray:
+            return np.ones(shape)
+
+    with pytest.raises(ModelOutputError, match=rf"found an array of shape {re.escape(str(shape))} for 2 texts"):
+        embed(Wrong(), ["a", "b"], "document", Cache(None))
 
 
 def test_a_second_run_embeds_nothing() -> None:

@@ -42,6 +42,16 @@ def test_chunks_of_an_iterator_are_indexed() -> None:
         BM25Retriever(iter(()))
 
 
+def test_each_term_is_held_once_while_chunks_are_indexed() -> None:
+    chunks = [Chunk(" ".join(f"lamp{(start + step) % 300}" for step in range(300))) for start in range(200)]
+    tracemalloc.start()
+    try:
+        BM25Retriever(chunks, language="none")
+        assert tracemalloc.get_traced_memory()[1] < 60_000 * 75  # twice as much with a text each
+    finally:
+        tracemalloc.stop()
+
+
 def test_the_cost_does_not_take_all_texts_into_memory() -> None:
     retriever = BM25Retriever(StoredChunks(Chunk(f"lamp {number} " * 1_000) for number in range(100)), language="none")
     tracemalloc.start()
