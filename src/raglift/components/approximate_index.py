@@ -96,7 +96,7 @@ class ApproximateIndex:
 
     def query_vectors(self, queries: Sequence[str]) -> Vectors:
         """Return the vectors of queries as the model gives them."""
-        return query_vectors(self.dense, queries)
+        return self.dense.query_vectors(queries)
 
     def search(self, vectors: Vectors, k: int, allowed: NDArray[np.int64] | None = None) -> Found:
         """Return scores and numbers of the best chunks as the index finds them; `NOTHING` where it finds none.
@@ -149,13 +149,6 @@ def _rate(search: Callable[[Vectors, int], Found], vectors: Vectors) -> float | 
             search(vectors[timed : timed + 1], 10)
             timed, seconds = timed + 1, time.perf_counter() - started
     return timed / seconds
-
-
-def query_vectors(dense: DenseIndex, queries: Sequence[str]) -> Vectors:
-    """Return the vectors of queries as the model of an index gives them."""
-    if not queries:
-        return np.zeros((0, dense.vectors.shape[1]), dtype=np.float32)
-    return embed(dense.embedder, queries, "query", dense.cache).vectors
 
 
 def approximate(

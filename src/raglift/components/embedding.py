@@ -263,7 +263,7 @@ def embed(
                 cache.put_many(made)
                 part.entries.update(made)
                 advance(len(batch))
-            widths |= set(map(len, part.entries.values()))
+            widths |= {len(entry) // 4 for entry in part.entries.values()}
             _require_one_width(identity, widths)
             flags += part.flags()
             rows.append(part.vectors(), source[block])
@@ -271,12 +271,12 @@ def embed(
     return Embedding(rows.so_far(), in_part, computed, len(flags))
 
 
-def _require_one_width(identity: str, entries: set[int]) -> None:
-    """Raise unless what is kept of each text has the same number of bytes."""
-    if len(entries) > 1:
-        widths = " and ".join(f"{(size - 1) // 4:,}" for size in sorted(entries))
+def _require_one_width(identity: str, widths: set[int]) -> None:
+    """Raise unless all vectors have the same number of dimensions."""
+    if len(widths) > 1:
+        found = " and ".join(f"{width:,}" for width in sorted(widths))
         raise ModelOutputError(
-            f"{identity}: found vectors of {widths} dimensions; expected as many of each text: if the model was "
+            f"{identity}: found vectors of {found} dimensions; expected as many of each text: if the model was "
             "changed, name it otherwise or delete the cache, which has vectors of the former one"
         )
 
@@ -419,9 +419,20 @@ class DenseIndex:
 
         Of chunks with the same similarity the first comes first, so the best k are the first of the best k + 1.
         """
+        return exact_search(self.vectors, self.query_vectors(queries), k)
+
+    def query_vectors(self, queries: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries as the model gives them.
+
+        Raises:
+            ModelOutputError: they have other dimensions than those of the chunks.
+        """
+        width = self.vectors.shape[1]
         if not queries:
-            return np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0), dtype=np.int64)
-        return exact_search(self.vectors, embed(self.embedder, queries, "query", self.cache).vectors, k)
+            return np.zeros((0, width), dtype=np.float32)
+        vectors = embed(self.embedder, queries, "query", self.cache).vectors
+        _require_one_width(self.embedder.identity, {width, vectors.shape[1]})
+        return vectors
 
 
 def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Iterable[Document]) -> Sequence[str]:

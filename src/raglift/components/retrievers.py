@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.base.display import short_repr
-from raglift.components.approximate_index import ApproximateIndex, query_vectors, rankings_of
+from raglift.components.approximate_index import ApproximateIndex, rankings_of
 from raglift.components.bm25 import BM25Settings
 from raglift.components.embedding import DenseIndex
 from raglift.components.exact_search import exact_search
@@ -116,7 +116,7 @@ class DenseRetriever:
             return rankings_of(index.chunks, index.search, index.query_vectors(queries), k, filters)
         if filters is not None and any(filters):
             search = partial(exact_search, index.vectors)
-            return rankings_of(index.chunks, search, query_vectors(index, queries), k, filters)
+            return rankings_of(index.chunks, search, index.query_vectors(queries), k, filters)
         scores, numbers = index.search(queries, k)
         chunks = index.chunks
         return [

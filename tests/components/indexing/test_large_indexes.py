@@ -24,6 +24,7 @@ from raglift.components.embedding import build_index, embed
 from raglift.components.retrievers import DenseRetriever, HybridRetriever
 from raglift.components.vector_rows import VectorRows, first_rows
 from raglift.errors import CacheError, ModelOutputError
+from raglift.records.documents import Chunk
 from raglift.running import systems
 
 if TYPE_CHECKING:
@@ -132,6 +133,13 @@ def test_vectors_of_different_lengths_are_an_error(
     monkeypatch.setattr(embedding, "_AT_ONCE", texts)
     with pytest.raises(ModelOutputError, match=r"letters: found vectors of 4 and 5.* dimensions; expected as many"):
         embed(Widening(), TEXTS, "document", Cache(None))
+
+
+def test_queries_of_another_length_than_the_chunks_are_an_error() -> None:
+    index = build_index([Chunk("abc")], Widening(), cache=Cache(None), progress=False)
+    for search in (index, approximate(index)):
+        with pytest.raises(ModelOutputError, match="letters: found vectors of 4 and 5 dimensions"):
+            DenseRetriever(search).retrieve(["abc"], 1)
 
 
 @given(st.lists(st.integers(0, 12)))
