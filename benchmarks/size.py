@@ -76,13 +76,15 @@ def measured(chunks: int, index: str | None, cache: Path) -> dict[str, Any]:
     marks = [mark()]
     dataset = rl.Dataset(book.queries, tuple(documents_for(chunks, book)), book.name)
     marks.append(mark())
-    dense = build_index(distinct_chunks(dataset.documents, chunks), embedder, cache=Cache(cache), progress=False)
+    kept = Cache(cache)
+    dense = build_index(distinct_chunks(dataset.documents, chunks), embedder, cache=kept, progress=False)
     searched = dense if index is None else approximate(dense, index)
     marks.append(mark())
     evaluation = rl.evaluate(
         DenseRetriever(searched), dataset, match="coverage", metrics=(f"recall@{DEPTH}",), progress=False
     )
     marks.append(mark())
+    kept.close()  # so that all of it is in the one file
     steps = [*zip(STEPS, itertools.pairwise(marks), strict=False), ("all", (marks[0], marks[-1]))]
     return {
         "seconds": {name: after["seconds"] - before["seconds"] for name, (before, after) in steps},
