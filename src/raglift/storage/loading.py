@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Call, ExactHits, Hit, Inventory, Ranking, Run, StageTrace, Trace
+from raglift.records.rankings import Call, ExactHits, Inventory, Ranking, Run, StageTrace, Trace, hits_of
 from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
 from raglift.storage.layout import (
     CHUNKS,
@@ -277,7 +276,7 @@ def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:
     numbers, scores = _columns(saved) or zip(*(_read_hit(chunks, hit) for hit in saved), strict=True)
     if min(numbers) < 0 or max(numbers) >= len(chunks):
         raise _no_chunk(next(number for number in numbers if not 0 <= number < len(chunks)), chunks)
-    return Ranking(tuple(map(Hit, map(chunks.__getitem__, numbers), count(1), scores)))
+    return Ranking(hits_of(map(chunks.__getitem__, numbers), scores))
 
 
 def _columns(saved: list[Any]) -> tuple[tuple[int, ...], tuple[float | None, ...]] | None:

@@ -8,6 +8,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from raglift.base.limits import can_be, is_folder, is_there, resolved, user_path
 from raglift.base.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
-    from raglift.records.rankings import Call, Cost, Inventory, Ranking, StageInfo, StageTrace, Trace
+    from raglift.records.rankings import Call, Cost, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 
 
 _FIRST = 1
@@ -119,7 +121,7 @@ def _is_evaluation(folder: Path) -> bool:
 
 def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     run = evaluation.run
-    chunks = _Chunks()
+    chunks = _Chunks(run)
     write_lines(folder / TRACES, (_trace_line(trace, chunks) for trace in run.traces))
     inventory = None if run.inventory is None else _inventory_line(run.inventory, chunks)
     write_lines(folder / CHUNKS, chunks.lines())
@@ -157,28 +159,29 @@ _fields_of = attrgetter(*CHUNK_FIELDS)
 class _Chunks:
     """The chunks that are saved: each distinct one once, under a number."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: Run) -> None:
+        import pandas as pd
+
         self._numbers: dict[tuple[Any, ...], int] = {}
-        self._of_object: dict[int, int] = {}
+        rankings = [ranking for trace in run.traces for ranking in _rankings(trace)]
+        ends = np.cumsum([len(ranking) for ranking in rankings], dtype=np.int64).tolist()
+        self._hits = {id(ranking): slice(end - len(ranking), end) for ranking, end in zip(rankings, ends, strict=True)}
+        # The stages of a run share their chunks, and so do the queries of some systems: told by the objects themselves
+        chunks = [hit.chunk for ranking in rankings for hit in ranking.hits]
+        codes, objects = pd.factorize(np.fromiter(map(id, chunks), dtype=np.int64, count=len(chunks)))
+        firsts = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
+        numbers = np.fromiter((self.number(chunks[first]) for first in firsts), dtype=np.int64, count=len(objects))
+        self._number_of_hit = numbers[codes]
 
     def number(self, chunk: Chunk) -> int:
         """Return the number of a chunk; a new one is added."""
-        # The stages of a run share their chunks, and so do the queries of some systems
-        known = self._of_object.get(id(chunk))
-        return self._new(chunk) if known is None else known
+        metadata = json.dumps(plain(chunk.metadata), sort_keys=True) if chunk.metadata else _NO_METADATA
+        return self._numbers.setdefault((*_fields_of(chunk), metadata), len(self._numbers))
 
     def hits(self, ranking: Ranking) -> list[Any]:
-        """Return the number of the chunk and the score of each hit."""
-        chunks = [hit.chunk for hit in ranking.hits]
-        numbers = [*map(self._of_object.get, map(id, chunks))]  # without a call of ours for each
-        known = map(self.number, chunks) if None in numbers else numbers
-        return [*zip(known, [hit.score for hit in ranking.hits], strict=True)]
-
-    def _new(self, chunk: Chunk) -> int:
-        metadata = json.dumps(plain(chunk.metadata), sort_keys=True) if chunk.metadata else _NO_METADATA
-        key = (*_fields_of(chunk), metadata)
-        number = self._of_object[id(chunk)] = self._numbers.setdefault(key, len(self._numbers))
-        return number
+        """Return the number of the chunk and the score of each hit of a ranking of the run."""
+        numbers = self._number_of_hit[self._hits[id(ranking)]].tolist()
+        return [*zip(numbers, [hit.score for hit in ranking.hits], strict=True)]
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield the chunks by number."""
@@ -250,6 +253,18 @@ def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
     if trace.repetitions:
         line["repetitions"] = [_trace_line(again, chunks) for again in trace.repetitions]
     return line
+
+
+def _rankings(trace: Trace) -> Iterator[Ranking]:
+    """Yield every ranking of a trace that is saved."""
+    for stages in (trace.stages, *(call.stages for call in trace.calls or ())):
+        yield from (stage.ranking for stage in stages)
+    if trace.context is not None:
+        yield trace.context
+    if trace.exact is not None:
+        yield from (trace.exact.full, trace.exact.held)
+    for again in trace.repetitions:
+        yield from _rankings(again)
 
 
 def _stage_lines(stages: Iterable[StageTrace], chunks: _Chunks) -> list[dict[str, Any]]:
