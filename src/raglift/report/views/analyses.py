@@ -86,7 +86,9 @@ def _named(loss: OutcomeFacts) -> str:
 
 def explanation_view(explanation: ExplanationRecord) -> Document:
     """Return the values of a query, its facts, and which hits cover what and earned what."""
-    query, matching = explanation.query, [each for each in explanation.hits if each.overlaps]
+    query = explanation.query
+    matching = [each for each in explanation.hits if _is_match(each)]
+    partial = [each for each in explanation.hits if each.overlaps and not _is_match(each)]
     warnings = [f"The query failed: {explanation.error}"] if explanation.error is not None else []
     if not query.is_labelled:
         why = "it has no labels that count" if query.answerable else "it is marked as not answerable"
@@ -94,10 +96,16 @@ def explanation_view(explanation: ExplanationRecord) -> Document:
     sections = [
         Section("What the answer needs", entries=tuple(map(_fact, count(1), query.facts))),
         Section("Hits that match a label", entries=tuple(_hit(each, explanation) for each in matching)),
+        Section("Hits with a part of a label", entries=tuple(_hit(each, explanation) for each in partial)),
     ]
+    match = "matches" if len(matching) == 1 else "match"
+    lead = f"{len(matching)} of {counted(len(explanation.hits), 'hit')} {match} a label."
+    if partial:
+        others = "other has" if len(partial) == 1 else "others have"
+        lead += f" {len(partial)} {others} a part of one, which is no match by itself."
     return Document(
         title=f"{query.id}: {query.text}",
-        lead=f"{len(matching)} of {counted(len(explanation.hits), 'hit')} {_match(len(matching))} a label.",
+        lead=lead,
         headline=_values(explanation),
         measured=(("Stage", explanation.stage), ("Match rule", explanation.match)),
         warnings=tuple(warnings),
@@ -107,8 +115,9 @@ def explanation_view(explanation: ExplanationRecord) -> Document:
     )
 
 
-def _match(hits: int) -> str:
-    return "matches" if hits == 1 else "match"
+def _is_match(each: ExplainedHit) -> bool:
+    """Whether a hit is relevant, or makes a fact whole that others have parts of."""
+    return any(overlap.counts or overlap.satisfies for overlap in each.overlaps)
 
 
 def _fact(number: int, fact: Fact) -> Entry:
