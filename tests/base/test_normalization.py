@@ -27,6 +27,8 @@ EXOTIC = (
     "カｶﾊﾞ゙〜～ｦﾡￂ\u200c\u200d\ufe0f\u2060"  # widths of kana and jamo, joiners, a variation selector
 )
 ASSIGNED = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) not in ("Cn", "Co")]
+MANY_ALIKE = [c for c in ASSIGNED if unicodedata.name(c, "").startswith(("CJK UNIFIED", "HANGUL SYLLABLE", "TANGUT"))]
+OTHERS = sorted({*ASSIGNED} - {*MANY_ALIKE})
 UNICODE = st.text(st.sampled_from(EXOTIC)) | st.text(st.characters(codec=None))
 
 
@@ -115,8 +117,17 @@ def test_composed_or_not_and_any_white_space_are_the_same(text: str, unicode_fol
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unicode_folding", [False, True])
-def test_every_character_is_normalized_alike_with_and_without_offsets(unicode_folding: bool) -> None:
-    for character in ASSIGNED:
+@pytest.mark.parametrize(
+    "characters",
+    [
+        pytest.param(OTHERS, id="others"),
+        pytest.param(MANY_ALIKE, id="ideographs and syllables", marks=pytest.mark.full),
+    ],
+)
+def test_every_character_is_normalized_alike_with_and_without_offsets(
+    characters: list[str], unicode_folding: bool
+) -> None:
+    for character in characters:
         once = normalize(character, unicode_folding=unicode_folding)
         assert normalize_with_offsets(character, unicode_folding=unicode_folding).text == once
         assert normalize(once, unicode_folding=unicode_folding) == once

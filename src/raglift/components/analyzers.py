@@ -6,7 +6,7 @@ import difflib
 import string
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import short_repr
@@ -160,7 +160,11 @@ def language_of(texts: Iterable[str]) -> str:
     Returns:
         A code of `LANGUAGES`; `none` where it is not known.
     """
-    sample = _sample([text for text in texts if text])
+    return _language_of(tuple(_sample([text for text in texts if text])))
+
+
+@lru_cache(maxsize=32)  # the same chunks are indexed again for other settings, and for each rung of a search
+def _language_of(sample: tuple[str, ...]) -> str:
     letters: Counter[str] = Counter()
     for text in sample:
         letters.update(letters_by_script(text))
