@@ -146,7 +146,8 @@ def has_holes(evaluation: EvaluationRecord, metric: Metric) -> bool:
     """Return whether a metric can be computed here and is of one ranking a query, whose unjudged hits are known."""
     measure = MEASURES[metric.name]
     repeated = any(trace.repetitions for trace in evaluation.run.traces)
-    return measure.is_installed and not repeated and (measure.takes_k or not measure.is_by_call)
+    is_of_hits = not measure.needs_budget and (measure.takes_k or not measure.is_by_call)
+    return measure.is_installed and not repeated and is_of_hits
 
 
 def condensed_to_judged(table: MatchTable) -> MatchTable:

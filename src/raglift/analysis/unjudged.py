@@ -86,7 +86,8 @@ def unjudged_of(
         return None
     measure = MEASURES[metric.name]
     repeated = any(trace.repetitions for one in systems.values() for trace in one.run.traces)
-    if repeated or (measure.is_by_call and not measure.takes_k):  # of all runs, or of what became of the hits
+    # Of all runs, of what became of the hits, or of what is read before a fact, which a supposed label does not say
+    if repeated or measure.needs_budget or (measure.is_by_call and not measure.takes_k):
         return None
     sides = {name: Side.of(one, metric, None if places is None else places[name]) for name, one in systems.items()}
     shares = {name: len(side.unjudged[0]) / side.hits if side.hits else 0.0 for name, side in sides.items()}

@@ -20,7 +20,7 @@ from raglift.base.progress import track
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import tiktoken
     from numpy.typing import NDArray
@@ -200,6 +200,32 @@ class TokenCounts:
 
 CHARACTERS_A_TOKEN = 4
 """Roughly, in English."""
+_SAMPLE = 200_000
+_FEWEST = 200
+
+
+def characters_per_token(texts: Iterable[str], counter: TokenCounts) -> float:
+    """Return the mean number of characters of a token: distinct texts, up to 200,000 characters of them.
+
+    4, which is roughly that of English, where they have fewer than 200 characters together.
+
+    Args:
+        texts: of one corpus, in a fixed order.
+        counter: counts tokens.
+
+    Raises:
+        MissingDependency: tiktoken is not installed.
+        ConfigurationError: the encoding can be neither found nor downloaded.
+    """
+    sample, characters = [], 0
+    for text in dict.fromkeys(texts):
+        if characters >= _SAMPLE:
+            break
+        sample.append(text[: _SAMPLE - characters])
+        characters += len(sample[-1])
+    if characters < _FEWEST:
+        return float(CHARACTERS_A_TOKEN)
+    return characters / max(1, int(counter.of(sample).sum()))
 
 
 class EstimatedTokens(TokenCounts):

@@ -259,10 +259,14 @@ class MatchTable:
     """The highest grade of the dataset, where these are some of its queries only."""
     counter: TokenCounts = field(default_factory=TokenCounts)
     """Counts tokens; the stages of an evaluation share one."""
+    characters_per_token: float | None = None
+    """What makes characters of a budget of tokens; None for the mean of the labelled passages."""
     whole: MatchTable | None = None
     """The whole rankings, if these are only prefixes."""
     prefixes: dict[Tokens | Calls, MatchTable] = field(default_factory=dict, init=False)
     """The cached matches at the requested token budgets and numbers of calls."""
+    positions: dict[MatchRule, NDArray[np.float64]] = field(default_factory=dict, init=False)
+    """The cached positions of facts (`raglift.matching.reading`), by rule."""
 
     @property
     def calls(self) -> CallTable:

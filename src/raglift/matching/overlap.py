@@ -173,14 +173,43 @@ def covering_characters(
     if shared is not None and shared[0] <= match.start and match.end <= shared[1]:
         moved = (passage.start or 0) - (chunk.start or 0)
         return match.start + moved, match.end + moved
+    overlap = _by_text(chunk, passage, rule, text)
+    # A match was found, so there is a piece, unless the rule is another than the match was made by
+    return (0, 0) if overlap is None else text.placed(chunk.text).source_span(overlap.at, overlap.to)
+
+
+def characters_until(chunk: Chunk, passage: Passage, reached: int, rule: MatchRule, text: Text) -> int:
+    """Return how many characters of a chunk's own text are read until a passage is read up to a character.
+
+    By offsets where both have them, under coverage; otherwise where the passage's text is in the chunk. A chunk inside
+    the passage, or one with the id that the passage names, is read to its end.
+
+    Args:
+        chunk: one that covers some of the passage.
+        passage: the passage.
+        reached: one past the last character of the passage's normalized text that is to be read.
+        rule: by which the chunk matches it.
+        text: normalizes texts.
+    """
+    whole = len(chunk.text)
+    if passage.chunk_id is not None:
+        return whole
+    if rule.by_coverage and shared_by_offsets(chunk, passage) is not None:
+        end = int(text.placed(passage.text or "").ends[reached - 1])
+        return end + (passage.start or 0) - (chunk.start or 0)
+    overlap = _by_text(chunk, passage, rule, text)
+    if overlap is None or (not rule.by_coverage and overlap.direction != Direction.CHUNK_CONTAINS_PASSAGE):
+        return whole
+    last = min(overlap.at + reached - overlap.start, overlap.to) if rule.by_coverage else overlap.to
+    return int(text.placed(chunk.text).ends[last - 1])
+
+
+def _by_text(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> _Overlap | None:
     wanted, found = text(passage.text or ""), text(chunk.text)
     overlap = _contained(wanted, found, rule)
     if overlap is None and rule.mode == "fuzzy":
         overlap = _alike(wanted, found, rule)
-    if overlap is None:
-        overlap = _overlapping(wanted, found)
-    # A match was found, so there is a piece, unless the rule is another than the match was made by
-    return (0, 0) if overlap is None else text.placed(chunk.text).source_span(overlap.at, overlap.to)
+    return _overlapping(wanted, found) if overlap is None else overlap
 
 
 def _contained(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:

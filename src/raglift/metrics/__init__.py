@@ -11,6 +11,7 @@ import raglift.metrics.rank_measures
 import raglift.metrics.graded_measures
 import raglift.metrics.span_measures
 import raglift.metrics.budgets
+import raglift.metrics.prompt_measures
 import raglift.metrics.judged_measures
 import raglift.metrics.trec_measures
 import raglift.metrics.nugget_measures

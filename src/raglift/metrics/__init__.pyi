@@ -36,6 +36,9 @@ from .nugget_measures import VitalRecall as VitalRecall
 from .nugget_measures import WeightedRecall as WeightedRecall
 from .parsing import as_metric as as_metric
 from .parsing import parse as parse
+from .prompt_measures import DEFAULT_BUDGET as DEFAULT_BUDGET
+from .prompt_measures import PromptRecall as PromptRecall
+from .prompt_measures import RecallArea as RecallArea
 from .rank_measures import AP as AP
 from .rank_measures import F1 as F1
 from .rank_measures import MAP as MAP

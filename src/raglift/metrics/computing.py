@@ -15,6 +15,7 @@ from raglift.matching.match import fact_table, passage_table
 from raglift.metrics import budgets, session_prefixes
 from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget, require_installed
 from raglift.metrics.profiles.registry import PROFILES
+from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Calls, Metric, Tokens
 from raglift.records.rankings import Ranking
@@ -67,7 +68,7 @@ def cut_at_depth(match_table: MatchTable, metric: Metric) -> tuple[MatchTable, M
 
     A metric at a number of hits, which measures cut themselves, or of the whole ranking comes back as it is.
     """
-    if metric.budget is not None:
+    if metric.budget is not None and not MEASURES[metric.name].needs_budget:
         return budgets.within_budget(match_table, metric.budget), replace(metric, depth=None)
     if metric.calls is not None:
         return session_prefixes.first_calls(match_table, metric.calls), replace(metric, depth=None)
@@ -109,14 +110,17 @@ def has_differences(metric: Metric) -> bool:
 
 
 def title(metric: Metric) -> str:
-    """Return what one query's value is called: `RR@10`."""
-    return str(metric).replace(metric.name, MEASURES[metric.name].title, 1)
+    """Return what one query's value is called: `RR@10`, `Recall up to 2,000 tokens`."""
+    measure = MEASURES[metric.name]
+    if measure.needs_budget and metric.budget is not None:
+        return f"{measure.title} {metric.budget.most:,} tokens"
+    return str(metric).replace(metric.name, measure.title, 1)
 
 
 def mean_title(metric: Metric) -> str:
     """Return what the mean over queries is called: `MRR@10`."""
     measure = MEASURES[metric.name]
-    return str(metric).replace(metric.name, measure.mean_title or measure.title, 1)
+    return title(metric) if not measure.mean_title else str(metric).replace(metric.name, measure.mean_title, 1)
 
 
 # Metric values of one evaluation.
@@ -404,6 +408,10 @@ def choose_metrics(
         measure = MEASURES[metric.name]
         if metric.depth is not None or not measure.takes_k:
             chosen[metric] = None
+            continue
+        if measure.needs_budget:
+            read = [depth for depth in depths if isinstance(depth, Tokens)] or [Tokens(DEFAULT_BUDGET)]
+            chosen |= dict.fromkeys(metric @ depth for depth in read)
             continue
         if measure.needs_k and not numbers and not is_default:
             refuse_budget(metric @ depths[0])

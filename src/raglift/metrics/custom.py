@@ -117,6 +117,8 @@ class Kind(TypedDict, total=False):
     """Whether it divides by k: then it is refused without one, and at a token budget."""
     takes_k: bool
     """Whether it can be taken at a depth; True unless given."""
+    needs_budget: bool
+    """Whether it is taken at a budget of tokens alone, which it reads itself instead of being cut at it."""
     needs_text: bool
     """Whether it looks at the texts of the hits: then `score_rankings`, which has ids alone, refuses it."""
     is_neutral: bool

@@ -219,6 +219,8 @@ class Measure:
     """Whether it divides by k: it means nothing without one, nor at a token budget."""
     takes_k: bool = True
     """Whether it can be taken at a depth; one that cannot is the same at every depth."""
+    needs_budget: bool = False
+    """Whether it is taken at a budget of tokens alone, and reads up to it itself: it is given the whole ranking."""
     is_cost: bool = False
     """Whether it is what a prompt costs, in tokens: not between 0 and 1, and no better for being more."""
     is_earned: bool = True
@@ -253,6 +255,8 @@ class Measure:
         """At what it can be taken: `k`, `tokens`, `calls`, and `all` for the whole ranking."""
         if not self.takes_k:
             return ("all",)
+        if self.needs_budget:
+            return ("tokens",)
         return ("k",) if self.needs_k else ("k", "tokens", "calls", "all")
 
     def mean_of(self, values: NDArray[np.float64]) -> float:

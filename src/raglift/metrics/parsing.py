@@ -57,6 +57,10 @@ def parse(text: str) -> Metric:
     if depth is None:
         raise ConfigurationError(f"metric: found {short_repr(text)}; expected a depth of 1 or more after @")
     metric = Metric(measure.name, depth, settings)
+    if measure.needs_budget and not isinstance(depth, Tokens):
+        raise ConfigurationError(
+            f"metric: found {short_repr(text)}; expected a budget of tokens, as '{measure.name}@tokens(2000)'"
+        )
     if not isinstance(depth, int) and measure.needs_k:
         refuse_budget(metric)
     return metric
