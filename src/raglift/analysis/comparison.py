@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.baselines import choose_baseline
-from raglift.analysis.fairness import made_fair, with_named_budget
+from raglift.analysis.chunking import differently_chunked
+from raglift.analysis.fairness import made_fair, prompts_of, with_leads, with_named_budget
 from raglift.analysis.paired_statistics import (
+    NOT_COMPARABLE,
     bound_of,
     interval_of,
     method_of,
@@ -24,7 +26,7 @@ from raglift.analysis.paired_statistics import (
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
 from raglift.analysis.unjudged import holes_between, unjudged_of
-from raglift.analysis.upper_bound import match_tables_of
+from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.analysis.warnings import (
     too_skewed_note,
     warnings_of,
@@ -33,6 +35,8 @@ from raglift.analysis.warnings import (
 )
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
+from raglift.metrics.prompt_measures import RecallArea
+from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import checked_share
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
 
@@ -102,12 +106,8 @@ def pair_up(
     baseline: str,
     metrics: Sequence[Metric],
     shared: SharedQueries,
-    fairness: Fairness | None = None,
 ) -> Paired:
-    """Return the values of each metric at each system's last stage, for the shared queries.
-
-    The budget of a comparison is what k hits of some system hold, so one that returns k hits is deep enough for it.
-    """
+    """Return the values of each metric at each system's last stage, for the shared queries."""
     values = np.stack(
         [
             [
@@ -120,10 +120,7 @@ def pair_up(
     deepest = {name: _deepest(evaluation) for name, evaluation in systems.items()}
     truncated = np.array(
         [
-            [
-                looks_too_deep(evaluation, metric if fairness is None else fairness.in_hits(metric), deepest[name])
-                for name, evaluation in systems.items()
-            ]
+            [looks_too_deep(evaluation, metric, deepest[name]) for name, evaluation in systems.items()]
             for metric in metrics
         ],
         dtype=np.bool_,
@@ -134,13 +131,16 @@ def pair_up(
 def looks_too_deep(evaluation: EvaluationRecord, metric: Metric, deepest: int | None = None) -> bool:
     """Whether a metric looks deeper than a system could return.
 
-    A stage that cuts is made good by a later one that adds hits, so what counts is the last ranking too.
+    A stage that cuts is made good by a later one that adds hits, so what counts is the last ranking too. A metric of
+    what is read looks at whatever came, and a verdict on it takes what did not come into account.
 
     Args:
         evaluation: of the system.
         metric: what is measured.
         deepest: the most hits that the last stage returned; None where the caller does not know.
     """
+    if MEASURES[metric.name].needs_budget:
+        return False
     if not any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages):
         return False
     return metric.k is None or (_deepest(evaluation) if deepest is None else deepest) < metric.k
@@ -260,6 +260,7 @@ def compare_systems(
     hold_out: bool = False,
     match: str | MatchRule | None = None,
     label_error: float | None = None,
+    budget: int | None = None,
 ) -> ComparisonRecord:
     """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
 
@@ -272,6 +273,7 @@ def compare_systems(
         hold_out: choose the best system on one half of the queries, and measure it on the other.
         match: by which rule all are matched; by default as in `raglift.compare`.
         label_error: which share of the labels may be wrong; by default what the datasets know of it.
+        budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -284,18 +286,27 @@ def compare_systems(
     shared = shared_queries(systems, first)
     systems = with_named_budget(systems, primary)
     decides = _primary(primary, _common_metrics(systems, first), systems)
-    systems, fairness = made_fair(systems, shared, decides, is_named=primary is not None, match=match)
+    as_scored, in_hits = systems, decides
+    systems, fairness = made_fair(
+        systems, shared, decides, is_named=primary is not None, first=first, match=match, budget=budget
+    )
     check_same_rule({first: systems[first], **systems})
     metrics = _common_metrics(systems, first)
-    if fairness is not None and fairness.decides and fairness.budgeted is not None:
-        decides = fairness.budgeted
+    if fairness is not None and fairness.decides and fairness.area is not None:
+        decides = fairness.area
     ordered = (decides, *(metric for metric in metrics if metric != decides))
-    reference = choose_baseline(systems, baseline, pair_up(systems, first, (decides,), shared, fairness))
+    reference = choose_baseline(systems, baseline, pair_up(systems, first, (decides,), shared))
     chosen = reference.name
     if chosen != first:
         shared = shared_queries(systems, chosen)
-    paired = pair_up(systems, chosen, ordered, shared, fairness)
-    rows = _rows(paired, method)
+    paired = pair_up(systems, chosen, ordered, shared)
+    alike = None
+    if fairness is not None:
+        apart = _apart(as_scored, chosen, fairness)
+        fairness = with_leads(replace(fairness, apart=apart), systems, shared, method)
+        if len(apart) < len(systems) - 1 and fairness.decides:
+            alike = _Alike.of(as_scored if match is None else systems, systems, chosen, in_hits, apart, shared)
+    rows = _rows(paired, method, alike, _bounds(systems, paired, shared))
     unjudged = _unjudged(systems, shared, paired, rows, method, same_chunks=fairness is None)
     held = hold_out_best(paired, shared.queries, method, is_chosen=reference.is_chosen) if hold_out else None
     deciding = [row for row in rows if not row.exploratory]
@@ -415,24 +426,147 @@ def _primary(
         raise
 
 
-def _rows(paired: Paired, method: Method) -> list[ComparisonRow]:
-    """Return, for each metric, a row per system."""
-    described = paired_differences(
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """The systems that have the chunks of the baseline, in a comparison where others have not.
+
+    What decides between them is what decides where they are compared alone.
+    """
+
+    paired: Paired
+    """The values as they were scored, of all systems; the metric that decides first."""
+    numbers: frozenset[int]
+    """Which of them have the chunks of the baseline."""
+
+    @classmethod
+    def of(
+        cls,
+        as_scored: Mapping[str, EvaluationRecord],
+        systems: Mapping[str, EvaluationRecord],
+        baseline: str,
+        decides: Metric,
+        apart: Sequence[str],
+        shared: SharedQueries,
+    ) -> _Alike:
+        """Return them as they were scored; by the rule of the comparison where they were scored by several rules."""
+        names = list(systems)
+        rules = {rule_of(as_scored[name]) for name in names if name not in apart}
+        scored = as_scored if len(rules) == 1 else systems
+        metrics = [metric for metric in _common_metrics(scored, baseline) if not MEASURES[metric.name].needs_budget]
+        ordered = (decides, *(metric for metric in metrics if metric != decides))
+        numbers = frozenset(number for number, name in enumerate(names) if name not in (*apart, baseline))
+        return cls(pair_up(scored, baseline, ordered, shared), numbers)
+
+
+def _apart(systems: Mapping[str, EvaluationRecord], baseline: str, fairness: Fairness) -> tuple[str, ...]:
+    """Return the systems whose chunks are not those of the baseline."""
+    pairs = {name: {baseline: systems[baseline], name: one} for name, one in systems.items() if name != baseline}
+    return tuple(name for name, pair in pairs.items() if differently_chunked(pair, fairness.lengths))
+
+
+_Bounds = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _bounds(systems: Mapping[str, EvaluationRecord], paired: Paired, shared: SharedQueries) -> _Bounds | None:
+    """Return the lowest and highest values that full prompts could give each system on the metric that decides.
+
+    None where another decides than recall up to a budget, or all prompts are full.
+    """
+    area = paired.metrics[0]
+    if area.name != RecallArea.name:
+        return None
+    prompts = {name: prompts_of(one, area) for name, one in systems.items()}
+    if not any(one.unfilled[shared.places[name]].any() for name, one in prompts.items()):
+        return None
+    lowest = np.stack([shared.columns(name, one.lowest) for name, one in prompts.items()])
+    return lowest, np.stack([shared.columns(name, one.highest) for name, one in prompts.items()])
+
+
+def _rows(
+    paired: Paired, method: Method, alike: _Alike | None = None, bounds: _Bounds | None = None
+) -> list[ComparisonRow]:
+    """Return, for each metric, a row per system.
+
+    Args:
+        paired: the values; the metric that decides first.
+        method: the seed and level.
+        alike: the systems that are compared with the baseline by another metric, as they were scored.
+        bounds: what full prompts could give, where some are not.
+    """
+    of_all = _described(paired, method)
+    of_alike = {} if alike is None else _described(alike.paired, method)
+
+    def source(number: int) -> tuple[Paired, Mapping[tuple[int, int], PairedDifference]]:
+        return (alike.paired, of_alike) if alike is not None and number in alike.numbers else (paired, of_all)
+
+    decide = {number: source(number)[1].get((0, number)) for number in range(len(paired.names))}
+    adjusted = _adjusted(decide)
+    unknown: set[int] = set()
+    if bounds is not None:
+        by_size = [number for number in adjusted if source(number)[0] is paired]
+        unknown = _undecided(paired, bounds, by_size, decide, adjusted, method)
+    rows = []
+    for place, metric in enumerate(paired.metrics):
+        for number, name in enumerate(paired.names):
+            own, described = source(number)
+            if metric not in own.metrics:
+                own, described = paired, of_all
+            there = own.metrics.index(metric)
+            row = _row(own, (there, number), described.get((there, number)), method)
+            decides = there == 0 and (own is source(number)[0])
+            if number == paired.baseline:
+                row = replace(row, exploratory=place != 0)
+            elif decides:
+                row = _decided(row, own, adjusted.get(number), method)
+                row = replace(row, verdict=NOT_COMPARABLE) if number in unknown else row
+            rows.append(replace(row, metric=metric, system=name))
+    return rows
+
+
+def _described(paired: Paired, method: Method) -> dict[tuple[int, int], PairedDifference]:
+    found = paired_differences(
         paired.fair_differences(),
         seed=method.seed,
         confidence=method.confidence,
         bounds=[bound_of(paired.metrics[metric]) for metric, _ in paired.fair],
     )
-    by_place = dict(zip(paired.fair, described, strict=True))
-    adjusted = _adjusted(paired, by_place)
-    rows = []
-    for place, metric in enumerate(paired.metrics):
-        for number, name in enumerate(paired.names):
-            row = _row(paired, (place, number), by_place.get((place, number)), method)
-            if place == 0:
-                row = _decided(row, paired, adjusted.get(number), method)
-            rows.append(replace(row, metric=metric, system=name))
-    return rows
+    return dict(zip(paired.fair, found, strict=True))
+
+
+def _undecided(
+    paired: Paired,
+    bounds: _Bounds,
+    by_size: Sequence[int],
+    decide: Mapping[int, PairedDifference | None],
+    adjusted: Mapping[int, float],
+    method: Method,
+) -> set[int]:
+    """Return the systems whose verdict would be another if the hits that did not come held nothing, or everything."""
+    lowest, highest = bounds
+    open_pairs = [
+        number for number in by_size if ((lowest != highest) & ~np.isnan(lowest))[[number, paired.baseline]].any()
+    ]
+    if not open_pairs:
+        return set()
+    unknown: set[int] = set()
+    base = paired.baseline
+    for mine, others in ((lowest, highest), (highest, lowest)):
+        columns = np.stack([mine[number] - others[base] for number in open_pairs], axis=1)
+        found = paired_differences(
+            columns,
+            seed=method.seed,
+            confidence=method.confidence,
+            bounds=[bound_of(paired.metrics[0])] * len(open_pairs),
+        )
+        supposed = {**decide, **dict(zip(open_pairs, found, strict=True))}
+        p = _adjusted(supposed)
+        for number in open_pairs:
+            now, other = decide[number], supposed[number]
+            if now is None or other is None:
+                continue
+            if verdict(now, adjusted[number], method) != verdict(other, p[number], method):
+                unknown.add(number)
+    return unknown
 
 
 def _row(paired: Paired, place: tuple[int, int], difference: PairedDifference | None, method: Method) -> ComparisonRow:
@@ -453,10 +587,10 @@ def _row(paired: Paired, place: tuple[int, int], difference: PairedDifference | 
     )
 
 
-def _adjusted(paired: Paired, described: Mapping[tuple[int, int], PairedDifference]) -> dict[int, float]:
-    """Return the p-values of the primary metric, corrected over the systems, by the system's number."""
-    tested = [number for number in range(len(paired.names)) if (0, number) in described]
-    return dict(zip(tested, holm([described[0, number].p for number in tested]).tolist(), strict=True))
+def _adjusted(described: Mapping[int, PairedDifference | None]) -> dict[int, float]:
+    """Return the p-values of what decides, corrected over the systems, by the system's number."""
+    tested = {number: found.p for number, found in described.items() if found is not None}
+    return dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
 
 
 def _decided(row: ComparisonRow, paired: Paired, p_holm: float | None, method: Method) -> ComparisonRow:

@@ -1,67 +1,113 @@
-"""Fair comparisons of different chunkings: matched by coverage, and decided at an equal budget of context tokens."""
+"""Fair comparisons of different chunks: matched by coverage, and decided by what is read of prompts of one size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.chunking import differ_in_length, differently_chunked, hit_length, last_hits
+from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
+from raglift.analysis.paired_statistics import bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
 from raglift.matching.match import match_rankings
+from raglift.matching.reading import characters_sent, positions_of_facts
 from raglift.matching.rule import MatchRule
-from raglift.metrics.budgets import context_totals, prefix_lengths
 from raglift.metrics.computing import mean_of, score
 from raglift.metrics.parsing import as_metric
+from raglift.metrics.prompt_measures import DEFAULT_BUDGET, NAMED_BUDGETS, PromptRecall, RecallArea, scale_of_labels
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Tokens
+from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Ranking
+from raglift.stats.paired_tests import holm, paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from raglift.analysis.records import EvaluationRecord
+    from numpy.typing import NDArray
+
+    from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
-    from raglift.records.metric import Metric
+    from raglift.matching.matches import MatchTable
 
 
 # What was done so that systems of different chunks are compared fairly.
 
 
 @dataclass(frozen=True)
+class Lead:
+    """The system with the highest recall at a prompt size."""
+
+    budget: Tokens
+    """The size of the prompt."""
+    system: str
+    """The system."""
+    recall: float
+    """Its mean recall there."""
+
+
+@dataclass(frozen=True)
 class Fairness:
-    """How systems of different chunks were compared, with the figures that would mislead beside those that decide."""
+    """How systems of different chunks were compared, with the figures that stand beside those that decide."""
 
     lengths: Mapping[str, float]
     """For each system, the mean length of its first hits, down to the depth of the primary metric, in characters."""
-    unbudgeted: Metric | None = None
-    """The primary metric at a number of hits; None where it was named at a budget and not scored at any such number."""
-    budgeted: Metric | None = None
-    """The primary metric at an equal budget of context tokens; None where the lengths of hits do not differ by more
-    than a quarter, where hits have no texts, or where the metric has no meaning at a budget."""
+    in_hits: Metric | None = None
+    """The primary metric at a number of hits, as deployed; None where it was named at a budget, and was not scored at
+    any number of hits."""
+    area: Metric | None = None
+    """Recall up to the budget; None where hits have no texts, or systems search several times."""
+    recall: Metric | None = None
+    """Recall at the budget; None where there is no `area`."""
     decides: bool = False
-    """Whether the budgeted metric decides; it does unless another primary metric was named."""
-    smallest: str | None = None
-    """The system whose median of context tokens is the budget; None where a budget was named that no median is."""
+    """Whether `area` decides between systems of different chunks; it does unless another primary metric was named."""
+    apart: tuple[str, ...] = ()
+    """The systems whose chunks are not those of the baseline."""
+    characters_per_token: float = 0.0
+    """What makes characters of the budget, for all systems: the mean of the labelled passages."""
     is_estimated: bool = False
     """Whether four characters were taken for a token, since tokens could not be counted without a network."""
-    nothing_fits: Mapping[str, int] | None = None
-    """For each system, of how many scored queries already the first hit is larger than the budget: they count 0."""
+    sent: Mapping[str, float] | None = None
+    """For each system, the tokens of its first hits as deployed, down to the depth of `in_hits`: the mean over the
+    queries."""
+    filled: Mapping[str, float] | None = None
+    """For each system, the tokens that all its hits fill of the budget: the mean over the queries."""
     unfilled: Mapping[str, int] | None = None
-    """For each system, of how many scored queries all hits together have fewer tokens than the budget."""
+    """For each system, of how many scored queries the hits end before the budget though more could come."""
+    long_facts: int = 0
+    """Facts of which every passage is longer than the budget."""
+    at_whole: Lead | None = None
+    """The system with the highest `area` where passages must be covered whole, if it is another than as matched."""
+    leads: tuple[Lead, ...] = ()
+    """The leader at each named prompt size that all systems fill."""
+    change: tuple[Lead, Lead] | None = None
+    """Two of them of which each is significantly better than the other at its own size; None where there are none."""
     rescored: tuple[str, ...] = ()
     """The systems that were scored by containment, and were scored again by coverage."""
     containment: Mapping[str, float] | None = None
-    """For each system, the mean of the unbudgeted metric by containment, where coverage decides."""
+    """For each system, the mean of `in_hits` by containment, where coverage decides."""
 
-    def in_hits(self, metric: Metric) -> Metric:
-        """Return the metric at a number of hits that the one at the equal budget stands for; any other as it is."""
-        if self.unbudgeted is None or metric != self.budgeted or self.smallest is None:
-            return metric
-        return self.unbudgeted
+    @property
+    def budget(self) -> Tokens:
+        """The size of the prompt at which systems are compared."""
+        return (None if self.area is None else self.area.budget) or Tokens(DEFAULT_BUDGET)
+
+
+@dataclass(frozen=True, eq=False)
+class Prompts:
+    """What is known of the prompts of one system, up to a budget; a value for each query of its dataset."""
+
+    lowest: NDArray[np.float64]
+    """Recall up to the budget, where the hits that did not come held nothing."""
+    highest: NDArray[np.float64]
+    """The same where they held every remaining fact at once."""
+    unfilled: NDArray[np.bool_]
+    """Whether the hits end before the budget though more could come."""
+    characters: NDArray[np.float64]
+    """The characters of all hits."""
 
 
 # The comparison made fair.
@@ -73,7 +119,9 @@ def made_fair(
     primary: Metric,
     *,
     is_named: bool,
+    first: str,
     match: str | MatchRule | None = None,
+    budget: int | None = None,
 ) -> tuple[dict[str, EvaluationRecord], Fairness | None]:
     """Return systems as they are compared fairly, and what was done for that; None where their chunks are the same.
 
@@ -82,10 +130,12 @@ def made_fair(
         shared: the queries that they are compared on.
         primary: the metric that decides where chunks are the same.
         is_named: whether the user named it; then it decides in any case.
+        first: the system whose labels say how many characters a token has.
         match: by which rule all are matched; None for coverage where chunks differ, else as they were scored.
+        budget: the tokens of the prompt at which chunks are compared; None for 2,000, or that of a named metric.
 
     Raises:
-        ConfigurationError: an unknown way of matching.
+        ConfigurationError: an unknown way of matching, or a budget that is none.
     """
     lengths = {name: hit_length(evaluation, primary.k) for name, evaluation in systems.items()}
     differ = differently_chunked(systems, lengths)
@@ -93,30 +143,195 @@ def made_fair(
     found = _matched_by(_rules(systems, match, differ=differ), systems, primary, counter)
     if not differ:
         return found, None
-    unbudgeted = primary if primary.budget is None else counterpart(primary, systems)
+    in_hits = primary if primary.budget is None else counterpart(primary, systems)
     rescored = tuple(name for name in found if rule_of(found[name]) != rule_of(systems[name]))
-    fairness = Fairness(lengths, unbudgeted, rescored=rescored)
-    if unbudgeted is not None and all(rule_of(one).by_coverage for one in found.values()):
-        means = {name: _by_containment(name, systems[name], shared, unbudgeted) for name in found}
+    fairness = Fairness(lengths, in_hits, rescored=rescored, decides=False)
+    if in_hits is not None and all(rule_of(one).by_coverage for one in found.values()):
+        means = {name: _by_containment(name, systems[name], shared, in_hits) for name in found}
         fairness = replace(fairness, containment=means)
-    budgeted, smallest = primary, None
-    searches = any(evaluation.run.has_sessions for evaluation in systems.values())
     # What agents return is spread over calls, and not what reaches a prompt: their tokens are shown beside the figures
-    if unbudgeted is not None and unbudgeted.k is not None and differ_in_length(lengths) and not searches:
-        budgeted, smallest = _at_equal_budget(primary, found, shared, unbudgeted.k, counter)
-    if budgeted.budget is None:
+    if any(evaluation.run.has_sessions for evaluation in systems.values()) or min(lengths.values()) == 0:
         return found, fairness
-    found = {name: with_metrics(evaluation, [budgeted], counter) for name, evaluation in found.items()}
-    nothing, unfilled = _fits(found, shared, budgeted.budget)
-    return found, replace(
+    of_primary = None if primary.budget is None else primary.budget.most
+    tokens = Tokens(of_primary or DEFAULT_BUDGET if budget is None else budget)
+    area, recall = RecallArea @ tokens, PromptRecall @ tokens
+    scale = scale_of_labels(systems[first].dataset.queries, counter)
+    found = {name: at_scale(one, (area, recall), scale, counter) for name, one in found.items()}
+    fairness = replace(
         fairness,
-        budgeted=budgeted,
-        decides=not is_named or primary.budget is not None,
-        smallest=smallest,
+        area=area,
+        recall=recall,
+        decides=not is_named or primary == area,
+        characters_per_token=scale,
         is_estimated=isinstance(counter, EstimatedTokens),
-        nothing_fits=nothing,
-        unfilled=unfilled,
     )
+    return found, with_prompts(fairness, found, shared)
+
+
+def with_prompts(fairness: Fairness, systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> Fairness:
+    """Return what was done with what the prompts of the systems hold."""
+    area, scale, k = (
+        fairness.area,
+        fairness.characters_per_token,
+        None if fairness.in_hits is None else fairness.in_hits.k,
+    )
+    if area is None:
+        return fairness
+    limit = fairness.budget.most * scale
+    sent: dict[str, float] = {}
+    filled: dict[str, float] = {}
+    unfilled: dict[str, int] = {}
+    for name, one in systems.items():
+        labelled = np.array([query.is_labelled for query in one.dataset.queries], dtype=np.bool_)
+        places = shared.places[name][labelled[shared.places[name]]]
+        prompts = prompts_of(one, area)
+        table = match_tables_of(one)[-1]
+        sent[name] = _mean(characters_sent(table, k)[places]) / scale
+        filled[name] = _mean(np.minimum(prompts.characters, limit)[places]) / scale
+        unfilled[name] = int(np.count_nonzero(prompts.unfilled[places]))
+    return replace(
+        fairness,
+        sent=sent,
+        filled=filled,
+        unfilled=unfilled,
+        long_facts=_long_facts(next(iter(systems.values())), limit),
+        at_whole=_at_whole(systems, shared, area),
+    )
+
+
+def at_scale(
+    evaluation: EvaluationRecord, metrics: Sequence[Metric], scale: float, counter: TokenCounts
+) -> EvaluationRecord:
+    """Return an evaluation with metrics of what is read, where a token has so many characters."""
+    tables = tuple(replace(table, characters_per_token=scale) for table in match_tables_of(evaluation))
+    scores = evaluation.scores
+    others = [metric for metric in scores.metrics if not MEASURES[metric.name].needs_budget]
+    read = [metric for metric in scores.metrics if metric not in others]
+    bare = replace(evaluation, match_table=tables, scores=scores.only(others))
+    return with_metrics(bare, list(dict.fromkeys((*read, *metrics))), counter)
+
+
+def prompts_of(evaluation: EvaluationRecord, area: Metric) -> Prompts:
+    """Return what is known of the prompts of a system after its last stage, up to the budget of a metric.
+
+    More could come where a ranking has as many hits as were asked for, or as its stage returns at most, and the index
+    has others. Where they held every remaining fact, its position would be the end of what came.
+
+    Args:
+        evaluation: one that has scored it.
+        area: recall up to a budget.
+    """
+    table, run = match_tables_of(evaluation)[-1], evaluation.run
+    lowest = evaluation.scores.of(evaluation.after, area)
+    limit = (area.budget or Tokens(DEFAULT_BUDGET)).most * (table.characters_per_token or 0.0)
+    characters = characters_sent(table)
+    most = evaluation.truncated.get(evaluation.after, int(run.spec["candidates"]))
+    has_all = np.zeros(len(lowest), dtype=np.bool_) if run.inventory is None else table.hits >= run.inventory.chunks
+    unfilled = (table.hits >= most) & ~has_all & (characters < limit)
+    query = table.facts.query
+    missing = np.bincount(query, weights=np.isinf(positions_of_facts(table)), minlength=table.queries)
+    facts = np.maximum(np.bincount(query, minlength=table.queries), 1)
+    gain = np.where(unfilled, missing / facts * np.maximum(0.0, 1.0 - characters / limit), 0.0)
+    return Prompts(lowest, lowest + gain, unfilled, characters)
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _long_facts(evaluation: EvaluationRecord, limit: float) -> int:
+    """Return how many facts have only passages that are longer than so many characters."""
+    facts = (fact for query in evaluation.dataset.queries if query.is_labelled for fact in query.facts)
+    return sum(all(passage.text is not None and len(passage.text) > limit for passage in one.passages) for one in facts)
+
+
+def _at_whole(systems: Mapping[str, EvaluationRecord], shared: SharedQueries, area: Metric) -> Lead | None:
+    """Return which system has the highest area where passages must be covered whole; None if none other leads then."""
+    rules = {rule_of(one) for one in systems.values()}
+    if len(rules) > 1 or not (rule := next(iter(rules))).by_coverage or rule.threshold == 1.0:
+        return None
+    whole, part = {}, {}
+    for name, one in systems.items():
+        table = replace(match_tables_of(one)[-1], rule=replace(rule, threshold=1.0))
+        part[name] = mean_of(area, shared.columns(name, one.scores.of(one.after, area)))
+        whole[name] = mean_of(area, shared.columns(name, _last_scores(one, table, area)))
+    leader = max(whole, key=whole.__getitem__)
+    return None if leader == max(part, key=part.__getitem__) else Lead(area.budget or Tokens(1), leader, whole[leader])
+
+
+def _last_scores(evaluation: EvaluationRecord, table: MatchTable, metric: Metric) -> NDArray[np.float64]:
+    """Return a metric after the last stage, for each query; NaN for one without labels."""
+    last = replace(evaluation.run, stages=evaluation.run.stages[-1:])
+    values: NDArray[np.float64] = score(last, evaluation.dataset, [table], [metric], evaluation.profile).values[0, 0]
+    return values
+
+
+# Which system leads at which prompt size, and whether that changes.
+
+
+_UNFILLED = 0.05
+"""Above this share of queries whose prompts end before it, a size is not looked at."""
+
+
+def with_leads(
+    fairness: Fairness, systems: Mapping[str, EvaluationRecord], shared: SharedQueries, method: Method
+) -> Fairness:
+    """Return what was done with the leaders at the named prompt sizes, and a change of lead that is significant.
+
+    A change is two sizes of which each has a leader that is significantly better there than that of the other, by
+    paired tests of recall at both, corrected by Holm over all pairs of systems at all sizes.
+    """
+    if fairness.area is None:
+        return fairness
+    sizes = [
+        size
+        for size in map(Tokens, NAMED_BUDGETS)
+        if all(_is_filled(one, shared.places[name], size) for name, one in systems.items())
+    ]
+    values = {
+        (size, name): shared.columns(name, recall_at(one, size)) for size in sizes for name, one in systems.items()
+    }
+    leads = []
+    for size in sizes:
+        means = {name: mean_of(PromptRecall @ size, values[size, name]) for name in systems}
+        if known := {name: mean for name, mean in means.items() if not np.isnan(mean)}:
+            best = max(known, key=known.__getitem__)
+            leads.append(Lead(size, best, known[best]))
+    pairs = list(combinations(dict.fromkeys(lead.system for lead in leads), 2))
+    tests = [(size, *pair) for size in sizes for pair in pairs]
+    if not pairs:
+        return replace(fairness, leads=tuple(leads))
+    columns = np.stack([values[size, one] - values[size, other] for size, one, other in tests], axis=1)
+    found = paired_differences(
+        columns, seed=method.seed, confidence=method.confidence, bounds=[bound_of(fairness.area)] * len(tests)
+    )
+    untested = len(sizes) * len(systems) * (len(systems) - 1) // 2 - len(tests)
+    p = holm([*(one.p for one in found), *[1.0] * untested]).tolist()
+    shown = {
+        (size, *((one, other) if difference.mean > 0 else (other, one)))
+        for (size, one, other), difference, corrected in zip(tests, found, p, strict=False)
+        if corrected <= method.alpha and not difference.too_skewed
+    }
+    change = next(
+        (
+            (low, high)
+            for low, high in combinations(leads, 2)
+            if (low.budget, low.system, high.system) in shown and (high.budget, high.system, low.system) in shown
+        ),
+        None,
+    )
+    return replace(fairness, leads=tuple(leads), change=change)
+
+
+def recall_at(evaluation: EvaluationRecord, size: Tokens) -> NDArray[np.float64]:
+    """Return recall at a prompt size after the last stage, for each query; NaN for one without labels."""
+    return _last_scores(evaluation, match_tables_of(evaluation)[-1], PromptRecall @ size)
+
+
+def _is_filled(evaluation: EvaluationRecord, places: NDArray[np.int64], size: Tokens) -> bool:
+    area = RecallArea @ size
+    unfilled = prompts_of(with_metrics(evaluation, [area]), area).unfilled[places]
+    return not len(unfilled) or float(unfilled.mean()) <= _UNFILLED
 
 
 def with_named_budget(
@@ -137,12 +352,14 @@ def with_named_budget(
 
 
 def counterpart(budgeted: Metric, systems: Mapping[str, EvaluationRecord]) -> Metric | None:
-    """Return the metric at a number of hits that stands for one at a budget: the deepest that all systems have scored.
+    """Return the metric at a number of hits that stands beside one at a budget: the deepest that all have scored.
 
-    At most 10 hits, where any such depth was scored; None where none was.
+    It is the same measure, or NDCG where that is taken at budgets alone. At most 10 hits, where any such depth was
+    scored; None where none was.
     """
     common = set.intersection(*(set(evaluation.scores.metrics) for evaluation in systems.values()))
-    alike = [one for one in common if replace(one, depth=None) == replace(budgeted, depth=None) and one.k is not None]
+    wanted = Metric("ndcg") if MEASURES[budgeted.name].needs_budget else replace(budgeted, depth=None)
+    alike = [one for one in common if replace(one, depth=None) == wanted and one.k is not None]
     usual = [one for one in alike if one.k is not None and one.k <= _USUAL_DEPTH]
     return max(usual or alike, key=lambda one: one.k or 0, default=None)
 
@@ -220,7 +437,7 @@ def _by_containment(name: str, evaluation: EvaluationRecord, shared: SharedQueri
     return mean_of(metric, shared.columns(name, scores.of(evaluation.after, metric)))
 
 
-# The budget, and what fits into it.
+# Tokens.
 
 
 def token_counter(systems: Mapping[str, EvaluationRecord], *, may_estimate: bool = True) -> TokenCounts:
@@ -238,59 +455,3 @@ def token_counter(systems: Mapping[str, EvaluationRecord], *, may_estimate: bool
             if counter.has_counted:
                 return counter
     return EstimatedTokens() if may_estimate and not is_at_hand() else TokenCounts(progress=False)
-
-
-def _at_equal_budget(
-    primary: Metric, systems: Mapping[str, EvaluationRecord], shared: SharedQueries, k: int, counter: TokenCounts
-) -> tuple[Metric, str | None]:
-    """Return the primary metric at the equal budget, and the system whose median the budget is.
-
-    A metric that was named at a budget stays as it is; one without a meaning at a budget too.
-    """
-    budget, smallest = smallest_median(systems, shared, k, counter)
-    if primary.budget is not None:
-        return primary, smallest if primary.budget.most == budget else None
-    if not budget or "tokens" not in MEASURES[primary.name].depths:
-        return primary, None
-    return primary @ Tokens(budget), smallest
-
-
-def smallest_median(
-    systems: Mapping[str, EvaluationRecord], shared: SharedQueries, k: int, counter: TokenCounts
-) -> tuple[int, str | None]:
-    """Return the smallest median of the context tokens of k hits among systems, and whose it is; 0 if there is none.
-
-    The median is over the shared queries with labels for which anything came back; between two values it is their
-    mean, rounded down.
-    """
-    medians = {name: _median(one, shared.places[name].tolist(), k, counter) for name, one in systems.items()}
-    known = {name: median for name, median in medians.items() if median > 0}
-    if not known:
-        return 0, None
-    smallest = min(known, key=known.__getitem__)
-    return known[smallest], smallest
-
-
-def _median(evaluation: EvaluationRecord, places: Sequence[int], k: int, counter: TokenCounts) -> int:
-    hits = list(last_hits(evaluation))
-    rankings = [hits[place][:k] for place in places if evaluation.dataset.queries[place].is_labelled]
-    rankings = [ranking for ranking in rankings if ranking]
-    tokens = iter(counter.of([hit.chunk.text for ranking in rankings for hit in ranking]).tolist())
-    totals = [sum(next(tokens) for _ in ranking) for ranking in rankings]
-    return int(np.median(totals)) if totals else 0
-
-
-def _fits(
-    systems: Mapping[str, EvaluationRecord], shared: SharedQueries, budget: Tokens
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return of how many scored queries of each system nothing fits, and the hits do not fill the budget."""
-    nothing: dict[str, int] = {}
-    unfilled: dict[str, int] = {}
-    for name, evaluation in systems.items():
-        last = match_tables_of(evaluation)[-1]
-        labelled = np.array([query.is_labelled for query in evaluation.dataset.queries], dtype=np.bool_)
-        places = shared.places[name]
-        came_back = (labelled & (last.hits > 0))[places]
-        nothing[name] = int(np.count_nonzero(came_back & (prefix_lengths(last, budget)[places] == 0)))
-        unfilled[name] = int(np.count_nonzero(came_back & (context_totals(last)[places] < budget.most)))
-    return nothing, unfilled

@@ -193,7 +193,9 @@ def minimum_detectable_effect(values: NDArray[np.float64], method: Method, tests
 
 NOT_SIGNIFICANT = "not significant"
 TOO_SKEWED = "too skewed to decide"
-VERDICTS = ("better", "worse", NOT_SIGNIFICANT, TOO_SKEWED)
+NOT_COMPARABLE = "not comparable by size"
+"""Of prompts that end before the budget, where what did not come could turn the verdict."""
+VERDICTS = ("better", "worse", NOT_SIGNIFICANT, TOO_SKEWED, NOT_COMPARABLE)
 """What can be said of a difference on the primary metric."""
 
 

@@ -231,7 +231,8 @@ class ComparisonRow:
     minimum_detectable_effect: float | None = None
     """The minimum detectable effect at 80% power, at Holm's strictest level; on the primary metric only."""
     verdict: str | None = None
-    """`better`, `worse`, `not significant` or `too skewed to decide`, by `p_holm`; on the primary metric only."""
+    """`better`, `worse`, `not significant`, `too skewed to decide` or `not comparable by size`, by `p_holm`; on the
+    metric that decides only."""
     exploratory: bool = True
     """Whether the p-value is not corrected: a hint to look, and no finding."""
     truncated: bool = False
@@ -367,6 +368,16 @@ class ComparisonRecord:
             ConfigurationError: no system has that name, or the metric was not compared.
         """
         return self.of(self.primary if metric is None else metric)[self._place(name)]
+
+    def deciding(self, name: str) -> ComparisonRow:
+        """Return the row that decides about one system: of the primary metric, or, where other systems have other
+        chunks and it has those of the baseline, of what decides where chunks are the same.
+
+        Raises:
+            ConfigurationError: no system has that name.
+        """
+        primary = self.row(name)
+        return next((row for row in self.rows if row.system == name and not row.exploratory), primary)
 
     def _place(self, name: str) -> int:
         if name not in self.names:

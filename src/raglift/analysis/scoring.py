@@ -63,7 +63,8 @@ def scored_run(
     notes = []
     if reach is not None and run.inventory is not None and not run.inventory.abutting:
         notes.append(_WITHOUT_ABUTTING)
-    budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
+    cut = (metric for metric in metrics if not MEASURES[metric.name].needs_budget)
+    budgets = sorted({metric.budget for metric in cut if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
         "budgets": [budget.most for budget in budgets],
@@ -82,7 +83,7 @@ def scored_run(
         profile=profile,
         truncated=truncated,
         match_table=tuple(match_tables),
-        truncated_tokens=fewest_tokens(truncated, match_tables, run) if budgets else {},
+        truncated_tokens=fewest_tokens(truncated, match_tables, run) if any(each.budget for each in metrics) else {},
         beyond_candidates=beyond,
     )
     return replace(found, notes=(*evaluation_notes(found, budgets), *notes))

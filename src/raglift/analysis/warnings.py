@@ -11,12 +11,13 @@ from raglift.analysis.shared_queries import named
 from raglift.analysis.unjudged import unjudged_text
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED, counted
-from raglift.base.tokens import CHARACTERS_A_TOKEN, DEFAULT_ENCODING
+from raglift.base.tokens import DEFAULT_ENCODING
 from raglift.base.words import language_name
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
-from raglift.metrics.registry import MEASURES
+from raglift.metrics.prompt_measures import DEFAULT_BUDGET, RecallArea
 from raglift.records.dataset import LabelError
+from raglift.records.metric import Tokens
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:
@@ -75,10 +76,14 @@ def warnings_of(
         *_differing("candidates were asked for", _candidates(systems)),
         *(_containment(systems, fairness.lengths) if fairness is not None else []),
         *_lengths(systems, paired.metrics[0], rows, fairness),
-        *(_budget(fairness, deciding[0].n) if fairness is not None else []),
+        *(_budget(fairness, _facts(shared)) if fairness is not None else []),
         *_own_notes(systems),
         *_machines(systems),
     ]
+
+
+def _facts(shared: SharedQueries) -> int:
+    return sum(len(query.facts) for query in shared.queries if query.is_labelled)
 
 
 def few_queries(n: int) -> list[str]:
@@ -194,15 +199,12 @@ def _lengths(
     if not differ_in_length(lengths):
         return []
     told = f"not like for like: {lengths_text(lengths)}, so the same k is not the same amount of text"
-    if fairness is None or fairness.budgeted is None:
-        name = "recall" if MEASURES[metric.name].needs_k else metric.name
-        budget = max(round(min(lengths.values()) * metric.k / CHARACTERS_A_TOKEN, -2), 100.0)
-        return [f"{told}; compare at an equal token budget too, e.g. {name}@tokens({budget:.0f})"]
+    if fairness is None or fairness.area is None:
+        return [f"{told}; compare by what is read too, e.g. {RecallArea @ Tokens(DEFAULT_BUDGET)}"]
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
-    by_k, by_budget = best[metric].system, best[fairness.budgeted].system
-    leads = f"{by_budget} leads too" if by_k == by_budget else f"{by_budget} leads, not {by_k}"
-    title = mean_title(fairness.budgeted)
-    return [f"{told}; at an equal token budget {leads} ({title})"]
+    by_k, by_size = best[metric].system, best[fairness.area].system
+    leads = f"{by_size} leads too" if by_k == by_size else f"{by_size} leads, not {by_k}"
+    return [f"{told}; by what is read of the same prompt {leads} ({mean_title(fairness.area)})"]
 
 
 def lengths_text(lengths: Mapping[str, float]) -> str:
@@ -212,31 +214,20 @@ def lengths_text(lengths: Mapping[str, float]) -> str:
     return f"{longer} and {lengths[shortest]:,.0f} in {shortest}, on average"
 
 
-def _budget(fairness: Fairness, scored: int) -> list[str]:
-    """Warn of queries for which nothing fits into the equal budget, and of hits that do not fill it."""
-    if fairness.budgeted is None:
+def _budget(fairness: Fairness, facts: int) -> list[str]:
+    """Warn of tokens that are estimated, and of labels that are longer than the prompt."""
+    if fairness.area is None:
         return []
-    title = mean_title(fairness.budgeted)
-    told = []
+    title, told = mean_title(fairness.area), []
     if fairness.is_estimated:
         told.append(
             f"{title}: tokens are estimated, four characters each, because tiktoken's {DEFAULT_ENCODING} is not on "
             "this machine (pip install 'raglift[llama-index]' brings it)"
         )
-    nothing = [f"{count:,} of {scored:,} in {name}" for name, count in (fairness.nothing_fits or {}).items() if count]
-    if nothing:
+    if fairness.long_facts:
         told.append(
-            f"{title}: for some queries the first hit alone has more tokens than the budget, so nothing fits and they "
-            f"count 0: {named(nothing)}; name a larger budget as the primary metric to compare them there"
-        )
-    # by the definition of the budget, up to half of the queries of one system
-    unfilled = [
-        f"{count:,} of {scored:,} in {name}" for name, count in (fairness.unfilled or {}).items() if count * 2 > scored
-    ]
-    if unfilled:
-        told.append(
-            f"{title}: for most queries all hits together have fewer tokens than the budget, so the figures are of a "
-            f"smaller prompt: {named(unfilled)}"
+            f"{title}: the labels of {fairness.long_facts:,} of {counted(facts, 'fact')} are longer than the prompt, "
+            "as pages or whole documents are, so it says little of them: label the passages, or name a larger budget"
         )
     return told
 

@@ -84,26 +84,26 @@ def regressions_of(
 
 
 def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:
-    """Say by which rule runs of different chunks were matched, and what an equal budget and containment make of them.
+    """Say by which rule runs of different chunks were matched, and what reading prompts of one size and containment make of them.
 
-    The metrics of a gate are named, so they decide as they are; the figures at an equal budget stand beside them.
+    The metrics of a gate are named, so they decide as they are; what is read of prompts of one size stands beside them.
     """
     found = comparison.fairness
     if found is None:
         return []
     told = []
-    if found.containment is not None and found.unbudgeted is not None:
+    if found.containment is not None and found.in_hits is not None:
         before, after = found.containment[first], found.containment[name]
         told.append(
             f"the run has other chunks than the baseline, so both are matched by coverage; by containment, "
-            f"{mean_title(found.unbudgeted)} is {number_text(before)} → {number_text(after)}"
+            f"{mean_title(found.in_hits)} is {number_text(before)} → {number_text(after)}"
         )
-    if found.budgeted is not None and not found.decides:
-        row = comparison.row(name, found.budgeted)
+    if found.area is not None and not found.decides:
+        row = comparison.row(name, found.area)
         means = f"{number_text(row.baseline_mean)} → {number_text(row.mean)}"
         change = f"{difference_text(row.difference)}, {p_equation(row.p)}, unadjusted"
         told.append(
-            f"at an equal budget of context tokens, {mean_title(found.budgeted)} is {means} ({change}); for "
+            f"by what is read of prompts of one size, {mean_title(found.area)} is {means} ({change}); for "
             "information only: it is none of the metrics to check"
         )
     return told

@@ -2,57 +2,107 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
+from raglift.analysis.paired_statistics import NOT_COMPARABLE
 from raglift.analysis.shared_queries import named
+from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
+from raglift.rendering.document import Column, RowT
+from raglift.report.cells import tokens_cell
 from raglift.report.format import percent_text
+from raglift.report.sentences import as_deployed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
-    from raglift.records.metric import Metric
 
 
 def fairness_sentences(comparison: ComparisonRecord) -> list[str]:
-    """Return what decides and why, by which rule hits were matched, and where k hits are much of an index."""
+    """Return what decides and why, what cannot be compared, who leads, and where k hits are much of an index."""
     found, systems = comparison.fairness, dict(zip(comparison.names, comparison.evaluations, strict=True))
     if found is None:
         return index_sentences(systems, comparison.primary.k)
-    told = [budget_sentence(found), matching_sentence(found)]
-    k = comparison.primary.k if found.unbudgeted is None else found.unbudgeted.k
-    return [*filter(None, told), *index_sentences(systems, k)]
+    told = [reading_sentence(found), *_not_comparable(comparison, found), *size_sentences(found)]
+    if found.decides and len(found.apart) < len(comparison.others) and found.in_hits is not None:
+        same = [name for name in comparison.others if name not in found.apart]
+        told.append(
+            f"{named(same)} {'has' if len(same) == 1 else 'have'} the chunks of {comparison.baseline}, so "
+            f"{mean_title(comparison.deciding(same[0]).metric)} decides between them, as the runs were scored."
+        )
+    k = comparison.primary.k if found.in_hits is None else found.in_hits.k
+    return [*filter(None, [*told, matching_sentence(found)]), *index_sentences(systems, k)]
 
 
-def budget_sentence(found: Fairness) -> str:
-    """Return why a metric at an equal budget decides; empty where none does."""
-    if not found.decides or found.budgeted is None:
+def reading_sentence(found: Fairness) -> str:
+    """Return that systems are compared by what is read, and at which budget; empty where another metric decides."""
+    if not found.decides or found.area is None:
         return ""
-    title = mean_title(found.budgeted)
-    shortest, longest = (f"{length:,.0f}" for length in (min(found.lengths.values()), max(found.lengths.values())))
-    why = (
-        f"{title} is the primary metric, at an equal token budget, because hits differ in length: {shortest} to "
-        f"{longest} characters on average"
+    limit = found.budget.most * found.characters_per_token
+    return (
+        f"Chunks differ, so systems are compared by what is read: {mean_title(found.area)} is recall averaged over all "
+        f"prompt sizes up to {found.budget.most:,} tokens ({limit:,.0f} characters, {found.characters_per_token:.2f} a "
+        "token in the labelled passages)."
     )
-    if found.smallest is None or found.unbudgeted is None or found.budgeted.budget is None:
-        return f"{why}."
-    hits = "1 hit holds" if found.unbudgeted.k == 1 else f"{found.unbudgeted.k} hits hold"
-    return f"{why}. The budget is what {hits} in {found.smallest} (median over queries); only whole hits count."
+
+
+def size_sentences(found: Fairness) -> list[str]:
+    """Return who leads at which prompt size, and whether another would where passages must be read whole."""
+    told = []
+    leaders = list(dict.fromkeys(lead.system for lead in found.leads))
+    if found.change is not None:
+        low, high = found.change
+        told.append(
+            f"Recall by prompt size: {low.system} leads at {low.budget.most:,} tokens, {high.system} at "
+            f"{high.budget.most:,}, both significantly (Holm over sizes and pairs)."
+        )
+    elif len(leaders) == 1 and len(found.leads) > 1:
+        sizes = f"{found.leads[0].budget.most:,} to {found.leads[-1].budget.most:,} tokens"
+        told.append(f"Recall by prompt size: {leaders[0]} has the highest at {sizes}.")
+    elif leaders:
+        highest = ", ".join(f"{lead.system} at {lead.budget.most:,} tokens" for lead in found.leads)
+        told.append(f"Recall by prompt size: no significant change of lead; the highest are {highest}.")
+    if found.at_whole is not None and found.area is not None:
+        told.append(
+            f"The order depends on how much of a passage is enough: where all of it must be read, "
+            f"{found.at_whole.system} has the highest {mean_title(found.area)}, {found.at_whole.recall:.3f}."
+        )
+    return told
+
+
+def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:
+    """Return, for systems whose prompts end before the budget, what they find as deployed, and how to fill them."""
+    open_rows = [name for name in comparison.others if comparison.deciding(name).verdict == NOT_COMPARABLE]
+    if not open_rows or found.filled is None or found.unfilled is None:
+        return []
+    short = [name for name in (comparison.baseline, *open_rows) if found.unfilled[name]]
+    sizes = ", ".join(f"{name} sends {found.filled[name]:,.0f}" for name in short[:_SHOWN])
+    deployed = [as_deployed(comparison, name) for name in (comparison.baseline, *open_rows[:_SHOWN])]
+    told = "; ".join(filter(None, deployed))
+    sizes = f"{sizes} of {found.budget.most:,} tokens, and the rest could turn the verdict"
+    deployed_text = f" As deployed, {told}." if told else ""
+    command = f"raglift evaluate … --budget {found.budget.most}"
+    return [f"Not comparable by size: {sizes}.{deployed_text} `{command}` fills the prompts."]
+
+
+_SHOWN = 3
 
 
 def matching_sentence(found: Fairness) -> str:
     """Return that coverage decides, and that figures by containment stand beside it; empty where it does not."""
-    if found.containment is None or found.unbudgeted is None:
+    if found.containment is None or found.in_hits is None:
         return ""
-    title = mean_title(found.unbudgeted)
+    title = mean_title(found.in_hits)
     if not found.rescored:
-        return f"Chunks differ, so hits are matched by coverage; {title} by containment is shown beside it."
+        return f"Hits are matched by coverage; {title} by containment is shown beside it."
     every = len(found.rescored) == len(found.lengths)
     whose = "as the runs were scored" if every else f"as {named(found.rescored)} were scored"
-    return f"Chunks differ, so hits are matched by coverage; {title} by containment, {whose}, is shown beside it."
+    return f"Hits are matched by coverage; {title} by containment, {whose}, is shown beside it."
 
 
 def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> list[str]:
@@ -79,16 +129,43 @@ def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> l
 def means_beside(comparison: ComparisonRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
     """Return the means beside the metric that decides, by the titles of their columns: of which metric, and by system.
 
-    These are the means of the primary metric at a number of hits where a budget decides, or at the budget where another
-    metric was named, and by containment where coverage decides.
+    Where recall up to a budget decides, these are recall at the budget and, as deployed, the hit rate and the primary
+    metric at k hits; where another metric was named, recall up to the budget. And by containment, where coverage
+    decides.
     """
     found = comparison.fairness
     if found is None:
         return {}
-    other = found.unbudgeted if found.decides else found.budgeted
-    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {}
-    if other is not None and other in comparison.metrics:
-        columns[mean_title(other)] = other, {row.system: row.mean for row in comparison.of(other)}
-    if found.containment is not None and found.unbudgeted is not None:
-        columns[f"{mean_title(found.unbudgeted)} by containment"] = found.unbudgeted, found.containment
+    metrics = beside_of(found)
+    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {
+        mean_title(metric): (metric, {row.system: row.mean for row in comparison.of(metric)})
+        for metric in metrics
+        if metric in comparison.metrics and metric != comparison.primary
+    }
+    if found.containment is not None and found.in_hits is not None:
+        columns[f"{mean_title(found.in_hits)} by containment"] = found.in_hits, found.containment
     return columns
+
+
+def beside_of(found: Fairness) -> list[Metric]:
+    """Return the metrics that stand beside the one that decides, where chunks differ."""
+    if not found.decides:
+        return [] if found.area is None else [found.area]
+    deployed = [] if found.in_hits is None else [Metric("hit_rate", found.in_hits.k), found.in_hits]
+    return [*([] if found.recall is None else [found.recall]), *deployed]
+
+
+def sent_column(found: Fairness | None, name: Callable[[RowT], str]) -> list[Column[RowT]]:
+    """Return a column of the tokens that each system sends as deployed, where chunks differ."""
+    if found is None or found.sent is None:
+        return []
+    sent, k = found.sent, None if found.in_hits is None else found.in_hits.k
+    hits = "all hits" if k is None else counted(k, "hit")
+    return [
+        Column(
+            "tokens sent",
+            lambda row: tokens_cell(sent.get(name(row), math.nan)),
+            definition=f"What {hits} come to as deployed: characters over {found.characters_per_token:.2f} a token",
+            optional=True,
+        )
+    ]

@@ -6,7 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failures_of
-from raglift.analysis.paired_statistics import NOT_SIGNIFICANT, TOO_SKEWED, interval_of, outweighed_text
+from raglift.analysis.paired_statistics import (
+    NOT_COMPARABLE,
+    NOT_SIGNIFICANT,
+    TOO_SKEWED,
+    interval_of,
+    outweighed_text,
+)
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
@@ -256,7 +262,7 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     "dense has the highest NDCG@10 of 4 systems, 0.682, significantly above the baseline's 0.554."
     """
     name = mean_title(comparison.primary)
-    told = [row for row in comparison.of(comparison.primary) if row.verdict is not None]
+    told = [row for row in map(comparison.deciding, comparison.others) if row.verdict is not None]
     if len(_failed_whole(comparison)) == len(comparison.names):
         return "Every query of every system failed, so nothing was measured."
     if not told:
@@ -267,16 +273,21 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         return _pair_sentence(told[0], comparison)
     best = best_of(comparison)
     row, systems = comparison.row(best), len(comparison.names)
+    decides = comparison.deciding(best)
     if best == comparison.baseline:
         worse = sum(one.verdict == "worse" for one in told)
         others = f"{worse:,} of the others {'is' if worse == 1 else 'are'} significantly worse"
-        others = others if worse else "no difference to another is significant"
+        unknown = sum(one.verdict == NOT_COMPARABLE for one in told)
+        none = f"{unknown:,} cannot be compared by size" if unknown else "no difference to another is significant"
+        others = others if worse else none
         if _all_search(comparison):
             first = f"{short_name(best)}, the baseline, searches best of {systems:,} agents: {name} {_mean(row)}"
             return f"{first}; {others}{_caution(comparison, best)}."
         first = f"The baseline, {short_name(best)}, has the highest {name} of {systems:,} systems, {_mean(row)}"
-        return f"{first}; {others}{_caution(comparison, best)}."
-    value = f"{row.baseline_mean:.{decimals_of(row.metric)}f}"
+        return f"{first}{_recall_at_budget(comparison, best)}; {others}{_caution(comparison, best)}."
+    value = f"{decides.baseline_mean:.{decimals_of(decides.metric)}f}"
+    if decides.metric != row.metric:  # it has the chunks of the baseline
+        value = f"{value} in {mean_title(decides.metric)}"
     if _all_search(comparison):
         other = short_name(comparison.baseline)
         above = f"above the {value} of {other}"
@@ -290,9 +301,46 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         "better": f"significantly above the baseline's {value}",
         NOT_SIGNIFICANT: f"but that may be chance: the baseline has {value}",
         TOO_SKEWED: f"but it is unclear whether that is above the baseline's {value}",
-    }.get(str(row.verdict), "but cannot be compared with the baseline")
+        NOT_COMPARABLE: "but that cannot be compared by size with the baseline, as prompts are not full",
+    }.get(str(decides.verdict), "but cannot be compared with the baseline")
     first = f"{short_name(best)} has the highest {name} of {systems:,} systems, {_mean(row)}"
-    return f"{first}, {against}{_caution(comparison, best)}."
+    return f"{first}{_recall_at_budget(comparison, best)}, {against}{_caution(comparison, best)}."
+
+
+def _recall_at_budget(comparison: ComparisonRecord, name: str) -> str:
+    """Return recall at the budget with its interval, in brackets; empty where recall up to it does not decide."""
+    found = comparison.fairness
+    if found is None or found.recall is None or comparison.primary != found.area:
+        return ""
+    row = comparison.row(name, found.recall)
+    if row.interval is None:
+        return ""
+    low, high = percent_text(row.interval.low, 0), percent_text(row.interval.high, 0)
+    return f" (at {found.budget.most:,} tokens it finds {percent_text(row.mean, 0)} [{low}, {high}] of the facts)"
+
+
+def _not_comparable_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
+    """Return that two prompts are not of one size, and what each system finds as deployed."""
+    found = comparison.fairness
+    pair = (comparison.baseline, row.system)
+    if found is None or found.filled is None or found.unfilled is None:
+        return f"{short_name(row.system)} and {short_name(comparison.baseline)} are {NOT_COMPARABLE}."
+    short = min(pair, key=found.filled.__getitem__)
+    sends = f"{short_name(short)} sends {found.filled[short]:,.0f} of {found.budget.most:,} tokens"
+    told = "; ".join(filter(None, (as_deployed(comparison, name) for name in pair)))
+    return f"{NOT_COMPARABLE.capitalize()}: {sends}{f'; as deployed, {told}' if told else ''}."
+
+
+def as_deployed(comparison: ComparisonRecord, name: str) -> str:
+    """Return what share of the facts a system finds as deployed, with how many tokens; empty if that is not known."""
+    found = comparison.fairness
+    if found is None or found.in_hits is None or found.sent is None:
+        return ""
+    recall = Metric("recall", found.in_hits.k)
+    if recall not in comparison.metrics:
+        return ""
+    share = percent_text(comparison.row(name, recall).mean, 0)
+    return f"{short_name(name)} finds {share} of the facts with {found.sent[name]:,.0f} tokens"
 
 
 def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
@@ -305,14 +353,18 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
         return _agents_sentence(row, comparison, means)
     if row.difference is not None and not row.difference.wins and not row.difference.losses:
         return f"{new} and {old} have the same {name}, {_mean(row)}, {on}: none differs."
+    if row.verdict == NOT_COMPARABLE:
+        return _not_comparable_sentence(row, comparison)
     if row.verdict == NOT_SIGNIFICANT:
         caution = _caution(comparison, better) if _failed_whole(comparison) else ""
+        means = f"{means}{_recall_at_budget(comparison, row.system)}"
         return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     caution = _caution(comparison, better)
     if row.verdict == TOO_SKEWED:
         return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
     if row.verdict == "worse":
         new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
+    means = f"{means}{_recall_at_budget(comparison, better)}"
     return f"{new} is better than {old}: {means}, statistically significant {on}{caution}."
 
 
@@ -344,11 +396,11 @@ def _caution(comparison: ComparisonRecord, best: str) -> str:
     if failed := _failed_whole(comparison):
         return f"; every query of {short_name(failed[0])} failed"
     fair, whole = comparison.fairness, comparison.best_without_truncation
-    if fair is not None and not fair.decides and fair.budgeted is not None and fair.budgeted in comparison.metrics:
-        rows = [row for row in comparison.of(fair.budgeted) if row.n and not row.truncated]
+    if fair is not None and not fair.decides and fair.area is not None and fair.area in comparison.metrics:
+        rows = [row for row in comparison.of(fair.area) if row.n and not row.truncated]
         other = max(rows, key=lambda row: row.mean).system if rows else best
-        if other != best and fair.budgeted.budget is not None:
-            return f"; at equal prompts of {fair.budgeted.budget.most:,} tokens {short_name(other)} leads"
+        if other != best:
+            return f"; at equal prompts of {fair.budget.most:,} tokens {short_name(other)} leads"
     if comparison.unjudged is not None and comparison.unjudged.turned:
         return "; judging the unlabelled hits could change that"
     if whole is not None and whole != best and truncation_of(comparison.evaluation(best)):

@@ -167,14 +167,17 @@ def compare(
     hold_out: bool = False,
     match: str | MatchRule | None = None,
     label_error: float | None = None,
+    budget: int | None = None,
 ) -> Comparison:
     """Compare systems on the same queries, and say which differences are real.
 
     Queries are paired by id, and every system is compared at its last stage. One metric decides, corrected by Holm over
     the systems; every other is exploratory. A query that failed counts 0; one without labels counts for none.
 
-    Systems of different chunks are compared fairly: matched by coverage, and decided at an equal budget of context
-    tokens where their hits differ in length by more than a quarter (`comparison.fairness`).
+    Systems of different chunks are compared by what is read (`comparison.fairness`): matched by coverage, and decided
+    by recall averaged over all prompt sizes up to a budget of tokens (`recall_area@tokens(2000)`). Each is decided
+    against the baseline by that pair alone. Where prompts of a run end before the budget, there is a verdict only if
+    what did not come could not turn it; `evaluate(…, budget=2000)` fills them.
 
     Args:
         evaluations: two or more, in a list or by name; folders of saved ones are opened.
@@ -193,6 +196,7 @@ def compare(
         label_error: which share of the labels may be wrong, as `raglift.auditing.suspects(dataset).most_wrong`: a
             warning names each difference that is smaller. By default what the datasets know of it
             (`dataset.label_error`); 0 for no warning.
+        budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -209,6 +213,7 @@ def compare(
         hold_out=hold_out,
         match=match,
         label_error=label_error,
+        budget=budget,
     )
     return Comparison.from_record(found)
 

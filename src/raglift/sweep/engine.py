@@ -97,7 +97,7 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
     except ConfigurationError as error:
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
-    results, decides, fairness = decided_fairly(results, primary, is_named=_is_named(head))
+    results, decides, fairness = decided_fairly(results, primary, is_named=_is_named(head), seed=head["seed"])
     return SweepResult(
         head["title"], decides, head["seed"], tuple(results), folder.path, folder.billed(), fairness=fairness
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.fairness import made_fair
+from raglift.analysis.fairness import made_fair, with_leads
+from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import SharedQueries
 from raglift.analysis.upper_bound import rule_of
 from raglift.metrics.computing import mean_title
-from raglift.report.fairness import budget_sentence, index_sentences, matching_sentence
+from raglift.report.fairness import beside_of, index_sentences, matching_sentence, reading_sentence, size_sentences
 from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -23,16 +24,18 @@ if TYPE_CHECKING:
 
 
 def decided_fairly(
-    results: Sequence[CellResult], primary: Metric, *, is_named: bool
+    results: Sequence[CellResult], primary: Metric, *, is_named: bool, budget: int | None = None, seed: int = 0
 ) -> tuple[list[CellResult], Metric, Fairness | None]:
     """Return the cells with the metric by which they are ranked, that metric, and what was done for fairness.
 
-    Cells stay matched as the sweep says. The budget is that of all measured cells.
+    Cells stay matched as the sweep says.
 
     Args:
         results: the cells.
         primary: the metric of the sweep.
         is_named: whether the user named it; then it ranks the cells in any case.
+        budget: the tokens of the prompt at which chunks are compared; by default 2,000.
+        seed: of the permutation tests.
     """
     measured = {one.cell.name: one.evaluation for one in results if one.evaluation is not None}
     if not measured:
@@ -40,21 +43,30 @@ def decided_fairly(
     first = next(iter(measured.values()))
     queries = first.dataset.queries
     shared = SharedQueries(queries, dict.fromkeys(measured, np.arange(len(queries))), ())
-    systems, fairness = made_fair(measured, shared, primary, is_named=is_named, match=rule_of(first))
-    if fairness is None or fairness.budgeted is None:
+    systems, fairness = made_fair(
+        measured,
+        shared,
+        primary,
+        is_named=is_named,
+        first=next(iter(measured)),
+        match=rule_of(first),
+        budget=budget,
+    )
+    if fairness is None or fairness.area is None:
         return list(results), primary, fairness
+    fairness = with_leads(fairness, systems, shared, method_of(seed, 0.95))
     found = [
         one if one.evaluation is None else replace(one, evaluation=Evaluation.from_record(systems[one.cell.name]))
         for one in results
     ]
-    return found, fairness.budgeted if fairness.decides else primary, fairness
+    return found, fairness.area if fairness.decides else primary, fairness
 
 
 def sweep_sentences(result: SweepResultRecord) -> list[str]:
     """Return what decides between cells of different chunks and why, and where k hits are much of an index."""
     found = result.fairness
-    told = [] if found is None else [budget_sentence(found), matching_sentence(found)]
-    k = result.primary.k if found is None or found.unbudgeted is None else found.unbudgeted.k
+    told = [] if found is None else [reading_sentence(found), *size_sentences(found), matching_sentence(found)]
+    k = result.primary.k if found is None or found.in_hits is None else found.in_hits.k
     of_chunkers = {one.cell.chunker or one.cell.name: one.evaluation for one in result.finished if one.evaluation}
     return [*filter(None, told), *index_sentences(of_chunkers, k)]
 
@@ -64,17 +76,15 @@ def means_beside(result: SweepResultRecord) -> dict[str, tuple[Metric, Mapping[s
     found = result.fairness
     if found is None:
         return {}
-    other = found.unbudgeted if found.decides else found.budgeted
     columns: dict[str, tuple[Metric, Mapping[str, float]]] = {}
-    if other is not None:
-        columns[mean_title(other)] = (
-            other,
-            {
-                one.cell.name: one.value(other)
-                for one in result.finished
-                if one.evaluation is not None and other in one.evaluation.scores.metrics
-            },
-        )
-    if found.containment is not None and found.unbudgeted is not None:
-        columns["by containment"] = found.unbudgeted, found.containment
+    for metric in beside_of(found):
+        means = {
+            one.cell.name: one.value(metric)
+            for one in result.finished
+            if one.evaluation is not None and metric in one.evaluation.scores.metrics
+        }
+        if means and metric != result.primary:
+            columns[mean_title(metric)] = metric, means
+    if found.containment is not None and found.in_hits is not None:
+        columns["by containment"] = found.in_hits, found.containment
     return columns

@@ -131,8 +131,7 @@ class SweepResultRecord:
         """
         known = (result for result in self.ranked if not math.isnan(result.value(self.primary)))
         known = (result for result in known if not without_truncation or not result.is_truncated)
-        metric = self.primary if self.fairness is None else self.fairness.in_hits(self.primary)
-        return next((result for result in known if not result.looks_too_deep(metric)), None)
+        return next((result for result in known if not result.looks_too_deep(self.primary)), None)
 
     @property
     def label_sources(self) -> LabelSources:

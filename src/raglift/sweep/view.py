@@ -271,7 +271,7 @@ def _lift(metric: Metric, row: _Row) -> Cell:
 def _cost_columns(result: SweepResultRecord, rows: Sequence[_Row]) -> list[Column[_Row]]:
     """Return the columns of costs that are known of some cell."""
     fair = result.fairness
-    decides = result.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
+    decides = result.primary if fair is None or fair.in_hits is None else fair.in_hits
     return cost_columns(
         rows, decides, lambda row, metric: mean_after(row.evaluation, metric), lambda row: row.evaluation
     )

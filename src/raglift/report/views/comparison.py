@@ -33,7 +33,7 @@ from raglift.report.cells import (
     test_cells,
     verdict_cell,
 )
-from raglift.report.fairness import fairness_sentences, means_beside
+from raglift.report.fairness import fairness_sentences, means_beside, sent_column
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -245,10 +245,17 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
     }
     method, found = comparison.method, []
     for name in comparison.others:
+        by_size = comparison.fairness is not None and comparison.fairness.decides
         again = compare_systems(
-            systems, baseline=name, primary=comparison.primary, seed=method.seed, confidence=method.confidence
+            systems,
+            baseline=name,
+            primary=None if by_size else comparison.primary,
+            budget=comparison.fairness.budget.most if by_size and comparison.fairness is not None else None,
+            seed=method.seed,
+            confidence=method.confidence,
         )
-        found.append((name, comparison_headline(replace(again, fairness=comparison.fairness))))
+        fairness = again.fairness if by_size else comparison.fairness
+        found.append((name, comparison_headline(replace(again, fairness=fairness))))
     return tuple(found)
 
 
@@ -260,14 +267,18 @@ def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
 
 
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
-    metric = comparison.primary
+    metric, fair = comparison.primary, comparison.fairness
     corrected = "p (Holm)" if len(comparison.others) > 1 else "p"
 
     def unless_baseline(row: ComparisonRow, cell: Cell) -> Cell:
         return Cell("") if row.system == comparison.baseline else cell
 
     def verdict(row: ComparisonRow) -> Cell:
-        return verdict_cell("baseline" if row.system == comparison.baseline else row.verdict)
+        if row.system == comparison.baseline:
+            return verdict_cell("baseline")
+        decides = comparison.deciding(row.system)
+        cell = verdict_cell(decides.verdict)
+        return cell if decides.metric == metric else replace(cell, text=f"{cell.text} ({mean_title(decides.metric)})")
 
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
@@ -278,16 +289,17 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         ),
         Column(
             "difference",
-            lambda row: unless_baseline(row, decided_cell(row)),
+            lambda row: unless_baseline(row, decided_cell(comparison.deciding(row.system))),
             definition=f"The mean over the queries of this system minus {comparison.baseline}",
         ),
         Column(
             corrected,
-            lambda row: unless_baseline(row, p_cell(row.p_holm)),
+            lambda row: unless_baseline(row, p_cell(comparison.deciding(row.system).p_holm)),
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
         *beside_columns(means_beside(comparison), lambda row: row.system),
+        *sent_column(fair, lambda row: row.system),
         *_cost_columns(comparison),
     ]
 
@@ -299,9 +311,10 @@ def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     def mean(row: ComparisonRow, metric: Metric) -> float:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
-    decides = comparison.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
+    decides = comparison.primary if fair is None or fair.in_hits is None else fair.in_hits
     rows = comparison.of(comparison.primary)
-    return cost_columns(rows, decides, mean, lambda row: comparison.evaluation(row.system))
+    columns = cost_columns(rows, decides, mean, lambda row: comparison.evaluation(row.system))
+    return [one for one in columns if one.title != "tokens" or fair is None or fair.sent is None]
 
 
 # What stands behind it, section by section.
