@@ -370,8 +370,10 @@ class ComparisonRecord:
         return self.of(self.primary if metric is None else metric)[self._place(name)]
 
     def deciding(self, name: str) -> ComparisonRow:
-        """Return the row that decides about one system: of the primary metric, or, where other systems have other
-        chunks and it has those of the baseline, of what decides where chunks are the same.
+        """Return the row that decides about one system.
+
+        It is of the primary metric; of a system that has the chunks of the baseline, in a comparison where others have
+        not, it is of what decides where chunks are the same.
 
         Raises:
             ConfigurationError: no system has that name.

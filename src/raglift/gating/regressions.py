@@ -84,7 +84,7 @@ def regressions_of(
 
 
 def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:
-    """Say by which rule runs of different chunks were matched, and what reading prompts of one size and containment make of them.
+    """Say by which rule runs of different chunks were matched, and what other measures make of them.
 
     The metrics of a gate are named, so they decide as they are; what is read of prompts of one size stands beside them.
     """

@@ -55,8 +55,9 @@ def RecallArea(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
 
     It is the area under the recall curve: recall averaged over all prompt sizes from 0 to L characters, where L is B
     tokens in characters. The position of a fact is how many characters of the hits' texts, in order, are read until it
-    is satisfied under the match rule (`raglift.matching.reading`). Close to the U-measure of Sakai and Dou (SIGIR 2013),
-    whose gain falls linearly with the offset in what is read, and to time-biased gain (Smucker and Clarke, SIGIR 2012).
+    is satisfied under the match rule (`raglift.matching.reading`). It is close to the U-measure of Sakai and Dou (SIGIR
+    2013), whose gain falls linearly with the offset in what is read, and to the time-biased gain of Smucker and Clarke
+    (SIGIR 2012).
 
     By coverage, with offsets, the same text in the same order has the same value however it is cut. By containment it
     has not: a passage that is cut in two is found by neither part.
@@ -75,7 +76,7 @@ def RecallArea(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def PromptRecall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """PromptRecall@tokens(B) = facts whose position is at most L / R, in a prompt of exactly L characters. Range [0, 1].
+    """PromptRecall@tokens(B) = facts whose position is at most L / R: recall in a prompt of L characters. Range [0, 1].
 
     L is B tokens in characters, and positions are those of `RecallArea`. `Recall@tokens(B)` counts whole hits that fit
     into B tokens instead, so that a hit that would be cut by the end of the prompt does not count.
