@@ -201,6 +201,8 @@ def _lengths(
     told = f"not like for like: {lengths_text(lengths)}, so the same k is not the same amount of text"
     if fairness is None or fairness.area is None:
         return [f"{told}; compare by what is read too, e.g. {RecallArea @ Tokens(DEFAULT_BUDGET)}"]
+    if any((fairness.unfilled or {}).values()):
+        return [f"{told}; by what is read they cannot be compared, because some prompts end before the budget"]
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
     by_k, by_size = best[metric].system, best[fairness.area].system
     leads = f"{by_size} leads too" if by_k == by_size else f"{by_size} leads, not {by_k}"

@@ -59,13 +59,16 @@ def gate(
     seed: int = 0,
     confidence: float = 0.95,
     name: str | None = None,
+    budget: int | None = None,
 ) -> GateResult:
     """Decide whether a run may pass.
 
     A bound is kept where the figure is on its right side, but for rounding (1e-9). Against a baseline a metric fails
     only where the drop of its mean over the queries that both answered is larger than the margin, and the paired test
     says that there is one: p, corrected by Holm over `no_regression`, is at most 1 − confidence. The test asks whether
-    there is a drop, not whether it is larger than the margin. A query that failed counts 0.
+    there is a drop, not whether it is larger than the margin. A query that failed counts 0. Where the run has other
+    chunks than the baseline, recall up to a budget of tokens (`recall_area@tokens(2000)`) is checked beside the metrics
+    that are named, unless prompts that end before the budget leave it open: a warning says so.
 
     A run that lacks a query of `dataset` (without one, of the baseline) cannot pass: it is incomplete.
 
@@ -82,6 +85,7 @@ def gate(
         seed: of the permutation tests.
         confidence: a drop is real where p is at most 1 minus it.
         name: what the run is called; by default its stages.
+        budget: the tokens of the prompt at which runs of different chunks are compared; by default 2,000.
 
     Raises:
         ConfigurationError: nothing to check, no such figure or stage, a bound that it cannot have, a metric deeper than
@@ -114,6 +118,7 @@ def gate(
             seed=seed,
             confidence=confidence,
             name=called,
+            budget=budget,
         )
     regressions = () if against is None else against.found
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)

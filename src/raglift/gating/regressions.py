@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import (
+    NOT_COMPARABLE,
     TOO_SKEWED,
     method_text,
     minimum_detectable_effect,
@@ -19,7 +20,9 @@ from raglift.analysis.upper_bound import match_tables_of
 from raglift.base.display import counted
 from raglift.gating.records import ROUNDING, RegressedQuery, Regression
 from raglift.metrics.computing import mean_title
-from raglift.report.format import difference_text, number_text, p_equation
+from raglift.metrics.prompt_measures import RecallArea
+from raglift.report.format import number_text
+from raglift.report.sentences import comparison_sentence
 from raglift.results.comparison import compare
 from raglift.stats.paired_tests import holm
 
@@ -59,15 +62,26 @@ def regressions_of(
     seed: int,
     confidence: float,
     name: str,
+    budget: int | None = None,
 ) -> Regressions:
     """Compare a run with its baseline on the metrics that must not be worse, at the last stage of each.
+
+    Where the two have different chunks, recall up to a budget of tokens must not be worse either.
 
     Raises:
         ConfigurationError: no fair pair: no query in common, other labels, another match rule or profile.
     """
     first = BASELINE if name != BASELINE else f"the {BASELINE}"
     systems = {first: _with_only(baseline, metrics), name: _with_only(evaluation, metrics)}
-    comparison = compare(systems, baseline=first, primary=metrics[0], seed=seed, confidence=confidence)
+    options = {"baseline": first, "seed": seed, "confidence": confidence, "budget": budget}
+    comparison = compare(systems, primary=metrics[0], **options)
+    undecided = []
+    if (area := _area_to_check(comparison, metrics)) is not None:
+        by_size = compare(systems, primary=area, **options)
+        if by_size.deciding(name).verdict == NOT_COMPARABLE:
+            undecided = [f"{mean_title(area)} is not checked. {comparison_sentence(by_size)}"]
+        else:
+            metrics = (*metrics, area)
     rows = [comparison.row(name, metric) for metric in metrics]
     p_values = [math.nan if row.difference is None or not row.difference.n else row.difference.p for row in rows]
     corrected = holm(p_values).tolist()
@@ -79,15 +93,19 @@ def regressions_of(
         for metric, p in zip(metrics, corrected, strict=True)
     )
     notes = (*_of_other_chunks(comparison, first, name), *comparison.notes)
-    warnings = (*_powerless(found, method), *_undecided(found), *comparison.warnings)
+    warnings = (*_powerless(found, method), *_undecided(found), *undecided, *comparison.warnings)
     return Regressions(found, method, warnings, notes, says_unjudged=comparison.unjudged is not None)
 
 
-def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:
-    """Say by which rule runs of different chunks were matched, and what other measures make of them.
+def _area_to_check(comparison: Comparison, metrics: Sequence[Metric]) -> Metric | None:
+    """Return recall up to the budget where chunks differ; None where they do not, or one such metric was named."""
+    if comparison.fairness is None or any(metric.name == RecallArea.name for metric in metrics):
+        return None
+    return comparison.fairness.area
 
-    The metrics of a gate are named, so they decide as they are; what is read of prompts of one size stands beside them.
-    """
+
+def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]:
+    """Say by which rule runs of different chunks were matched, and what containment makes of them."""
     found = comparison.fairness
     if found is None:
         return []
@@ -97,14 +115,6 @@ def _of_other_chunks(comparison: Comparison, first: str, name: str) -> list[str]
         told.append(
             f"the run has other chunks than the baseline, so both are matched by coverage; by containment, "
             f"{mean_title(found.in_hits)} is {number_text(before)} → {number_text(after)}"
-        )
-    if found.area is not None and not found.decides:
-        row = comparison.row(name, found.area)
-        means = f"{number_text(row.baseline_mean)} → {number_text(row.mean)}"
-        change = f"{difference_text(row.difference)}, {p_equation(row.p)}, unadjusted"
-        told.append(
-            f"by what is read of prompts of one size, {mean_title(found.area)} is {means} ({change}); for "
-            "information only: it is none of the metrics to check"
         )
     return told
 
