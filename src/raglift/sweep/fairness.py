@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.analysis.fairness import made_fair, with_leads
 from raglift.analysis.paired_statistics import method_of
-from raglift.analysis.shared_queries import SharedQueries
+from raglift.analysis.shared_queries import SharedQueries, named
 from raglift.analysis.upper_bound import rule_of
 from raglift.metrics.computing import mean_title
 from raglift.report.fairness import beside_of, index_sentences, matching_sentence, reading_sentence, size_sentences
@@ -65,10 +65,27 @@ def decided_fairly(
 def sweep_sentences(result: SweepResultRecord) -> list[str]:
     """Return what decides between cells of different chunks and why, and where k hits are much of an index."""
     found = result.fairness
-    told = [] if found is None else [reading_sentence(found), *size_sentences(found), matching_sentence(found)]
+    told = (
+        []
+        if found is None
+        else [reading_sentence(found), *_unfilled(result, found), *size_sentences(found), matching_sentence(found)]
+    )
     k = result.primary.k if found is None or found.in_hits is None else found.in_hits.k
     of_chunkers = {one.cell.chunker or one.cell.name: one.evaluation for one in result.finished if one.evaluation}
     return [*filter(None, told), *index_sentences(of_chunkers, k)]
+
+
+def _unfilled(result: SweepResultRecord, found: Fairness) -> list[str]:
+    """Return which cells end before the budget for some queries, so that they may be better than their figures."""
+    if not found.decides or found.unfilled is None:
+        return []
+    short = {one.cell.name: count for one in result.finished if (count := (found.unfilled or {}).get(one.cell.name, 0))}
+    if not short:
+        return []
+    return [
+        f"Prompts that end before {found.budget.most:,} tokens though more could come, so that the figures may be too "
+        f"low: {named([f'{count:,} queries of {name}' for name, count in short.items()])}."
+    ]
 
 
 def means_beside(result: SweepResultRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
