@@ -259,6 +259,11 @@ class Measure:
             return ("tokens",)
         return ("k",) if self.needs_k else ("k", "tokens", "calls", "all")
 
+    @property
+    def example(self) -> str:
+        """How it is written at a depth: `ndcg@10`, `recall_area@tokens(2000)`."""
+        return self.name if not self.takes_k else f"{self.name}@{'tokens(2000)' if self.needs_budget else 10}"
+
     def mean_of(self, values: NDArray[np.float64]) -> float:
         """Return the mean of the values that are there; NaN if there is none."""
         counted = values[~np.isnan(values)]

@@ -82,10 +82,9 @@ def _unfilled(result: SweepResultRecord, found: Fairness) -> list[str]:
     short = {one.cell.name: count for one in result.finished if (count := (found.unfilled or {}).get(one.cell.name, 0))}
     if not short:
         return []
-    return [
-        f"Prompts that end before {found.budget.most:,} tokens though more could come, so that the figures may be too "
-        f"low: {named([f'{count:,} queries of {name}' for name, count in short.items()])}."
-    ]
+    of_cells = named([f"{count:,} queries of {name}" for name, count in short.items()])
+    ends = f"Prompts that end before {found.budget.most:,} tokens though more could come"
+    return [f"{ends}, so that the figures may be too low: {of_cells}."]
 
 
 def means_beside(result: SweepResultRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:

@@ -139,7 +139,7 @@ def _require_depths(metrics: Sequence[Metric]) -> None:
     """Raise for a metric of the whole ranking, which no evaluation has."""
     for metric in metrics:
         if metric.depth is None and MEASURES[metric.name].takes_k:
-            raise ConfigurationError(f"metric: found {metric}; expected a depth, as {metric.name}@10")
+            raise ConfigurationError(f"metric: found {metric}; expected a depth, as {MEASURES[metric.name].example}")
 
 
 def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
