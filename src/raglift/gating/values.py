@@ -48,8 +48,8 @@ def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], whose: str) 
         scored = ", ".join(str(one) for one in known if one.name == metric.name) or ", ".join(map(str, known))
         if metric.depth is None and MEASURES[metric.name].takes_k:
             raise ConfigurationError(
-                f"{metric}: found no such metric of {whose}; expected a depth, as {MEASURES[metric.name].example}, or one that was "
-                f"scored: {scored}"
+                f"{metric}: found no such metric of {whose}; expected a depth, as "
+                f"{MEASURES[metric.name].example}, or one that was scored: {scored}"
             )
         if metric.k is not None and metric.k > candidates:
             raise ConfigurationError(
