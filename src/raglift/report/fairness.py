@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.chunking import index_share
 from raglift.analysis.paired_statistics import NOT_COMPARABLE
 from raglift.analysis.shared_queries import named
-from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
-from raglift.rendering.document import Column, RowT
-from raglift.report.cells import tokens_cell
 from raglift.report.format import percent_text
 from raglift.report.sentences import as_deployed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
@@ -91,18 +87,21 @@ def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:
 
 
 _SHOWN = 3
+_MOST_NAMED = 6
+"""As many systems are named with their figures by containment; of more, the ends."""
 
 
 def matching_sentence(found: Fairness) -> str:
-    """Return that coverage decides, and that figures by containment stand beside it; empty where it does not."""
+    """Return that coverage decides, and what containment makes of the systems; empty where it does not."""
     if found.containment is None or found.in_hits is None:
         return ""
-    title = mean_title(found.in_hits)
-    if not found.rescored:
-        return f"Hits are matched by coverage; {title} by containment is shown beside it."
+    ordered = sorted(found.containment.items(), key=lambda one: -one[1])
+    ends = [ordered[0], ordered[-1]] if len(ordered) > _MOST_NAMED else ordered
+    means = ", ".join(f"{mean:.3f} ({name})" for name, mean in ends)
     every = len(found.rescored) == len(found.lengths)
-    whose = "as the runs were scored" if every else f"as {named(found.rescored)} were scored"
-    return f"Hits are matched by coverage; {title} by containment, {whose}, is shown beside it."
+    whose = ", as the runs were scored" if every else f", as {named(found.rescored)} were scored"
+    by = f"by containment{whose if found.rescored else ''}"
+    return f"Hits are matched by coverage; {by}, {mean_title(found.in_hits)} is {means}."
 
 
 def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> list[str]:
@@ -126,46 +125,15 @@ def index_sentences(systems: Mapping[str, EvaluationRecord], k: int | None) -> l
     return [f"{hits} {', '.join(parts)}."] if parts else []
 
 
-def means_beside(comparison: ComparisonRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
-    """Return the means beside the metric that decides, by the titles of their columns: of which metric, and by system.
+def beside_of(found: Fairness | None) -> list[Metric]:
+    """Return the metrics that stand beside the one that decides, where chunks differ.
 
     Where recall up to a budget decides, these are recall at the budget and, as deployed, the hit rate and the primary
-    metric at k hits; where another metric was named, recall up to the budget. And by containment, where coverage
-    decides.
+    metric at k hits; where another metric was named, recall up to the budget.
     """
-    found = comparison.fairness
-    if found is None:
-        return {}
-    metrics = beside_of(found)
-    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {
-        mean_title(metric): (metric, {row.system: row.mean for row in comparison.of(metric)})
-        for metric in metrics
-        if metric in comparison.metrics and metric != comparison.primary
-    }
-    if found.containment is not None and found.in_hits is not None:
-        columns[f"{mean_title(found.in_hits)} by containment"] = found.in_hits, found.containment
-    return columns
-
-
-def beside_of(found: Fairness) -> list[Metric]:
-    """Return the metrics that stand beside the one that decides, where chunks differ."""
+    if found is None or found.area is None:
+        return []
     if not found.decides:
-        return [] if found.area is None else [found.area]
+        return [found.area]
     deployed = [] if found.in_hits is None else [Metric("hit_rate", found.in_hits.k), found.in_hits]
     return [*([] if found.recall is None else [found.recall]), *deployed]
-
-
-def sent_column(found: Fairness | None, name: Callable[[RowT], str]) -> list[Column[RowT]]:
-    """Return a column of the tokens that each system sends as deployed, where chunks differ."""
-    if found is None or found.sent is None:
-        return []
-    sent, k = found.sent, None if found.in_hits is None else found.in_hits.k
-    hits = "all hits" if k is None else counted(k, "hit")
-    return [
-        Column(
-            "tokens sent",
-            lambda row: tokens_cell(sent.get(name(row), math.nan)),
-            definition=f"What {hits} come to as deployed: characters over {found.characters_per_token:.2f} a token",
-            optional=True,
-        )
-    ]

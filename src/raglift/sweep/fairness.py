@@ -11,12 +11,11 @@ from raglift.analysis.fairness import made_fair, with_leads
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import SharedQueries, named
 from raglift.analysis.upper_bound import rule_of
-from raglift.metrics.computing import mean_title
-from raglift.report.fairness import beside_of, index_sentences, matching_sentence, reading_sentence, size_sentences
+from raglift.report.fairness import index_sentences, matching_sentence, reading_sentence, size_sentences
 from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from raglift.analysis.fairness import Fairness
     from raglift.records.metric import Metric
@@ -85,22 +84,3 @@ def _unfilled(result: SweepResultRecord, found: Fairness) -> list[str]:
     of_cells = named([f"{count:,} queries of {name}" for name, count in short.items()])
     ends = f"Prompts that end before {found.budget.most:,} tokens though more could come"
     return [f"{ends}, so that the figures may be too low: {of_cells}."]
-
-
-def means_beside(result: SweepResultRecord) -> dict[str, tuple[Metric, Mapping[str, float]]]:
-    """Return the means beside the metric that ranks cells of different chunks, by title: which, and by cell's name."""
-    found = result.fairness
-    if found is None:
-        return {}
-    columns: dict[str, tuple[Metric, Mapping[str, float]]] = {}
-    for metric in beside_of(found):
-        means = {
-            one.cell.name: one.value(metric)
-            for one in result.finished
-            if one.evaluation is not None and metric in one.evaluation.scores.metrics
-        }
-        if means and metric != result.primary:
-            columns[mean_title(metric)] = metric, means
-    if found.containment is not None and found.in_hits is not None:
-        columns["by containment"] = found.in_hits, found.containment
-    return columns

@@ -33,7 +33,7 @@ from raglift.report.views.parts import beside_columns, cost_columns, definition_
 from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
-from raglift.sweep.fairness import means_beside, sweep_sentences
+from raglift.sweep.fairness import sweep_sentences
 from raglift.sweep.index_view import index_sections
 from raglift.sweep.records import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from raglift.results.analyses import FactorEffects, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
+    from raglift.stats.intervals import Interval
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
@@ -188,7 +189,12 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         if entry.evaluation is not None
     ]
     columns = [*_means(result, rows, advised), *_cost_columns(result, rows)]
-    columns += beside_columns(means_beside(result), lambda row: row.entry.cell.name)
+    columns += beside_columns(
+        result.fairness,
+        lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
+        _figure,
+        lambda row: row.entry.cell.name,
+    )
     percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
     return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)
 
@@ -240,10 +246,12 @@ def _name(row: _Row) -> str:
 
 
 def _mean(metric: Metric, row: _Row) -> Cell:
-    evaluation = row.evaluation
-    interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
-    marks = marks_of(evaluation, evaluation.after, metric)
-    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
+    return mean_cell(metric, *_figure(row, metric), marks_of(row.evaluation, row.evaluation.after, metric))
+
+
+def _figure(row: _Row, metric: Metric) -> tuple[float, Interval | None]:
+    scores, after = row.evaluation.scores, row.evaluation.after
+    return scores.mean(after, metric), interval_of(metric, scores.of(after, metric), CONFIDENCE)
 
 
 def _to_the_best(row: _Row, best: str | None) -> Cell:

@@ -33,7 +33,7 @@ from raglift.report.cells import (
     test_cells,
     verdict_cell,
 )
-from raglift.report.fairness import fairness_sentences, means_beside, sent_column
+from raglift.report.fairness import beside_of, fairness_sentences
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from raglift.analysis.agents import AgentsRecord
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
     from raglift.records.metric import Metric
+    from raglift.stats.intervals import Interval
 
 
 _BY_TAG = 3
@@ -261,8 +262,8 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
 
 def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
     """Return the metrics that the headline shows."""
-    beside = [metric for metric, _ in means_beside(comparison).values()]
-    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == CONTEXT)}
+    context = (metric for metric in comparison.metrics if metric.name == CONTEXT)
+    shown = {comparison.primary, *beside_of(comparison.fairness), *context}
     return tuple(metric for metric in comparison.metrics if metric in shown)
 
 
@@ -272,6 +273,10 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
 
     def unless_baseline(row: ComparisonRow, cell: Cell) -> Cell:
         return Cell("") if row.system == comparison.baseline else cell
+
+    def beside(row: ComparisonRow, other: Metric) -> tuple[float, Interval | None]:
+        found = comparison.row(row.system, other)
+        return found.mean, found.interval
 
     def verdict(row: ComparisonRow) -> Cell:
         if row.system == comparison.baseline:
@@ -298,8 +303,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
-        *beside_columns(means_beside(comparison), lambda row: row.system),
-        *sent_column(fair, lambda row: row.system),
+        *beside_columns(fair, lambda one: one != metric and one in comparison.metrics, beside, lambda row: row.system),
         *_cost_columns(comparison),
     ]
 

@@ -17,6 +17,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, RowT, Section, Table, row_of, table_from
 from raglift.report.cells import difference_cell, mean_cell, p_cell, seconds_cell, share_cell, tokens_cell
+from raglift.report.fairness import beside_of
 from raglift.report.format import (
     level,
     outcome_text,
@@ -29,6 +30,7 @@ from raglift.report.sentences import BEYOND_CANDIDATES
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from raglift.analysis.fairness import Fairness
     from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method, TagSlice, TagSlicesRecord
     from raglift.records.dataset import Dataset
@@ -117,22 +119,36 @@ def _at_depth(
 
 
 def beside_columns(
-    found: Mapping[str, tuple[Metric, Mapping[str, float]]], name: Callable[[RowT], str]
+    found: Fairness | None,
+    known: Callable[[Metric], bool],
+    mean_of: Callable[[RowT, Metric], float],
+    name: Callable[[RowT], str],
 ) -> list[Column[RowT]]:
-    """Return the columns of the means that do not decide, where chunks differ.
+    """Return the columns beside the metric that decides, where chunks differ; the last is what each system sends.
 
     Args:
-        found: by the columns' titles, of which metric they are, and the means by system.
+        found: how systems of different chunks were compared.
+        known: whether a metric has figures, and is not the one that decides.
+        mean_of: the mean of a metric in a row.
         name: the system of a row.
     """
 
-    def column(title: str, metric: Metric, means: Mapping[str, float]) -> Column[RowT]:
+    def column(metric: Metric) -> Column[RowT]:
         def cell(row: RowT) -> Cell:
-            return replace(mean_cell(metric, means.get(name(row), math.nan)), emphasis="muted")
+            return replace(mean_cell(metric, mean_of(row, metric)), emphasis="muted")
 
-        return Column(title, cell, definition=definition_of(metric), optional=True)
+        return Column(mean_title(metric), cell, definition=definition_of(metric), optional=True)
 
-    return [column(title, *of) for title, of in found.items()]
+    columns = [column(metric) for metric in beside_of(found) if known(metric)]
+    if found is None or found.sent is None:
+        return columns
+    sent, k = found.sent, None if found.in_hits is None else found.in_hits.k
+    what = f"{'all hits' if k is None else counted(k, 'hit')} as deployed"
+    definition = f"The text of {what}, in tokens of {found.characters_per_token:.2f} characters"
+    tokens = Column[RowT](
+        "tokens sent", lambda row: tokens_cell(sent.get(name(row), math.nan)), definition=definition, optional=True
+    )
+    return [*columns, tokens]
 
 
 def cost_columns(
