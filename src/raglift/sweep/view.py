@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from raglift.results.analyses import FactorEffects, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
-    from raglift.stats.intervals import Interval
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
@@ -192,7 +191,7 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
     columns += beside_columns(
         result.fairness,
         lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
-        _figure,
+        lambda row, one: mean_after(row.evaluation, one),
         lambda row: row.entry.cell.name,
     )
     percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
@@ -246,12 +245,10 @@ def _name(row: _Row) -> str:
 
 
 def _mean(metric: Metric, row: _Row) -> Cell:
-    return mean_cell(metric, *_figure(row, metric), marks_of(row.evaluation, row.evaluation.after, metric))
-
-
-def _figure(row: _Row, metric: Metric) -> tuple[float, Interval | None]:
-    scores, after = row.evaluation.scores, row.evaluation.after
-    return scores.mean(after, metric), interval_of(metric, scores.of(after, metric), CONFIDENCE)
+    evaluation = row.evaluation
+    interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
+    marks = marks_of(evaluation, evaluation.after, metric)
+    return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
 
 
 def _to_the_best(row: _Row, best: str | None) -> Cell:

@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from raglift.analysis.agents import AgentsRecord
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
     from raglift.records.metric import Metric
-    from raglift.stats.intervals import Interval
 
 
 _BY_TAG = 3
@@ -274,10 +273,6 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     def unless_baseline(row: ComparisonRow, cell: Cell) -> Cell:
         return Cell("") if row.system == comparison.baseline else cell
 
-    def beside(row: ComparisonRow, other: Metric) -> tuple[float, Interval | None]:
-        found = comparison.row(row.system, other)
-        return found.mean, found.interval
-
     def verdict(row: ComparisonRow) -> Cell:
         if row.system == comparison.baseline:
             return verdict_cell("baseline")
@@ -303,7 +298,12 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
-        *beside_columns(fair, lambda one: one != metric and one in comparison.metrics, beside, lambda row: row.system),
+        *beside_columns(
+            fair,
+            lambda one: one != metric and one in comparison.metrics,
+            lambda row, one: comparison.row(row.system, one).mean,
+            lambda row: row.system,
+        ),
         *_cost_columns(comparison),
     ]
 
