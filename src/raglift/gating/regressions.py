@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,11 +74,11 @@ def regressions_of(
     """
     first = BASELINE if name != BASELINE else f"the {BASELINE}"
     systems = {first: _with_only(baseline, metrics), name: _with_only(evaluation, metrics)}
-    options = {"baseline": first, "seed": seed, "confidence": confidence, "budget": budget}
-    comparison = compare(systems, primary=metrics[0], **options)
+    compared = partial(compare, systems, baseline=first, seed=seed, confidence=confidence, budget=budget)
+    comparison = compared(primary=metrics[0])
     undecided = []
     if (area := _area_to_check(comparison, metrics)) is not None:
-        by_size = compare(systems, primary=area, **options)
+        by_size = compared(primary=area)
         if by_size.deciding(name).verdict == NOT_COMPARABLE:
             undecided = [f"{mean_title(area)} is not checked. {comparison_sentence(by_size)}"]
         else:

@@ -51,14 +51,15 @@ def decided_fairly(
         match=rule_of(first),
         budget=budget,
     )
-    if fairness is None or fairness.area is None:
+    area = None if fairness is None else fairness.area
+    if fairness is None or area is None:
         return list(results), primary, fairness
     fairness = with_leads(fairness, systems, shared, method_of(seed, 0.95))
     found = [
         one if one.evaluation is None else replace(one, evaluation=Evaluation.from_record(systems[one.cell.name]))
         for one in results
     ]
-    return found, fairness.area if fairness.decides else primary, fairness
+    return found, area if fairness.decides else primary, fairness
 
 
 def sweep_sentences(result: SweepResultRecord) -> list[str]:
