@@ -36,6 +36,7 @@ FRAMEWORKS = {"faiss", "langchain", "langchain_core", "langchain_classic", "lang
     "mcp",
     "mcp_types",
     "mlflow",
+    "py3langid",
     "pypdf",
     "langchain_text_splitters",
     "sentence_transformers",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.base.words import letters_by_script, words_of
+from raglift.base.words import words_of
 
 TEXTS = {
     "a mark that joins letters": ("O’Neill's U.S.A. e.g. l·l", ["o'neill's", "u.s.a", "e.g", "l·l"]),
@@ -42,9 +42,3 @@ def test_the_unicode_form_of_a_text_makes_no_difference(text: str) -> None:
 @given(st.lists(st.text("abcé字ไ한ा٣1.,'", max_size=8), max_size=6))
 def test_words_do_not_reach_over_a_space(parts: list[str]) -> None:
     assert words_of(" ".join(parts)) == [word for part in parts for word in words_of(part)]
-
-
-def test_letters_are_counted_by_their_script() -> None:
-    assert letters_by_script("abc 3") == {"Latin": 3}
-    assert letters_by_script("Ünï 検索は") == {"Latin": 3, "Han": 2, "Hiragana": 1}
-    assert letters_by_script("123 …") == {}

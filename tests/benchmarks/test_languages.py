@@ -36,7 +36,7 @@ def test_bm25_has_the_figures_that_anserini_publishes_of_scifact(benchmark: Any)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "least"), [("en", 0.95), ("th", 0.9), ("zh", 0.95)])
+@pytest.mark.parametrize(("language", "least"), [("en", 0.955), ("th", 0.9), ("zh", 0.95)])
 def test_questions_are_answered_in_every_script(benchmark: Any, language: str, least: float) -> None:
     collection = benchmark.xquad(there(f"xquad/xquad.{language}.json"))
     rankings = benchmark.ranked(collection, "bm25")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from functools import cache
 from typing import TYPE_CHECKING
 
 import regex
@@ -81,25 +80,6 @@ def _bigrams(characters: list[str]) -> Iterable[str]:
     if len(characters) == 1:
         return characters
     return map("".join, itertools.pairwise(characters))
-
-
-SCRIPTS = (
-    "Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Armenian", "Devanagari", "Tamil", *_BIGRAM_SCRIPTS
-)  # fmt: skip
-"""The scripts that are told apart."""
-
-
-@cache
-def _letters_of(script: str) -> regex.Pattern[str]:
-    return regex.compile(rf"\p{{{script}}}")
-
-
-def letters_by_script(text: str) -> dict[str, int]:
-    """Return how many letters of each script of `SCRIPTS` a text has; scripts that it does not have are left out."""
-    if text.isascii():
-        return {"Latin": found} if (found := sum(map(str.isalpha, text))) else {}
-    counts = {script: sum(1 for _ in _letters_of(script).finditer(text)) for script in SCRIPTS}
-    return {script: count for script, count in counts.items() if count}
 
 
 _HAN = r"\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import string
-from collections import Counter
+import re
+import unicodedata
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import short_repr
-from raglift.base.words import letters_by_script, words_of
+from raglift.base.words import words_of
 from raglift.errors import ConfigurationError, MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
 
 # Languages with a Snowball stemmer, by ISO 639-1 code, and the name of their stop words in bm25s. Chinese, Japanese,
@@ -30,11 +30,8 @@ _LANGUAGES = {
     "ru": ("russian", "RUSSIAN"), "sr": ("serbian", None), "sv": ("swedish", "SWEDISH"), "ta": ("tamil", None),
     "tr": ("turkish", "TURKISH"), "yi": ("yiddish", None),
 }  # fmt: skip
-_BY_PAIRS = {
-    "bo": "Tibetan", "ja": "Hiragana", "km": "Khmer", "ko": "Hangul", "lo": "Lao", "my": "Myanmar", "th": "Thai",
-    "zh": "Han",
-}  # fmt: skip
-"""Languages whose words are pairs of characters, and the script that tells each."""
+_BY_PAIRS = ("bo", "ja", "km", "ko", "lo", "my", "th", "zh")
+"""Languages whose words are pairs of characters."""
 NO_LANGUAGE = "none"
 """Words as they are: no stemming, no stop words."""
 LANGUAGES = (*sorted((*_LANGUAGES, *_BY_PAIRS)), NO_LANGUAGE)
@@ -42,30 +39,21 @@ LANGUAGES = (*sorted((*_LANGUAGES, *_BY_PAIRS)), NO_LANGUAGE)
 STEMMERS = (*sorted({stemmer for stemmer, _ in _LANGUAGES.values()}), "porter", NO_LANGUAGE)
 """The stemmers that BM25 may be told: Snowball's, with Porter's first one as `porter`, or `none`."""
 
-_OF_SCRIPT = {
-    "Greek": "el", "Armenian": "hy", "Tamil": "ta", "Katakana": "ja", "Bopomofo": "zh",
-    **{script: language for language, script in _BY_PAIRS.items()},
+_ELIDED = {
+    "ca": frozenset(("d", "l", "m", "n", "s", "t")),
+    "fr": frozenset(("c", "d", "j", "jusqu", "l", "lorsqu", "m", "n", "puisqu", "qu", "quoiqu", "s", "t")),
+    "ga": frozenset(("b", "d", "m")),
+    "it": frozenset((
+        "agl", "all", "c", "coll", "d", "dagl", "dall", "degl", "dell", "gl", "l", "m", "negl", "nell", "pell", "s",
+        "sugl", "sull", "t", "un", "v",
+    )),
 }  # fmt: skip
-"""The language of a script that has one."""
-_LEAST_KANA = 0.05
-"""Of a text in Chinese characters, the share of kana from which on it is Japanese."""
-_LETTERS = {
-    "da": "æøåé", "de": "äöüß", "es": "áéíóúüñ", "fr": "àâæçéèêëîïôœùûüÿ", "it": "àèéìîòù", "nl": "áéíóúàèëïöü",
-    "no": "æøåéèêóòâô", "pt": "áâãàçéêíóôõúü", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "sv": "åäöéà",
-    "tr": "çğıöşüâîû",
-}  # fmt: skip
-"""What a language is written with, beside a to z. Words with others are foreign to it; English borrows all of them."""
-_SEEN = {"ru": "ыэ"}
-"""Letters that tell a language from its neighbours by being there: Bulgarian has none of these."""
-_FOREIGN = 0.03
-"""A text with a larger share of words in letters that a language does not have is not in it."""
-_LEAST_STOP_WORDS = 0.15
-"""A text with a smaller share of stop words of a language is not in it; words of one letter do not count.
-
-In running text the share is 0.2 to 0.6.
-"""
-_READ = 200_000
-"""Characters of all texts that are looked at for their language."""
+"""Articles and pronouns that an apostrophe joins to the next word: those of Lucene 10 (`CatalanAnalyzer`,
+`FrenchAnalyzer`, `IrishAnalyzer` and `ItalianAnalyzer`, `DEFAULT_ARTICLES`)."""
+_IRISH_PREFIX = re.compile(r"\b(?:[hnt][-\u2010\u2011]|[nt](?=[AEIOUÁÉÍÓÚ]))(?=\w)")
+"""The letter before the vowel of a mutated word: n-athair, nAthair, h-aois, t-ainm (Lucene's `IrishAnalyzer`)."""
+_CEDILLAS = str.maketrans("șț", "şţ")
+"""Romanian with commas below, as it is written, and with cedillas, as Snowball's stemmer reads it."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +77,7 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text, in order, as often as they occur."""
-        words = words_of(text)
-        if self.language == "en":
-            words = [word.removesuffix("'s") for word in words]
+        words = _words_in(self.language, text)
         stop_words, stem = self._stop_words, _stem(self._stemmer)
         kept = [word for word in words if word not in stop_words] if stop_words else words
         return kept if stem is None else stem.stemWords(kept)
@@ -109,6 +95,31 @@ class Analyzer:
         stems = words if self._stemmer == NO_LANGUAGE else f"{self._stemmer} stems"
         stop_words = f", {len(self._stop_words)} stop words" if self._stop_words else ""
         return f"{stems}{stop_words}"
+
+
+def _words_in(language: str, text: str) -> list[str]:
+    """Return the words of a text, without what a language joins to them by apostrophes and hyphens.
+
+    In Turkish that is whatever follows the apostrophe, as in Lucene's `ApostropheFilter`: İstanbul'un is istanbul.
+    """
+    if language == "tr":  # I and İ are the capitals of ı and i
+        text = unicodedata.normalize("NFC", text).replace("I", "ı").replace("İ", "i")
+        return [word.partition("'")[0] for word in words_of(text)]
+    if language == "ga":
+        text = _IRISH_PREFIX.sub("", text)
+    words = words_of(text)
+    if language == "en":
+        return [word.removesuffix("'s") for word in words]
+    if language == "ro":
+        return [word.translate(_CEDILLAS) for word in words]
+    if (elided := _ELIDED.get(language)) is not None:
+        return [_without(elided, word) for word in words]
+    return words
+
+
+def _without(elided: frozenset[str], word: str) -> str:
+    before, _, after = word.partition("'")
+    return after if after and before in elided else word
 
 
 def _check(what: str, found: object, known: Sequence[str]) -> None:
@@ -144,93 +155,3 @@ def _stop_words(language: str) -> frozenset[str]:
     except ImportError:
         raise MissingDependency("bm25s", None, "BM25 retrieval") from None
     return frozenset(getattr(stopwords, f"STOPWORDS_{name}"))
-
-
-def language_of(texts: Iterable[str]) -> str:
-    """Return the language by which texts are analyzed where none is given, from about 200,000 characters of them.
-
-    The script with the most letters decides. Of languages that share a script, it is the one whose stop words make up
-    the largest part of the words, if that is at least 15 % and the words are written in its letters. Otherwise, and
-    where two languages have equal parts, there is none: words that are not stemmed are found in every language, and a
-    stemmer of another language does harm.
-
-    Args:
-        texts: of one corpus.
-
-    Returns:
-        A code of `LANGUAGES`; `none` where it is not known.
-    """
-    return _language_of(tuple(_sample([text for text in texts if text])))
-
-
-@lru_cache(maxsize=32)  # the same chunks are indexed again for other settings, and for each rung of a search
-def _language_of(sample: tuple[str, ...]) -> str:
-    letters: Counter[str] = Counter()
-    for text in sample:
-        letters.update(letters_by_script(text))
-    if not letters:
-        return NO_LANGUAGE
-    kana = letters.pop("Hiragana", 0) + letters.pop("Katakana", 0)
-    letters["Han"] += kana
-    script = letters.most_common(1)[0][0]
-    if script == "Han" and kana > _LEAST_KANA * letters["Han"]:
-        script = "Hiragana"
-    words = Counter(word for text in sample for word in words_of(text))
-    if script == "Arabic":
-        return NO_LANGUAGE if _has_persian_letters(words) else "ar"
-    if script == "Devanagari":
-        return _by_share(words, {"hi": _HINDI})
-    if script in ("Latin", "Cyrillic"):
-        return _by_share(words, {language: found for language in _LANGUAGES if (found := _stop_words(language))})
-    return _OF_SCRIPT.get(script, NO_LANGUAGE)
-
-
-_HINDI = frozenset(
-    ("है", "हैं", "में", "के", "की", "का", "को", "से", "और", "पर", "यह", "कि", "ने", "भी", "था", "थे", "थी", "नहीं", "एक")
-)
-"""The most frequent words of Hindi, which tell it from Marathi and Nepali."""
-
-
-_PERSIAN = frozenset("پچژگکیےٹڈڑ")
-
-
-def _has_persian_letters(words: Counter[str]) -> bool:
-    """Whether letters occur that Persian and Urdu have and Arabic has not, in more words than foreign names are."""
-    return _share(words, [word for word in words if not _PERSIAN.isdisjoint(word)]) > _FOREIGN
-
-
-def _is_written_in(language: str, words: Counter[str]) -> bool:
-    """Whether words have the letters of a language: hardly any others, and those that its neighbours do not have."""
-    letters = _LETTERS.get(language)
-    if letters is None:
-        return True
-    known = {*letters, *string.ascii_lowercase}
-    marked = [word for word in words if not word.isascii()]  # words are in lower case: the others are of a to z
-    foreign = _share(words, [word for word in marked if any(mark.isalpha() and mark not in known for mark in word)])
-    seen = _SEEN.get(language)
-    return foreign <= _FOREIGN and (seen is None or any(not set(seen).isdisjoint(word) for word in marked))
-
-
-def _share(words: Counter[str], some: Iterable[str]) -> float:
-    """Return which part of all words some distinct ones make up, as often as they occur."""
-    return sum(words[word] for word in some) / words.total()
-
-
-def _by_share(words: Counter[str], stop_words: Mapping[str, frozenset[str]]) -> str:
-    # A single letter is a word in many languages: “a” is the article of Hungarian, and a stop word in Portuguese
-    parts = {
-        language: _share(words, [word for word in known if len(word) > 1])
-        for language, known in stop_words.items()
-        if _is_written_in(language, words)
-    }
-    most = max(parts.values(), default=0.0)
-    best = [language for language, part in parts.items() if part == most]
-    return best[0] if len(best) == 1 and most >= _LEAST_STOP_WORDS else NO_LANGUAGE
-
-
-def _sample(texts: Sequence[str]) -> list[str]:
-    """Return the beginnings of up to 200 texts, evenly spread."""
-    step = max(1, len(texts) // 200)
-    chosen = texts[::step]
-    each = max(1, _READ // max(1, len(chosen)))
-    return [text[:each] for text in chosen]

@@ -11,8 +11,9 @@ import numpy as np
 
 from raglift.base.cache import content_key
 from raglift.base.display import short_repr
-from raglift.components.analyzers import Analyzer, language_of
+from raglift.components.analyzers import NO_LANGUAGE, Analyzer
 from raglift.components.chunk_store import hold_chunks
+from raglift.components.language_identification import language_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.records.filters import by_filter
 from raglift.records.rankings import IndexCost, Ranking
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 K1, B = 1.2, 0.75
 """Lucene's defaults. Anserini's are 0.9 and 0.4."""
-BM25_VERSION = 2
+BM25_VERSION = 3
 """Raised whenever the same settings rank otherwise: a sweep that was begun with another is not resumed."""
 
 
@@ -80,8 +81,8 @@ class BM25Retriever:
 
     Args:
         chunks: at least one. Those of an iterator are kept in a file where there are very many (`hold_chunks`).
-        language: an ISO 639-1 code as `en`, or `none` for words as they are; by default it is found by the script and
-            the stop words of the chunks.
+        language: an ISO 639-1 code as `en`, or `none` for words as they are; by default the chunks are
+            identified (`language_of`).
         stemmer: a Snowball stemmer, `porter` or `none`; by default that of the language.
         k1: how much a repeated term counts; Lucene's default.
         b: how much longer chunks are marked down; Lucene's default. Anserini has k1 = 0.9 and b = 0.4.
@@ -122,7 +123,9 @@ class BM25Retriever:
     takes_filters = True
 
     def __str__(self) -> str:
-        how = f"{self.analyzer.language}: {self.analyzer}; k1={self.settings.k1:g}, b={self.settings.b:g}"
+        unknown = self.settings.language is None and self.analyzer.language == NO_LANGUAGE
+        language = "unknown language" if unknown else self.analyzer.language
+        how = f"{language}: {self.analyzer}; k1={self.settings.k1:g}, b={self.settings.b:g}"
         return f"bm25 ({how}; {len(self.chunks):,} chunks)"
 
     @property

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.held_objects import contents_of, is_users_module
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.words import length_in_letters
-from raglift.components.analyzers import NO_LANGUAGE, language_of
+from raglift.components.analyzers import NO_LANGUAGE
+from raglift.components.language_identification import language_of
 from raglift.components.models import EMBEDDED_MODEL, STATIC_MODEL, embedded_model_path
 from raglift.errors import MissingDependency, ModelError
 from raglift.records.rankings import Vocabulary

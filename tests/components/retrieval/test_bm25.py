@@ -120,6 +120,21 @@ def test_its_name_says_how_it_reads_texts() -> None:
     )
 
 
+def test_words_are_found_behind_an_article_that_is_joined_to_them() -> None:
+    chunks = [Chunk("L'école d'Avignon ouvre ses portes aux élèves de la ville."), Chunk("L’île est loin de la côte.")]
+    retriever = BM25Retriever(chunks)
+    assert retriever.analyzer.language == "fr"
+    found = [[hit.chunk for hit in ranking] for ranking in retriever.retrieve(["école", "Avignon", "île"], 5)]
+    assert found == [chunks[:1], chunks[:1], chunks[1:]]
+
+
+def test_its_name_says_that_it_does_not_know_the_language() -> None:
+    assert str(BM25Retriever([Chunk("Lamp"), Chunk("Oil")])) == (
+        "bm25 (unknown language: words unstemmed; k1=1.2, b=0.75; 2 chunks)"
+    )
+    assert str(BM25Retriever([Chunk("Lamp")], language="none")).startswith("bm25 (none: words unstemmed")
+
+
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
