@@ -9,6 +9,8 @@ from .intervals import CONFIDENCE as CONFIDENCE
 from .intervals import Interval as Interval
 from .intervals import difference_interval as difference_interval
 from .intervals import mean_interval as mean_interval
+from .non_inferiority import NonInferiority as NonInferiority
+from .non_inferiority import non_inferiority as non_inferiority
 from .paired_tests import PairedDifference as PairedDifference
 from .paired_tests import SignFlipTest as SignFlipTest
 from .paired_tests import holm as holm
