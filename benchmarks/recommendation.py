@@ -9,7 +9,7 @@ is truly more than 0.03, or 0.045, below the best, how often the highest mean is
 what the held-out check says: how often it contradicts a choice that is within 0.03 of the best, how often a choice is
 not, and in how many of these cases the check says so. Run it as
 
-    python benchmarks/recommendation.py [--draws 500] [--queries 50 100 300] [--alone "families" …]
+    python benchmarks/recommendation.py [--draws 500] [--queries 50 100 300] [--measured]
 """
 
 from __future__ import annotations
@@ -119,12 +119,12 @@ def measured_cells(folder: Path) -> Table:
         f"shop_support, {len(truth)} cells",
         truth,
         lambda random, queries: scores[random.integers(len(scores), size=queries)],
-        lambda random: truth,
+        lambda _: truth,
     )
 
 
 def tables() -> list[Table]:
-    """Return the simulated tables; that of measured cells takes a minute more."""
+    """Return the simulated tables."""
     return [
         *(at_the_margin(rivals) for rivals in (3, 10, 20)),
         *(rare_losses(rivals) for rivals in (1, 10)),
@@ -204,15 +204,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--queries", type=int, nargs="+", default=[50, 100, 300])
-    parser.add_argument("--alone", nargs="+", help="only the tables whose names contain one of these texts")
+    parser.add_argument(
+        "--measured", action="store_true", help="also that of measured cells, which takes a minute more"
+    )
     arguments = parser.parse_args()
     head = ("cheaper", ">0.03", ">0.045", "best shown", "wrongly", "false alarms", "wrong halves", "caught")
     sys.stdout.write(f"{'table':28} {'queries':>7} {' '.join(f'{title:>12}' for title in head)}\n")
-    with tempfile.TemporaryDirectory() as folder:
-        found = [*tables(), measured_cells(Path(folder) / "sweep")]
+    found = tables()
+    if arguments.measured:
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(measured_cells(Path(folder) / "sweep"))
     for table in found:
-        if arguments.alone and not any(text in table.name for text in arguments.alone):
-            continue
         for queries in arguments.queries:
             rates = measured(table, queries, arguments.draws)
             cells = (f"{value:.1%}" if value == value else "–" for value in vars(rates).values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,7 @@ class RecommendationRecord:
     """Whether the choice has one."""
     queries_needed: int | None = None
     """About how many queries would show the highest mean to be within the margin; None where it is shown."""
-    truncation: Truncation = Truncation()
+    truncation: Truncation = field(default_factory=Truncation)
     """What the models of the choice read in part."""
     to_untruncated: PairedDifference | None = None
     """The difference of the choice to `best_without_truncation`, not corrected; None where they are the same."""
@@ -202,7 +202,7 @@ def recommendation(
         has_reranker=len(evaluation.scores.stages) > 1,
         queries_needed=choice.found.queries_needed,
         truncation=truncation_of(evaluation),
-        to_untruncated=choice.difference(system, whole) if whole in choice.names and whole != system else None,
+        to_untruncated=None if whole in (None, system) else choice.difference(system, whole),
         check=check or _check(choice, counted),
         label_sources=comparison.label_sources,
     )
@@ -261,7 +261,9 @@ class _Choice:
     @cached_property
     def system(self) -> str:
         """The cheapest that is shown to be within the margin, of those cheaper than the best; else the best."""
-        shown = [self.names[number] for number in np.flatnonzero(self.found.shown) if number != self.found.best]
+        shown = [
+            self.names[number] for number in np.flatnonzero(self.found.shown).tolist() if number != self.found.best
+        ]
         return cheapest_first({name: self.costs[name] for name in shown}, self.means)[0] if shown else self.best
 
     @property

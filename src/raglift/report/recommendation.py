@@ -38,6 +38,7 @@ _MOST_WORDS = 11
 """As many words of a name are in the sentence, so that it has at most 30 in all; …"""
 _FEWER_WORDS = 7
 """… and as many of each of two names."""
+_METHOD = f"Method: {NON_INFERIORITY_METHOD}; p-values of being the best by {BEST_METHOD}."
 _SHOWN = 8
 """As many of the systems that may be the best are in the table."""
 
@@ -90,7 +91,7 @@ def recommendation_section(found: RecommendationRecord) -> Section:
         _why(found),
         _set_sentence(found),
         check_sentence(found),
-        method_sentence(found) if found.systems > 1 else "",
+        _METHOD if found.systems > 1 else "",
         next_sentence(found),
     ]
     tables = (equals_table(found),) if len(found.equals) > 1 else ()
@@ -132,11 +133,14 @@ def truncation_text(found: Truncation) -> str:
         ("the embedding model", "chunk", found.chunks, found.of_chunks),
         ("the reranker", "candidate", found.candidates, found.of_candidates),
     )
-    return " and ".join(
-        f"{model} truncates {f'{count:,} of {counted(of, thing)} ({percent_text(count / of, 0)})' if of else counted(count, thing)}"
-        for model, thing, count, of in parts
-        if count
-    )
+    said = []
+    for model, thing, count, of in parts:
+        if count:
+            share = (
+                f"{count:,} of {counted(of, thing)} ({percent_text(count / of, 0)})" if of else counted(count, thing)
+            )
+            said.append(f"{model} truncates {share}")
+    return " and ".join(said)
 
 
 def _why(found: RecommendationRecord) -> str:
@@ -170,11 +174,6 @@ def _set_sentence(found: RecommendationRecord) -> str:
     costs = [cost_name(cost) for cost in _shown_costs(found)]
     order = f" Cheaper means by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
     return f"{are}.{order}"
-
-
-def method_sentence(found: RecommendationRecord) -> str:
-    """Return how it is shown that a system is as good, and how the systems that may be the best were found."""
-    return f"Method: {NON_INFERIORITY_METHOD}; p-values of being the best by {BEST_METHOD}."
 
 
 def next_sentence(found: RecommendationRecord) -> str:

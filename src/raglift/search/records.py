@@ -100,8 +100,7 @@ class SearchRecord:
 
     @property
     def recommended(self) -> str | None:
-        """The name of the cell to use: of the finalists the cheapest that is shown to be as good as every other, else
-        the one with the highest mean; None where held-out queries contradict it, and where every cell failed."""
+        """The name of the finalist to use; None where held-out queries contradict it, and where every cell failed."""
         measured, check = self.finalists.finished, self.finalists.check
         if len(measured) > 1:
             return self.finalists.recommend().recommended

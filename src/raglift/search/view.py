@@ -16,7 +16,7 @@ from raglift.search.charts import race_chart
 from raglift.search.records import DROPPED, FAILED, FATES, FINALIST, NOT_TRIED, SET_ASIDE
 from raglift.stats.racing import RACE_METHOD
 from raglift.sweep.effects import effects_of
-from raglift.sweep.view import failures, sweep_view
+from raglift.sweep.view import WHY, failures, sweep_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Do
     finalists = sweep_view(found.finalists, detail=Detail.SUMMARY)
     effects = None if found.began is None else effects_of(found.began)
     sections = (
-        *_check_section(found),
+        *_reasons(finalists, found),
         *_effects(effects, found),
         Section("The race", _race_text(found), (_rungs(found),), _chart(found)),
         Section("What became of each cell", tables=(_fates(found),)),
@@ -164,9 +164,11 @@ def _mean_cell(one: Entrant) -> Cell:
     return Cell("–", "muted") if math.isnan(one.mean) else Cell(number_text(one.mean), value=one.mean)
 
 
-def _check_section(found: SearchRecord) -> Iterator[Section]:
-    """Yield what queries that took no part say of the recommendation."""
-    if found.finalists.check is not None:
+def _reasons(finalists: Document, found: SearchRecord) -> Iterator[Section]:
+    """Yield why a cell is recommended, and what queries that took no part say of it."""
+    if len(found.finalists.finished) > 1:
+        yield from (section for section in finalists.sections if section.heading == WHY)
+    elif found.finalists.check is not None:
         yield Section("Held-out check", (check_text(found.finalists.check, found.primary),))
 
 
@@ -186,7 +188,7 @@ def _finalist_sections(found: SearchRecord, detail: Detail) -> Iterator[Section]
     """Yield what a sweep of the finalists says of them, but for effects of their parts: cost against quality, pairs."""
     if detail >= Detail.DETAILS and len(found.finalists.finished) > 1:
         sections = sweep_view(found.finalists, detail=detail).sections
-        yield from (section for section in sections if section.heading != EFFECTS)
+        yield from (section for section in sections if section.heading not in (EFFECTS, WHY))
 
 
 def _method(found: SearchRecord) -> str:

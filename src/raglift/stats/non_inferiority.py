@@ -79,7 +79,7 @@ def non_inferiority(
     near = means >= means[best] - margin
     candidates = np.flatnonzero(near & np.asarray(cheaper, dtype=np.bool_)[:, best])
     lower = np.full(len(means), np.nan)
-    for system in candidates:
+    for system in candidates.tolist():
         lower[system] = _least(table, system, alpha / len(candidates), bound)
     level = alpha / np.count_nonzero(near)
     lower[best] = _least(table, best, level, bound)
@@ -165,4 +165,4 @@ def _queries_needed(
     if bound is not None and margin < bound:
         needed = max(needed, math.log(alpha) / math.log1p(-margin / bound))
     digits = 10 ** max(math.floor(math.log10(max(needed, 1.0))) - 1, 0)
-    return max(n + 1, math.ceil(needed / digits) * digits)
+    return int(max(n + 1, math.ceil(needed / digits) * digits))

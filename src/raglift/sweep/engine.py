@@ -25,6 +25,7 @@ from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
 from raglift.running.options import dataset_hash
+from raglift.stats.non_inferiority import MARGIN, checked_margin
 from raglift.sweep.eta import (
     ASKING_LABEL,
     TIMING_LABEL,
@@ -37,7 +38,6 @@ from raglift.sweep.eta import (
     steps_of,
 )
 from raglift.sweep.fairness import decided_fairly
-from raglift.stats.non_inferiority import MARGIN, checked_margin
 from raglift.sweep.folder import BM25, MAPPINGS, NAMED, OWN_METRICS, SweepFolder, measure_again
 from raglift.sweep.measuring import (
     Measurement,
@@ -194,7 +194,7 @@ class Engine:
                 self.account.model_seconds += self._course.model_seconds
         self.folder.set_failures(self._failures)
         self._at_hand.clear()
-        result = replace(read_result(self.folder, self.parts.dataset), margin=self.sweep.margin)
+        result = replace(read_result(self.folder, self.parts.dataset), margin=self.parts.sweep.margin)
         if self._unaffordable:
             raise self._limit_reached(result)
         return result

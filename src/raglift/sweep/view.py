@@ -55,6 +55,8 @@ _MOST_SHOWN = 6
 """As many cells have their curves, their failures and, on a page, their queries shown."""
 _FEW = 2
 _NAMED = 5
+WHY = "Why"
+"""The heading of the section with the reasons of the recommendation."""
 
 
 def sweep_view(
@@ -396,7 +398,7 @@ def _sections(
     if advised is not None:
         _, *reasons = recommendation_section(advised).paragraphs  # the first is above everything
         if reasons:
-            yield Section("Why", tuple(reasons))
+            yield Section(WHY, tuple(reasons))
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
     yield from index_sections(result)
