@@ -26,7 +26,7 @@ import numpy as np
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.records import Method
 from raglift.records.metric import Metric
-from raglift.stats.non_inferiority import MARGIN, non_inferiority
+from raglift.stats.margins import MARGIN, non_inferiority
 from raglift.sweep.specification.record import Sweep
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import bound_of, verdict, within_reach
 from raglift.metrics.computing import mean_of
-from raglift.stats.non_inferiority import lower_bounds
+from raglift.stats.margins import lower_bounds
 from raglift.stats.paired_tests import paired_difference
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.stats.best_of_many import best_of_many
-from raglift.stats.non_inferiority import MARGIN, checked_margin, non_inferiority
+from raglift.stats.margins import MARGIN, checked_margin, non_inferiority
 from raglift.stats.paired_tests import paired_difference
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, Method
     from raglift.records.metric import Metric
-    from raglift.stats.non_inferiority import NonInferiority
+    from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
 
 

@@ -16,7 +16,7 @@ from raglift.report.terminal.document import print_document
 from raglift.search.budget import Budget, budget_faults
 from raglift.search.specification import load_search
 from raglift.search.view import search_view
-from raglift.stats.non_inferiority import checked_margin
+from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
 from raglift.running.model_calls import CallLimits
-from raglift.stats.non_inferiority import checked_margin
+from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep

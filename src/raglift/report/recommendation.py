@@ -24,7 +24,7 @@ from raglift.report.format import (
 )
 from raglift.report.sentences import next_step
 from raglift.stats.best_of_many import BEST_METHOD
-from raglift.stats.non_inferiority import NON_INFERIORITY_METHOD
+from raglift.stats.margins import NON_INFERIORITY_METHOD
 
 if TYPE_CHECKING:
     from raglift.analysis.held_out_check import HeldOutCheck

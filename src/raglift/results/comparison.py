@@ -22,7 +22,7 @@ from raglift.errors import ConfigurationError
 from raglift.report.frames import comparison_frame, per_query_frames
 from raglift.results.analyses import Agents, FromRecord, Presentable, Recommendation, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
-from raglift.stats.non_inferiority import MARGIN
+from raglift.stats.margins import MARGIN
 
 if TYPE_CHECKING:
     import pandas as pd

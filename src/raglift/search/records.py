@@ -101,10 +101,7 @@ class SearchRecord:
     @property
     def recommended(self) -> str | None:
         """The name of the finalist to use; None where held-out queries contradict it, and where every cell failed."""
-        measured, check = self.finalists.finished, self.finalists.check
-        if len(measured) > 1:
-            return self.finalists.recommend().recommended
-        return measured[0].cell.name if measured and (check is None or check.verdict != "contradicted") else None
+        return self.finalists.recommended
 
     def of_fate(self, fate: Fate) -> tuple[Entrant, ...]:
         """Return the entrants that one thing became of."""

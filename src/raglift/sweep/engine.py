@@ -25,7 +25,7 @@ from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
 from raglift.running.options import dataset_hash
-from raglift.stats.non_inferiority import MARGIN, checked_margin
+from raglift.stats.margins import MARGIN, checked_margin
 from raglift.sweep.eta import (
     ASKING_LABEL,
     TIMING_LABEL,

@@ -16,7 +16,7 @@ from raglift.errors import ConfigurationError
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.results.analyses import FactorEffects, Recommendation
 from raglift.results.comparison import compare
-from raglift.stats.non_inferiority import MARGIN
+from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
@@ -205,6 +205,16 @@ class SweepResultRecord:
         compared, allowed = self.compared or self.compare(), self.margin if margin is None else margin
         found = recommendation(compared, known=known, margin=allowed, check=self.check)
         return Recommendation.from_record(found)
+
+    @property
+    def recommended(self) -> str | None:
+        """The name of the cell to use: the recommended one, or the only one that was measured; None where held-out
+        queries contradict it, and where there is none.
+        """
+        if len(self.finished) > 1:
+            return self.recommend().recommended
+        is_contradicted = self.check is not None and self.check.verdict == "contradicted"
+        return self.finished[0].cell.name if self.finished and not is_contradicted else None
 
     def effects(self, *, confidence: float = 0.95) -> FactorEffects:
         """Return what each part does to the primary metric: its levels over matched cells, and what depends on what.

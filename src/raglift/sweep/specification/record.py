@@ -17,7 +17,7 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import code_of
 from raglift.running.systems import digest_of_mapping
-from raglift.stats.non_inferiority import MARGIN
+from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t
 
 from raglift.errors import ConfigurationError
-from raglift.stats.non_inferiority import lower_bounds, non_inferiority
+from raglift.stats.margins import lower_bounds, non_inferiority
 
 CHEAPER_LATER = np.tri(3, k=-1, dtype=bool)
 """Each system costs less than those before it."""
