@@ -103,28 +103,29 @@ def recommendation_view(found: RecommendationRecord) -> Document:
     sentence, *reasons = recommendation_section(found).paragraphs
     return Document(
         "Recommendation",
-        sentence,
+        " ".join(filter(None, [sentence, truncation_sentence(found)])),
         equals_table(found),
         (),
-        warnings=truncation_warnings(found),
         notes=tuple(reasons),
         labels=str(found.label_sources),
     )
 
 
-def truncation_warnings(found: RecommendationRecord) -> tuple[str, ...]:
-    """Return what the models of the chosen system truncate, and the best system that truncates nothing."""
-    if found.choice is None or not found.truncation:
-        return ()
-    said = f"{found.choice}: {truncation_text(found.truncation)}"
+def recommendation_lead(found: RecommendationRecord) -> str:
+    """Return what is recommended, and what its models truncate."""
+    return " ".join(filter(None, [recommendation_sentence(found), truncation_sentence(found)]))
+
+
+def truncation_sentence(found: RecommendationRecord) -> str:
+    """Return what the models of the choice truncate, and the best system that truncates nothing; empty for nothing."""
+    if found.recommended is None or not found.truncation:
+        return ""
+    said = f"There {truncation_text(found.truncation)}"
     whole, decimals = found.best_without_truncation, decimals_of(found.primary)
     if whole is None:
-        return (f"{said}; no system reads everything",)
-    behind = (
-        "" if found.to_untruncated is None else f"; the difference is {difference_text(found.to_untruncated, decimals)}"
-    )
-    mean = f"{mean_title(found.primary)} {found.of(whole).mean:.{decimals}f}"
-    return (f"{said}; the best system that truncates nothing is {whole} ({mean}){behind}",)
+        return f"{said}; no system reads everything."
+    difference = difference_text(found.to_untruncated, decimals)
+    return f"{said}; {whole}, the best that truncates nothing, has {found.of(whole).mean:.{decimals}f} ({difference})."
 
 
 def truncation_text(found: Truncation) -> str:
@@ -151,8 +152,8 @@ def _why(found: RecommendationRecord) -> str:
     decimals, percent = decimals_of(found.primary), level(found.method)
     bound = ""
     if found.systems > 1 and one.lower is not None and one.is_shown:
-        far = f"at most {max(-one.lower, 0.0):.{decimals}f} below that of any other"
-        bound = f"Its true mean is {far} (one-sided {percent} bounds)."
+        far = "above" if one.lower > 0.0 else f"at most {-one.lower:.{decimals}f} below"
+        bound = f"Its true mean is {far} that of every other (one-sided {percent} bounds)."
     if found.choice == found.best:
         return bound
     which = f" ({percent} interval)" if brackets(one.difference) else ""

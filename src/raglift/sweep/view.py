@@ -23,9 +23,8 @@ from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import (
     equals_table,
     next_sentence,
+    recommendation_lead,
     recommendation_section,
-    recommendation_sentence,
-    truncation_warnings,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
@@ -80,14 +79,10 @@ def sweep_view(
     effects = None if advised is None else effects_of(result)
     return Document(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
-        lead="" if advised is None else recommendation_sentence(advised),
+        lead="" if advised is None else recommendation_lead(advised),
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
-        warnings=(
-            *(() if advised is None else truncation_warnings(advised)),
-            *_unmeasured(result),
-            *_warnings(result, compared),
-        ),
+        warnings=(*_unmeasured(result), *_warnings(result, compared)),
         notes=tuple(_notes(result, table, advised)),
         sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),

@@ -168,9 +168,7 @@ def test_what_the_recommended_system_truncates_is_said_with_the_best_that_trunca
     assert (found.recommended, found.best_without_truncation) == ("cheap", "dear")
     assert (found.truncation.chunks, found.truncation.of_chunks) == (86, 404)
     assert found.to_untruncated.mean == pytest.approx(found.of("cheap").mean - found.of("dear").mean)
-    (warning,) = view_of(found).warnings
-    assert "86 of 404 chunks (21%)" in warning
-    assert "dear (MRR@3 0.750)" in warning
+    assert "There the embedding model truncates 86 of 404 chunks (21%); dear, the best that" in view_of(found).lead
     assert "86 of 404 chunks (21%)" in " ".join(str(found).split())
     assert "86 of 404 chunks (21%)" in found.to_markdown()
 
