@@ -44,7 +44,8 @@ def test_a_search_prints_what_to_use_and_how_the_race_went(run, tmp_path: Path) 
     assert code == 0
     assert out.startswith("lighthouse: best of 8 cells\nby NDCG@5; ")
     assert "budget: 60% of the questions of a full sweep" in out
-    assert "\nUse recursive:" in out
+    assert " has the highest NDCG@5 " in out
+    assert "held-out check: not confirmed." in " ".join(out.split())
     assert "Rung by rung" in out
     assert "kept in runs/space\n" in err
     assert "written to search.html" in err
@@ -60,7 +61,8 @@ def test_a_search_prints_what_to_use_and_how_the_race_went(run, tmp_path: Path) 
     assert told["budget"] == "60% of the questions of a full sweep"
     assert told["questions"] <= 0.6 * told["questions_of_a_full_sweep"]
     assert told["recommended"] in {cell["cell"] for cell in told["cells"]}
-    assert told["held_out"]["queries"] == 8
+    assert (told["held_out_check"]["verdict"], len(told["held_out_check"]["held_out"])) == ("not confirmed", 8)
+    assert told["recommendation"]["held_out_check"] == told["held_out_check"]
     assert [rung["queries"] for rung in told["rungs"]][-1] == told["queries"] == 32
     assert {cell["fate"] for cell in told["cells"]} <= {"finalist", "dropped", "set aside"}
 

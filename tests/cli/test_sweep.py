@@ -77,7 +77,7 @@ def test_a_sweep_prints_its_plan_then_its_cells_and_where_they_are(run, tmp_path
     assert out.startswith(
         "lighthouse: 2 of 2 cells measured\n"
         "by NDCG@5; match by coverage (threshold 0.5); all with bm25, all without a reranker\n\n"
-        "Use recursive:1000/100 · bm25 · none: NDCG@5 0.595, significantly the best of 2.\n"
+        "recursive:1000/100 · bm25 · none has the highest NDCG@5 of 2 (0.595), shown within 0.03"
     )
     assert "\n400/0 " in out
     assert "\nNext: raglift report runs/sizes shows every query; raglift sweep runs/sizes --all prints " in out
@@ -113,6 +113,17 @@ def test_results_as_json_are_the_results_and_nothing_else(run) -> None:
     assert set(chunker["candidates"]) <= {"recursive:1000/100", "recursive:400/0"}
     assert chunker["differences"][0]["low"] < chunker["differences"][0]["mean"] < chunker["differences"][0]["high"]
     assert run("here", "--json")[:2] == (0, out)
+
+
+@pytest.mark.slow
+def test_the_margin_is_that_of_the_command_else_of_the_file(run, tmp_path: Path) -> None:
+    file = tmp_path / "sizes.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + "margin: 0.2\n", encoding="utf-8")
+    for arguments, margin in (("sizes.yaml", "--json"), 0.2), (("runs/sizes", "--json"), 0.2):
+        assert json.loads(run(*arguments)[1])["recommendation"]["margin"] == margin
+    assert json.loads(run("runs/sizes", "--json", "--margin", "0.1")[1])["recommendation"]["margin"] == 0.1
+    code, _, err = run("runs/sizes", "--margin", "-1")
+    assert (code, "margin: found -1.0; expected a number of 0 or more" in err) == (2, True)
 
 
 @pytest.mark.slow

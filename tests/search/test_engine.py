@@ -47,7 +47,7 @@ def facts(found: SearchResult) -> dict[str, Any]:
         ],
         "questions": found.questions,
         "paths": dict(found.paths),
-        "held out": None if found.held_out is None else (found.held_out.mean, found.held_out.other_mean),
+        "held out": None if found.finalists.check is None else found.finalists.check.mean,
         "means": {entry.cell.name: entry.evaluation.scores.values.tolist() for entry in found.finalists.finished},
     }
 
@@ -80,9 +80,11 @@ def test_what_is_left_is_what_a_sweep_over_the_same_queries_says(found: SearchRe
 
 
 def test_the_winner_is_measured_on_queries_that_took_no_part(found: SearchResult):
-    assert found.held_out is not None
-    assert found.held_out.queries == 8
-    assert found.held_out.system == found.recommended
+    check = found.finalists.check
+    assert check is not None
+    assert len(check.held_out) == 8
+    assert not {*check.held_out} & {*check.selection}
+    assert check.system == found.recommended
     raced = {trace.query_id for entry in found.finalists.finished for trace in entry.evaluation.run.traces}
     (folder,) = (found.folder / "rungs").glob("held-out-*")
     held = {trace.query_id for entry in load_sweep_result(folder).finished for trace in entry.evaluation.run.traces}
@@ -222,7 +224,8 @@ def test_a_cell_is_told_what_became_of_it(found: SearchResult):
     assert {one.fate for one in found.survivors} <= {"finalist", "set aside"}
     text = found.to_markdown()
     assert f"{len(found.of_fate('set aside'))} cells set aside" in text
-    assert "On 8 queries that took no part" in text
+    assert "Held-out check: " in text
+    assert text.count("Held-out check: ") == 1
 
 
 def test_effects_are_those_of_all_cells_over_the_first_queries(found: SearchResult):
@@ -240,11 +243,23 @@ def test_the_page_has_the_race(found: SearchResult, tmp_path: Path):
     assert "best of 20 cells" in page
     summary = page[page.index('id="summary"') : page.index('id="queries"')]
     assert "Rung by rung" in summary
-    assert "On held-out queries" in summary
+    assert summary.count("Held-out check: ") == 1
     assert "The cells that are left, the best first" in summary
     assert "lines end where a cell was dropped or set aside" in page
     assert found.recommended is not None
     assert found.recommended in page
+
+
+def test_a_search_whose_held_out_queries_contradict_it_recommends_nothing(found: SearchResult, tmp_path: Path):
+    check = found.finalists.check
+    assert check is not None
+    refuted = replace(check, verdict="contradicted")
+    for cells in (found.finalists.results, found.finalists.results[:1]):
+        against = replace(found, finalists=replace(found.finalists, check=refuted, results=cells))
+        assert against.recommended is None
+        assert search_view(against).lead.startswith("No recommendation yet: ")
+        with pytest.raises(ConfigurationError, match="no cell that is recommended"):
+            against.export_best(tmp_path / "pipeline")
 
 
 def test_the_race_is_drawn(found: SearchResult):

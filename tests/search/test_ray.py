@@ -19,7 +19,7 @@ def facts(found):
     entrants = [(one.cell.name, one.fate, one.asked, one.p) for one in found.entrants]
     means = [one.mean for one in found.entrants]
     rungs = [(rung.systems, rung.queries, rung.dropped, rung.set_aside, rung.joined) for rung in found.rungs]
-    return (found.recommended, entrants, rungs, found.questions, found.held_out.mean), means
+    return (found.recommended, entrants, rungs, found.questions, found.finalists.check.mean), means
 
 def main(folder):
     space = {

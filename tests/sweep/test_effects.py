@@ -224,4 +224,4 @@ def test_a_part_whose_levels_do_not_differ_has_no_winner(ranked: Callable[..., E
     }
     (tile,) = sweep_document(swept(cells, tmp_path)).tiles
     assert (tile.value, tile.change, tile.emphasis) == ("no clear winner", "", "")
-    assert tile.note == f"{SMALL}, {LARGE}: no significant difference; recommended: {SMALL}"
+    assert tile.note == f"{SMALL}, {LARGE}: no significant difference"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from raglift.analysis.held_out_check import held_out_check
 from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset
 from raglift.sweep.engine import load_sweep_result, run_sweep
@@ -75,6 +77,17 @@ def test_a_cell_is_recommended_by_the_comparison_of_all(measured: SweepResult) -
     assert {one.system for one in (*found.equals, *found.beaten)} == {e.cell.name for e in measured.finished[:2]}
     with pytest.raises(ConfigurationError, match="compare: found 1 evaluation; expected two or more"):
         replace(measured, results=measured.results[:1]).recommend()
+
+
+def test_a_check_on_other_queries_takes_the_place_of_the_two_halves(measured: SweepResult) -> None:
+    held = measured.recommend(margin=0.5)
+    assert (held.check, held.margin) == (None, 0.5)  # 5 queries are too few for halves
+    pair = np.array([[0.0, 1.0]] * 20 + [[1.0, 1.0]] * 20)
+    names = (held.choice, next(entry.cell.name for entry in measured.finished if entry.cell.name != held.choice))
+    ids = (["a"], [str(place) for place in range(40)])
+    check = held_out_check(names, pair, ids, measured.primary, held.method, margin=0.03, recommended=names[0])
+    against = replace(measured, check=check)
+    assert (against.recommend().check, against.recommended) == (check, None)
 
 
 def test_every_measured_cell_is_there_query_by_query(measured: SweepResult) -> None:

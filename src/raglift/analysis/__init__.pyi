@@ -21,6 +21,7 @@ from .factor_records import InteractionEffect as InteractionEffect
 from .factor_records import LevelAgainstBest as LevelAgainstBest
 from .factor_records import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
+from .held_out_check import HeldOutCheck as HeldOutCheck
 from .label_holes import HolesRecord as HolesRecord
 from .label_holes import RankShare as RankShare
 from .label_holes import holes as holes
@@ -33,7 +34,6 @@ from .outcomes import FailureAnalysisRecord as FailureAnalysisRecord
 from .outcomes import OutcomeFacts as OutcomeFacts
 from .outcomes import fact_outcomes as fact_outcomes
 from .outcomes import failure_analysis as failure_analysis
-from .recommendation import Confirmation as Confirmation
 from .recommendation import Contender as Contender
 from .recommendation import RecommendationRecord as RecommendationRecord
 from .records import ComparisonRecord as ComparisonRecord

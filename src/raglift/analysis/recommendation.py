@@ -1,38 +1,41 @@
-"""Which of several systems to use: the cheapest of those that cannot be told from the best, and why."""
+"""Which of several systems to use: the cheapest that is shown to be within a margin of every other, and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
+from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import bound_of, verdict, within_reach
-from raglift.analysis.truncation import truncation_of
+from raglift.analysis.paired_statistics import bound_of, within_reach
+from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.stats.best_of_many import best_of_many
-from raglift.stats.paired_tests import FEW_QUERIES, paired_difference
+from raglift.stats.margins import MARGIN, checked_margin, non_inferiority
+from raglift.stats.paired_tests import paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import ComparisonRecord, Method
     from raglift.records.metric import Metric
-    from raglift.stats.best_of_many import BestOfMany
+    from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
 
 
-MARGIN = 0.03
-"""How much lower than the best's the mean of a system may be that is recommended because it costs less."""
-_HALVES = 2
+FEWEST_CHECKED = 20
+"""As many queries as each half of a held-out check has at least."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Contender:
     p: float
     """The p-value of its being the best of all: at most 1 − confidence where it is not."""
     may_be_best: bool
-    """Whether it cannot be told from the best."""
+    """Whether no other is significantly better."""
     difference: PairedDifference | None
     """Its difference to the system with the highest mean, query by query, not corrected; None for that system."""
     costs: Mapping[str, float]
@@ -54,31 +57,11 @@ class Contender:
     truncated_share: float | None = 0.0
     """The share of its chunks, or candidates, that a model truncated; None where some were and the share is not known.
     """
-
-
-@dataclass(frozen=True)
-class Confirmation:
-    """The recommendation of one half of the queries, measured on the other, which had no part in it."""
-
-    system: str
-    """What is recommended by the first half."""
-    other: str
-    """What it is measured against: the cheapest of all systems; where it is that itself, the best of the first half or,
-    where it is that too, the second best."""
-    is_cheapest: bool
-    """Whether `other` is the cheapest of all systems."""
-    selection: tuple[str, ...]
-    """The queries of the first half."""
-    held_out: tuple[str, ...]
-    """The queries of the other."""
-    mean: float
-    """The mean of `system` on the other half."""
-    other_mean: float
-    """That of `other`."""
-    difference: PairedDifference
-    """The difference between them there."""
-    verdict: str
-    """Of `difference`: one test, so there is nothing to correct for."""
+    lower: float | None = None
+    """The least of the lower bounds of its differences to the other systems; None for one that could not be chosen: it
+    is not cheaper than the highest mean, or its own mean is not within the margin of it."""
+    is_shown: bool = False
+    """Whether `lower` is above −margin: whatever system is the best, this one is within the margin of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,50 +70,66 @@ class RecommendationRecord:
 
     primary: Metric
     """The metric that decides."""
-    recommended: str | None
-    """The cheapest of `equals` within `margin` of the best; the best where there are too few queries to tell; None if
-    no system can be compared."""
+    choice: str | None
+    """The cheapest of the systems that are shown to be within `margin` of every other, of those that are cheaper than
+    the highest mean; where there is none, the highest mean. None if no system can be compared."""
     best: str | None
     """The system with the highest mean."""
     best_without_truncation: str | None
     """The one with the highest mean of those whose models read all chunks whole."""
     equals: tuple[Contender, ...]
-    """The systems that cannot be told from the best, the cheapest first."""
+    """The systems that no other is significantly better than, or that are shown to be within the margin, the cheapest
+    first."""
     beaten: tuple[Contender, ...]
-    """The systems that are worse than another, the highest mean first."""
+    """The others, the highest mean first."""
     left_out: tuple[str, ...]
     """The systems that return fewer hits than the metric looks at, so that they cannot be compared."""
     decided_by: str | None
-    """The cost in which the recommended system is cheaper than the best; None where it is the best itself, and where
-    they cost the same."""
+    """The cost in which the choice is cheaper than the best; None where it is the best itself."""
     queries: int
     """How many queries have a value of every system."""
     margin: float
-    """How much lower than the best's the mean of the recommended system may be."""
+    """How far below another mean counts as equally good."""
     losses: tuple[OutcomeFacts, ...]
-    """What became of the facts that the recommended system does not find, most facts first."""
+    """What became of the facts that the choice does not find, most facts first."""
     facts: int
     """How many facts the labelled queries have."""
     k: int
     """The depth at which a fact counts as found."""
     method: Method
-    """How the systems that may be the best were found."""
+    """The level of the bounds, and the seed."""
     has_reranker: bool = False
-    """Whether the recommended system has one."""
-    confirmation: Confirmation | None = None
-    """The same on held-out queries; None where there are too few."""
+    """Whether the choice has one."""
+    queries_needed: int | None = None
+    """About how many queries would show the highest mean to be within the margin; None where it is shown."""
+    truncation: Truncation = field(default_factory=Truncation)
+    """What the models of the choice read in part."""
+    to_untruncated: PairedDifference | None = None
+    """The difference of the choice to `best_without_truncation`, not corrected; None where they are the same."""
+    check: HeldOutCheck | None = None
+    """What queries that took no part in a choice say of it; None where there are too few."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
+
+    @property
+    def recommended(self) -> str | None:
+        """The system to use: the choice, unless held-out queries contradict it."""
+        return None if self.is_contradicted else self.choice
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether held-out queries contradict a choice."""
+        return self.check is not None and self.check.verdict == "contradicted"
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a system is recommended that is shown to be within the margin of every other."""
+        return self.recommended is not None and self.of(self.recommended).is_shown
 
     @property
     def systems(self) -> int:
         """How many systems were compared."""
         return len(self.equals) + len(self.beaten)
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether there are enough queries to recommend more than the highest mean."""
-        return self.recommended is not None and self.queries >= FEW_QUERIES
 
     def of(self, system: str) -> Contender:
         """Return one system.
@@ -144,36 +143,29 @@ class RecommendationRecord:
         known = ", ".join(repr(one.system) for one in (*self.equals, *self.beaten))
         raise ConfigurationError(f"system: found {system!r}; expected one of {known}")
 
-    @property
-    def too_low(self) -> tuple[Contender, ...]:
-        """Those of `equals` whose mean is lower than the best's by more than `margin`."""
-        if self.best is None:
-            return ()
-        least = self.of(self.best).mean - self.margin
-        return tuple(one for one in self.equals if one.mean < least)
-
 
 def recommendation(
     comparison: ComparisonRecord,
     *,
     known: Mapping[str, Mapping[str, float]] | None = None,
     margin: float = MARGIN,
+    check: HeldOutCheck | None = None,
 ) -> RecommendationRecord:
-    """Return which system to use: the cheapest of those that cannot be told from the best.
+    """Return which system to use: the cheapest that is shown to be within a margin of every other.
 
-    With fewer than 30 queries it is the one with the highest mean. With 60 or more the same is done on one half of the
-    queries, and what it recommends is measured on the other.
+    Where none that is cheaper than the highest mean is shown to be, it is the highest mean. With 40 queries or more the
+    same is done on one half of the queries, and what it chooses is measured on the other.
 
     Args:
         comparison: the systems.
         known: costs that the caller knows, by name, then system: the first to be looked at.
-        margin: a system whose mean is lower than the best's by more than this is not recommended for its cost.
+        margin: how far below another mean counts as equally good.
+        check: the held-out check, where other queries than these were held out.
 
     Raises:
         ConfigurationError: a margin below 0, or costs of a system that is not there.
     """
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0.0 <= margin < float("inf"):
-        raise ConfigurationError(f"margin: found {margin!r}; expected a number of 0 or more")
+    margin = checked_margin(margin)
     rows = comparison.of(comparison.primary)
     taking_part = [row.system for row in rows if not row.truncated and row.n]
     left_out = tuple(row.system for row in rows if row.truncated)
@@ -182,40 +174,43 @@ def recommendation(
     costs = costs_of(comparison, {} if known is None else known)
     if not len(counted):
         return _nothing(comparison, left_out, margin)
-    choice = _Choice.of(taking_part, values[counted], costs, comparison, margin)
-    best, recommended = choice.best, choice.recommended
-    contenders = {name: choice.contender(name) for name in taking_part}
-    equals = {name: costs[name] for name in taking_part if contenders[name].may_be_best}
-    beaten = [one for one in contenders.values() if not one.may_be_best]
-    evaluation = comparison.evaluation(recommended)
+    choice = _Choice(taking_part, values[counted], costs, comparison, margin)
+    best, system, whole = choice.best, choice.system, comparison.best_without_truncation
+    contenders = choice.contenders()
+    equals = {one.system: costs[one.system] for one in contenders.values() if one.may_be_best or one.is_shown}
+    beaten = [one for one in contenders.values() if one.system not in equals]
+    evaluation = comparison.evaluation(system)
     k = comparison.primary.k
     candidates = int(evaluation.run.spec["candidates"])
     found = failure_analysis(evaluation, k if k is not None and k <= candidates else None)
     lost = [loss for loss in found.losses if loss.facts and loss.outcome != "found"]
     return RecommendationRecord(
         primary=comparison.primary,
-        recommended=recommended,
+        choice=system,
         best=best,
-        best_without_truncation=comparison.best_without_truncation,
+        best_without_truncation=whole,
         equals=tuple(contenders[name] for name in cheapest_first(equals, choice.means)),
         beaten=tuple(sorted(beaten, key=lambda one: -one.mean)),
         left_out=left_out,
-        decided_by=cheaper_in(costs[recommended], costs[best]),
+        decided_by=cheaper_in(costs[system], costs[best]),
         queries=len(counted),
-        margin=float(margin),
+        margin=margin,
         losses=tuple(sorted(lost, key=lambda loss: -loss.facts)),
         facts=found.facts,
         k=found.k,
         method=comparison.method,
         has_reranker=len(evaluation.scores.stages) > 1,
-        confirmation=_confirmation(choice, counted) if len(counted) >= _HALVES * FEW_QUERIES else None,
+        queries_needed=choice.found.queries_needed,
+        truncation=truncation_of(evaluation),
+        to_untruncated=None if whole in (None, system) else choice.difference(system, whole),
+        check=check or _check(choice, counted),
         label_sources=comparison.label_sources,
     )
 
 
 def _nothing(comparison: ComparisonRecord, left_out: tuple[str, ...], margin: float) -> RecommendationRecord:
     return RecommendationRecord(
-        comparison.primary, None, None, None, (), (), left_out, None, 0, float(margin), (), 0, 0, comparison.method
+        comparison.primary, None, None, None, (), (), left_out, None, 0, margin, (), 0, 0, comparison.method
     )
 
 
@@ -237,46 +232,45 @@ class _Choice:
     names: Sequence[str]
     values: NDArray[np.float64]
     """Queries × systems, without gaps."""
-    means: Mapping[str, float]
-    found: BestOfMany
     costs: Mapping[str, Mapping[str, float]]
     comparison: ComparisonRecord
     margin: float
 
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        values: NDArray[np.float64],
-        costs: Mapping[str, Mapping[str, float]],
-        comparison: ComparisonRecord,
-        margin: float,
-    ) -> _Choice:
-        metric, method = comparison.primary, comparison.method
-        means = {name: mean_of(metric, values[:, number]) for number, name in enumerate(names)}
-        found = best_of_many(values, seed=method.seed, confidence=method.confidence, bound=bound_of(metric))
-        return cls(names, values, means, found, {name: costs[name] for name in names}, comparison, margin)
-
     def on(self, queries: Sequence[int]) -> _Choice:
         """Return the choice by some of the queries."""
-        return self.of(self.names, self.values[queries], self.costs, self.comparison, self.margin)
+        return _Choice(self.names, self.values[queries], self.costs, self.comparison, self.margin)
+
+    @cached_property
+    def means(self) -> Mapping[str, float]:
+        metric = self.comparison.primary
+        return {name: mean_of(metric, self.values[:, number]) for number, name in enumerate(self.names)}
+
+    @cached_property
+    def found(self) -> NonInferiority:
+        cheaper = [
+            [cheaper_in(self.costs[one], self.costs[other]) is not None for other in self.names] for one in self.names
+        ]
+        method, bound = self.comparison.method, bound_of(self.comparison.primary)
+        return non_inferiority(self.values, cheaper, margin=self.margin, confidence=method.confidence, bound=bound)
 
     @property
     def best(self) -> str:
         """The system with the highest mean, of equal ones the first."""
-        return max(self.names, key=self.means.__getitem__)
+        return self.names[self.found.best]
 
-    def may_be_best(self, name: str) -> bool:
-        return name == self.best or bool(self.found.may_be_best[self.names.index(name)])
+    @cached_property
+    def system(self) -> str:
+        """The cheapest that is shown to be within the margin, of those cheaper than the best; else the best."""
+        shown = [
+            self.names[number] for number in np.flatnonzero(self.found.shown).tolist() if number != self.found.best
+        ]
+        return cheapest_first({name: self.costs[name] for name in shown}, self.means)[0] if shown else self.best
 
     @property
-    def recommended(self) -> str:
-        """The cheapest that cannot be told from the best and is within the margin; of few queries the best."""
-        if len(self.values) < FEW_QUERIES:
-            return self.best
-        least = self.means[self.best] - self.margin
-        equals = [name for name in self.names if self.may_be_best(name) and self.means[name] >= least]
-        return cheapest_first({name: self.costs[name] for name in equals}, self.means)[0]
+    def runner_up(self) -> str | None:
+        """The highest mean of the systems that are not chosen; None if there is no other."""
+        others = [name for name in self.names if name != self.system]
+        return max(others, key=self.means.__getitem__, default=None)
 
     def difference(self, name: str, other: str) -> PairedDifference:
         method, metric = self.comparison.method, self.comparison.primary
@@ -284,41 +278,45 @@ class _Choice:
         found = paired_difference(lead, seed=method.seed, confidence=method.confidence, bound=bound_of(metric))
         return within_reach(metric, found)
 
-    def contender(self, name: str) -> Contender:
-        truncation = truncation_of(self.comparison.evaluation(name))
-        return Contender(
-            system=name,
-            mean=self.means[name],
-            p=float(self.found.p[self.names.index(name)]),
-            may_be_best=self.may_be_best(name),
-            difference=None if name == self.best else self.difference(name, self.best),
-            costs=self.costs[name],
-            truncated_share=truncation.share if truncation else 0.0,
-        )
+    def contenders(self) -> dict[str, Contender]:
+        """Return all systems by their names."""
+        metric, method = self.comparison.primary, self.comparison.method
+        many = best_of_many(self.values, seed=method.seed, confidence=method.confidence, bound=bound_of(metric))
+        found = {}
+        for number, name in enumerate(self.names):
+            truncation, lower = truncation_of(self.comparison.evaluation(name)), float(self.found.lower[number])
+            found[name] = Contender(
+                system=name,
+                mean=self.means[name],
+                p=float(many.p[number]),
+                may_be_best=name == self.best or bool(many.may_be_best[number]),
+                difference=None if name == self.best else self.difference(name, self.best),
+                costs=self.costs[name],
+                truncated_share=truncation.share if truncation else 0.0,
+                lower=None if np.isnan(lower) else lower,
+                is_shown=bool(self.found.shown[number]),
+            )
+        return found
 
 
-def _confirmation(choice: _Choice, counted: NDArray[np.intp]) -> Confirmation | None:
-    """Return what one half of the queries recommends, measured on the other."""
+def _check(choice: _Choice, counted: NDArray[np.intp]) -> HeldOutCheck | None:
+    """Return what one half of the queries chooses, measured on the other; None where there are too few."""
+    if len(counted) < 2 * FEWEST_CHECKED:
+        return None
     comparison = choice.comparison
     dataset = comparison.evaluation(comparison.baseline).dataset
     ids = [comparison.query_ids[place] for place in counted.tolist()]
     selection, held = halves([dataset.query(query_id) for query_id in ids], comparison.method.seed)
-    first, second = choice.on(selection), choice.on(held)
-    system, cheapest = first.recommended, cheapest_first(choice.costs, first.means)[0]
-    ranked = sorted(choice.names, key=lambda name: -first.means[name])
-    others = [name for name in (cheapest, *ranked) if name != system]
-    if not others:
+    first = choice.on(selection)
+    if first.runner_up is None:
         return None
-    other = others[0]
-    found = second.difference(system, other)
-    return Confirmation(
-        system=system,
-        other=other,
-        is_cheapest=other == cheapest,
-        selection=tuple(ids[place] for place in selection),
-        held_out=tuple(ids[place] for place in held),
-        mean=second.means[system],
-        other_mean=second.means[other],
-        difference=found,
-        verdict=verdict(found, found.p, comparison.method),
+    columns = [choice.names.index(name) for name in (first.system, first.runner_up)]
+    return held_out_check(
+        (first.system, first.runner_up),
+        choice.values[np.ix_(held, columns)],
+        ([ids[place] for place in selection], [ids[place] for place in held]),
+        comparison.primary,
+        comparison.method,
+        margin=choice.margin,
+        recommended=choice.system,
     )

@@ -33,6 +33,11 @@ group = new_group()
 files = new_group()
 """Those of the group `files`."""
 
+Margin = Annotated[
+    float | None,
+    typer.Option(help="How far below another mean counts as equally good. Default: the file's, else 0.03."),
+]
+
 
 @command(
     group,
@@ -131,6 +136,7 @@ class RunSweep:
         ),
     ] = None
     price: Price = None
+    margin: Margin = None
     export_best: Annotated[
         Path | None,
         typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
@@ -205,6 +211,7 @@ class RunSearch:
     ] = None
     price: Price = None
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None
+    margin: Margin = None
     export_best: Annotated[
         Path | None,
         typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),

@@ -16,6 +16,7 @@ from raglift.report.terminal.document import print_document
 from raglift.search.budget import Budget, budget_faults
 from raglift.search.specification import load_search
 from raglift.search.view import search_view
+from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def run(request: RunSearch) -> None:
         ConfigurationError: options that do not go together, or out of range.
     """
     search = _budgeted(load_search(request.file), request)
+    if request.margin is not None:
+        named = search.sweep.primary if search.sweep.names_primary else None
+        search = replace(search, sweep=replace(search.sweep, margin=checked_margin(request.margin), primary=named))
     price = None if request.price is None else parse_price(request.price)
     try:
         result = search.run(
@@ -87,6 +91,7 @@ def _print(result: SearchResult, request: RunSearch) -> None:
 def _as_json(result: SearchResult) -> dict[str, Any]:
     finalists = result.finalists
     advised = finalists.recommend() if len(finalists.finished) > 1 else None
+    check = finalists.check if advised is None else advised.check
     return {
         "title": result.title,
         "primary": str(result.primary),
@@ -98,7 +103,7 @@ def _as_json(result: SearchResult) -> dict[str, Any]:
         "questions": result.questions,
         "questions_of_a_full_sweep": result.full,
         "effects": None if result.began is None else effects_json(result.began),
-        "held_out": None if result.held_out is None else asdict(result.held_out),
+        "held_out_check": None if check is None else asdict(check),
         "rungs": [asdict(rung) for rung in result.rungs],
         "cells": records(result.to_frame()),
     }

@@ -18,6 +18,7 @@ from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
 from raglift.running.model_calls import CallLimits
+from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
@@ -68,6 +69,7 @@ def run(request: RunSweep) -> None:
             print_plan(plan, Console())
         return
     result, stopped = _measured(sweep, request, limits, console)
+    result = _with_margin(result, request)
     _print(result, request)
     sys.stderr.write(f"kept in {result.folder}\n")
     _export(result, request)
@@ -82,7 +84,9 @@ def run(request: RunSweep) -> None:
 
 
 def _check(request: RunSweep) -> None:
-    """Raise where options do not go together."""
+    """Raise where options do not go together, or are out of range."""
+    if request.margin is not None:
+        checked_margin(request.margin)
     if request.plan and request.track:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
     if request.export_best is None and (request.export_cell is not None or request.overwrite):
@@ -124,10 +128,14 @@ def show(request: RunSweep, tracking: Tracking) -> None:
             f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, "
             "and the folder with --output"
         )
-    result = load_sweep_result(request.file)
+    result = _with_margin(load_sweep_result(request.file), request)
     _print(result, request)
     _export(result, request)
     _track(result, tracking)
+
+
+def _with_margin(result: SweepResult, request: RunSweep) -> SweepResult:
+    return result if request.margin is None else replace(result, margin=request.margin)
 
 
 def _export(result: SweepResult, request: RunSweep) -> None:

@@ -236,17 +236,24 @@ def effects_frame(effects: FactorEffectsRecord) -> pd.DataFrame:
 
 
 def recommendation_frame(found: RecommendationRecord) -> pd.DataFrame:
-    """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs."""
+    """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs.
+
+    `lower` is the least lower bound of its differences to the others, and `is_shown` whether it is above −margin;
+    `held_out_check` has the verdict in the row of the choice.
+    """
     import pandas as pd
 
+    verdict = None if found.check is None else found.check.verdict
     rows = [
         {"system": one.system, "mean": one.mean, "may_be_best": one.may_be_best, "p": one.p}
+        | {"lower": math.nan if one.lower is None else one.lower, "is_shown": one.is_shown}
         | {
             "difference": 0.0 if one.difference is None else one.difference.mean,
             "low": math.nan if one.difference is None else one.difference.low,
             "high": math.nan if one.difference is None else one.difference.high,
         }
         | {"truncated_share": one.truncated_share, "recommended": one.system == found.recommended}
+        | {"held_out_check": verdict if one.system == found.choice else None}
         | dict(one.costs)
         for one in (*found.equals, *found.beaten)
     ]

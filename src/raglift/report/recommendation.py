@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, MODEL_CALLS, ORDER, RERANKERS
+from raglift.analysis.recommendation import FEWEST_CHECKED
 from raglift.analysis.truncation import truncation_mark
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
@@ -12,70 +13,85 @@ from raglift.rendering.document import Cell, Column, Document, Section, table_fr
 from raglift.report.format import (
     brackets,
     bytes_text,
-    confidence_text,
     decimals_of,
     difference_text,
     level,
     p_equation,
     p_text,
+    percent_text,
     seconds_text,
     signed,
 )
 from raglift.report.sentences import next_step
 from raglift.stats.best_of_many import BEST_METHOD
-from raglift.stats.paired_tests import FEW_QUERIES
+from raglift.stats.margins import NON_INFERIORITY_METHOD
 
 if TYPE_CHECKING:
+    from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.recommendation import Contender, RecommendationRecord
+    from raglift.analysis.truncation import Truncation
+    from raglift.records.metric import Metric
     from raglift.rendering.document import Table
 
 
-_MOST_WORDS = 12
-"""As many words of a name are in the sentence, so that it has at most 30 in all."""
+_MOST_WORDS = 11
+"""As many words of a name are in the sentence, so that it has at most 30 in all; …"""
+_FEWER_WORDS = 7
+"""… and as many of each of two names."""
+_METHOD = f"Method: {NON_INFERIORITY_METHOD}; p-values of being the best by {BEST_METHOD}."
 _SHOWN = 8
 """As many of the systems that may be the best are in the table."""
 
 
 def recommendation_sentence(found: RecommendationRecord) -> str:
-    """Return what is recommended and why, in at most 30 words."""
+    """Return what is recommended and what is shown of it, in at most 30 words."""
     metric, decimals = mean_title(found.primary), decimals_of(found.primary)
-    if found.recommended is None or found.best is None:
+    if found.choice is None or found.best is None:
         return f"No recommendation: no query counts in {metric} for all systems that can be compared."
-    name, mean = _short(found.recommended), f"{found.of(found.recommended).mean:.{decimals}f}"
-    if not found.is_decided:
-        return (
-            f"{name} has the highest {metric} ({mean}), but {counted(found.queries, 'query')} "
-            f"{'is' if found.queries == 1 else 'are'} too few to recommend it."
-        )
-    equals = len(found.equals)
-    if found.recommended != found.best:
-        best = f"{found.of(found.best).mean:.{decimals}f}"
-        return (
-            f"Use {name}: {metric} {mean}, the cheapest of {equals - len(found.too_low)} systems not significantly "
-            f"worse than the best ({best}) on {counted(found.queries, 'query')}."
-        )
-    if equals == 1:
-        return f"Use {name}: {metric} {mean}, significantly the best of {found.systems}."
-    if equals == len(found.too_low) + 1:
-        return f"Use {name}: {metric} {mean}, the best of {found.systems}; no cheaper one is within {found.margin:g}."
-    return f"Use {name}: {metric} {mean}, the highest of {found.systems}; none as good is cheaper."
+    check = found.check
+    if check is not None and found.is_contradicted:
+        return contradiction(check, found.primary)
+    name, mean, best = (
+        _short(found.choice),
+        *(f"{found.of(one).mean:.{decimals}f}" for one in (found.choice, found.best)),
+    )
+    checked = "" if check is None else f"; held-out check: {check.verdict}"
+    if found.choice != found.best:
+        return f"Use {name}: {metric} {mean}, the cheapest shown within {found.margin:g} of the best ({best}){checked}."
+    if found.systems == 1:
+        return f"Use {name}: {metric} {mean}, the only system that can be compared{checked}."
+    if found.is_shown:
+        highest = f"{name} has the highest {metric} of {found.systems} ({mean})"
+        return f"{highest}, shown within {found.margin:g} of every other{checked}."
+    needed = "" if found.queries_needed is None else f": about {found.queries_needed:,} queries would show it"
+    return f"{name} has the highest {metric} ({mean}), not shown within {found.margin:g}{needed}{checked}."
 
 
-def _short(name: str) -> str:
+def contradiction(check: HeldOutCheck, metric: Metric) -> str:
+    """Return that nothing is recommended, as held-out queries contradict the choice."""
+    decimals = decimals_of(metric)
+    return (
+        f"No recommendation yet: {_short(check.system, _FEWER_WORDS)} is contradicted by held-out queries "
+        f"({check.mean:.{decimals}f}; {_short(check.other, _FEWER_WORDS)} {check.other_mean:.{decimals}f}, "
+        f"{p_equation(check.difference.p)})."
+    )
+
+
+def _short(name: str, most: int = _MOST_WORDS) -> str:
     words = name.split()
-    return name if len(words) <= _MOST_WORDS else " ".join(words[:_MOST_WORDS]) + "…"
+    return name if len(words) <= most else " ".join(words[:most]) + "…"
 
 
 def recommendation_section(found: RecommendationRecord) -> Section:
     """Return the recommendation with its reasons: the systems as good, their costs, and what to try next."""
-    if found.recommended is None:
+    if found.choice is None:
         return Section("Recommendation", (recommendation_sentence(found),))
     said = [
         recommendation_sentence(found),
         _why(found),
         _set_sentence(found),
-        confirmation_sentence(found),
-        method_sentence(found) if found.systems > 1 else "",
+        check_sentence(found),
+        _METHOD if found.systems > 1 else "",
         next_sentence(found),
     ]
     tables = (equals_table(found),) if len(found.equals) > 1 else ()
@@ -87,7 +103,7 @@ def recommendation_view(found: RecommendationRecord) -> Document:
     sentence, *reasons = recommendation_section(found).paragraphs
     return Document(
         "Recommendation",
-        sentence,
+        " ".join(filter(None, [sentence, truncation_sentence(found)])),
         equals_table(found),
         (),
         notes=tuple(reasons),
@@ -95,48 +111,70 @@ def recommendation_view(found: RecommendationRecord) -> Document:
     )
 
 
-def _why(found: RecommendationRecord) -> str:
-    """Return in what the recommended system is cheaper than the best, and how far its mean is below."""
-    if found.recommended is None or found.best is None or found.recommended == found.best:
+def recommendation_lead(found: RecommendationRecord) -> str:
+    """Return what is recommended, and what its models truncate."""
+    return " ".join(filter(None, [recommendation_sentence(found), truncation_sentence(found)]))
+
+
+def truncation_sentence(found: RecommendationRecord) -> str:
+    """Return what the models of the choice truncate, and the best system that truncates nothing; empty for nothing."""
+    if found.recommended is None or not found.truncation:
         return ""
-    one, best = found.of(found.recommended), found.of(found.best)
+    said = f"There {truncation_text(found.truncation)}"
+    whole, decimals = found.best_without_truncation, decimals_of(found.primary)
+    if whole is None:
+        return f"{said}; no system reads everything."
+    difference = difference_text(found.to_untruncated, decimals)
+    return f"{said}; {whole}, the best that truncates nothing, has {found.of(whole).mean:.{decimals}f} ({difference})."
+
+
+def truncation_text(found: Truncation) -> str:
+    """Return how many chunks and candidates were truncated: `the embedding model truncates 86 of 404 chunks (21%)`."""
+    parts = (
+        ("the embedding model", "chunk", found.chunks, found.of_chunks),
+        ("the reranker", "candidate", found.candidates, found.of_candidates),
+    )
+    said = []
+    for model, thing, count, of in parts:
+        if count:
+            share = (
+                f"{count:,} of {counted(of, thing)} ({percent_text(count / of, 0)})" if of else counted(count, thing)
+            )
+            said.append(f"{model} truncates {share}")
+    return " and ".join(said)
+
+
+def _why(found: RecommendationRecord) -> str:
+    """Return in what the choice is cheaper than the best, how far its mean is below, and how far it could be."""
+    if found.choice is None or found.best is None or found.is_contradicted:
+        return ""
+    one, best = found.of(found.choice), found.of(found.best)
     decimals, percent = decimals_of(found.primary), level(found.method)
+    bound = ""
+    if found.systems > 1 and one.lower is not None and one.is_shown:
+        far = "above" if one.lower > 0.0 else f"at most {-one.lower:.{decimals}f} below"
+        bound = f"Its true mean is {far} that of every other (one-sided {percent} bounds)."
+    if found.choice == found.best:
+        return bound
     which = f" ({percent} interval)" if brackets(one.difference) else ""
     behind = f"Its difference to the best is {difference_text(one.difference, decimals)}{which}."
-    if found.decided_by is None:
-        return f"The highest mean is that of {found.best}; no known cost tells the two apart. {behind}"
     cost = found.decided_by
-    figures = f"{cost_figure(cost, one.costs[cost])} against {cost_figure(cost, best.costs[cost])}"
-    cheaper = f"The recommended one costs less ({cost_name(cost)}: {figures})."
-    return f"The highest mean is that of {found.best}. {cheaper} {behind}"
+    cheaper = ""
+    if cost is not None:
+        figures = f"{cost_figure(cost, one.costs[cost])} against {cost_figure(cost, best.costs[cost])}"
+        cheaper = f" The recommended one costs less ({cost_name(cost)}: {figures})."
+    return f"The highest mean is that of {found.best}.{cheaper} {behind} {bound}".rstrip()
 
 
 def _set_sentence(found: RecommendationRecord) -> str:
-    """Return which systems cannot be told from the best, and which costs decide between them."""
-    if len(found.equals) == 1:
-        others = "The other is" if found.systems == 2 else f"The other {found.systems - 1} are"
-        return f"{others} worse." if found.beaten else ""
-    told = f"{len(found.equals)} of {found.systems} are not significantly worse than the best"
+    """Return which systems may be the best, and which costs decide between them."""
+    if found.systems == 1:
+        return ""
+    may_be_best = sum(one.may_be_best for one in found.equals)
+    are = f"{may_be_best} of {found.systems} {'is' if may_be_best == 1 else 'are'} not significantly worse than another"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
     order = f" Cheaper means by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
-    return f"{told}{_too_low(found)}.{order}"
-
-
-def method_sentence(found: RecommendationRecord) -> str:
-    """Return how the systems that cannot be told from the best were found."""
-    level_of = confidence_text(found.method.alpha)
-    return f"Method: {BEST_METHOD}; the true best is left out in at most {level_of} of cases."
-
-
-def _too_low(found: RecommendationRecord) -> str:
-    """Say how many of the systems that cannot be told from the best are too low to be recommended for their costs."""
-    if not found.is_decided or not found.too_low:
-        return ""
-    count, left = len(found.too_low), len(found.equals) - len(found.too_low)
-    only = f"only {left} {'is' if left == 1 else 'are'} within {found.margin:g} of its mean"
-    rest = "the other one is" if count == 1 else f"the other {count} are"
-    worse = "it is worse" if count == 1 else "they are worse"
-    return f", but {only}; {rest} not recommended, since more queries may show that {worse}"
+    return f"{are}.{order}"
 
 
 def next_sentence(found: RecommendationRecord) -> str:
@@ -145,38 +183,45 @@ def next_sentence(found: RecommendationRecord) -> str:
     return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker, tried=tried)
 
 
-def confirmation_sentence(found: RecommendationRecord) -> str:
-    """Return how the recommendation of one half of the queries did on the other; empty if there are too few."""
-    held = found.confirmation
-    if held is None:
-        if found.is_decided:
-            return f"Not confirmed on held-out queries: that takes {2 * FEW_QUERIES}, and there are {found.queries}."
-        return ""
-    decimals = decimals_of(found.primary)
-    same = "it" if held.system == found.recommended else f"{held.system} instead"
-    what = "the cheapest of all" if held.is_cheapest else "the next best there"
+def check_sentence(found: RecommendationRecord) -> str:
+    """Return what queries that took no part in a choice say of it, in a sentence."""
+    if found.check is None:
+        return f"No held-out check: it takes {2 * FEWEST_CHECKED} queries, and there are {found.queries:,}."
+    return check_text(found.check, found.primary)
+
+
+def check_text(check: HeldOutCheck, metric: Metric) -> str:
+    """Return what a held-out check found, in two sentences."""
+    decimals = decimals_of(metric)
     return (
-        f"Held-out check: {len(held.selection):,} queries alone would recommend {same}. On the {len(held.held_out):,} "
-        f"others that has {held.mean:.{decimals}f}, and {held.other} ({what}) {held.other_mean:.{decimals}f}: "
-        f"{difference_text(held.difference, decimals)}, {p_equation(held.difference.p)}, "
-        f"{held.verdict if held.verdict == 'better' else f'{held.verdict}, so it is not confirmed'}."
+        f"Held-out check: {check.system} was chosen on {counted(len(check.selection), 'query')}. On "
+        f"{len(check.held_out):,} others it has {check.mean:.{decimals}f}, and the runner-up, {check.other}, "
+        f"{check.other_mean:.{decimals}f}: {difference_text(check.difference, decimals)}, "
+        f"{p_equation(check.difference.p)}, {check.verdict}."
     )
 
 
 def equals_table(found: RecommendationRecord) -> Table:
-    """Return the systems that cannot be told from the best, with their costs, the cheapest first."""
+    """Return the systems that may be the best or are shown to be as good, with their costs, the cheapest first."""
     rows = _first(found)
     more = len(found.equals) - len(rows)
-    caption = "Systems not significantly worse than the best, the cheapest first"
+    caption = "Systems not significantly worse than another, or shown to be as good, the cheapest first"
     return table_from(_columns(found), rows, f"{caption}; {more} more are not shown" if more else caption)
 
 
 def _columns(found: RecommendationRecord) -> list[Column[Contender]]:
     decimals = decimals_of(found.primary)
     return [
-        Column("within reach of the best", lambda one: _name(one, found), words=True),
+        Column("system", lambda one: _name(one, found), words=True),
         Column(mean_title(found.primary), lambda one: f"{one.mean:.{decimals}f}", value=lambda one: one.mean),
         Column("difference", lambda one: _behind(one, found, decimals), value=_difference),
+        Column(
+            "at least",
+            lambda one: _bound(one, decimals),
+            value=lambda one: one.lower,
+            definition="The least of the one-sided lower bounds of its differences to the other systems; above "
+            f"−{found.margin:g} it is shown to be as good. Only of systems that could be recommended",
+        ),
         Column("p (corrected)", lambda one: "" if one.system == found.best else p_text(one.p), value=lambda one: one.p),
         *(_cost_column(cost) for cost in _shown_costs(found)),
     ]
@@ -192,6 +237,12 @@ def _behind(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
     return Cell("best", "muted") if one.system == found.best else Cell(signed(_difference(one), decimals))
 
 
+def _bound(one: Contender, decimals: int) -> Cell:
+    if one.lower is None:
+        return Cell("–", "muted")
+    return Cell(signed(one.lower, decimals), "" if one.is_shown else "muted")
+
+
 def _difference(one: Contender) -> float:
     return 0.0 if one.difference is None else one.difference.mean
 
@@ -205,8 +256,8 @@ def _cost_column(cost: str) -> Column[Contender]:
 
 def _first(found: RecommendationRecord) -> list[Contender]:
     """Return the cheapest systems that are near the best, and in any case the recommended and the best."""
-    near = [one for one in found.equals if one not in found.too_low]
-    chosen = {one.system for one in near[:_SHOWN]} | {found.recommended, found.best}
+    near = [one for one in found.equals if found.best and one.mean >= found.of(found.best).mean - found.margin]
+    chosen = {one.system for one in near[:_SHOWN]} | {found.choice, found.best}
     return [one for one in found.equals if one.system in chosen]
 
 

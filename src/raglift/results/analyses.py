@@ -86,14 +86,14 @@ class Tradeoff(Presentable, FromRecord, TradeoffRecord):
 
 @dataclass(frozen=True, eq=False)
 class Recommendation(Presentable, FromRecord, RecommendationRecord):
-    """Which system to use: the cheapest of those that cannot be told from the best."""
+    """Which system to use: the cheapest that is shown to be within a margin of every other."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per system, those that may be the best first: mean, difference to the best, p, costs."""
+        """Return one row per system, those that may be the best first: mean, bound, difference to the best, costs."""
         return recommendation_frame(self)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.recommended!r}, {len(self.equals)} of {self.systems} may be the best)"
+        return f"{type(self).__name__}({self.recommended!r}, is_shown={self.is_shown}, {self.systems} systems)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard
 from raglift.analysis.agents import compared_agents
 from raglift.analysis.comparison import compare_systems
 from raglift.analysis.lift import comparison_by_tag
-from raglift.analysis.recommendation import MARGIN, recommendation
+from raglift.analysis.recommendation import recommendation
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord
 from raglift.analysis.shared_queries import cell_name, system_name
 from raglift.analysis.tradeoffs import tradeoff
@@ -22,6 +22,7 @@ from raglift.errors import ConfigurationError
 from raglift.report.frames import comparison_frame, per_query_frames
 from raglift.results.analyses import Agents, FromRecord, Presentable, Recommendation, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.stats.margins import MARGIN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,16 +110,16 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
     def recommend(
         self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
     ) -> Recommendation:
-        """Return which system to use: the cheapest of those that cannot be told from the best.
+        """Return which system to use: the cheapest that is shown to be within a margin of every other.
 
-        Costs are looked at one after the other: those in `known`, language model calls, latency (or, where it was not
-        measured, rerankers and embedding models), what a prompt holds, the size of the index. With fewer than 30
-        queries the best is named and not recommended; with 60 or more what one half of the queries recommends is
-        measured on the other.
+        It is looked for among the systems that cost less than the one with the highest mean; where none is shown to be
+        as good, that one is recommended. Costs are looked at one after the other: those in `known`, language model
+        calls, latency (or, where it was not measured, rerankers and embedding models), what a prompt holds, the size of
+        the index. With 40 queries or more, what one half of the queries chooses is measured on the other.
 
         Args:
             known: costs that you know, as `{"dollars": {"dense": 0.4, "bm25": 0}}`.
-            margin: a system whose mean is lower than the best's by more than this is not recommended for its cost.
+            margin: how far below another mean counts as equally good.
 
         Raises:
             ConfigurationError: a margin below 0, or costs of a system that is not there.

@@ -1,4 +1,4 @@
-"""The answer of a search: its finalists as a sweep, what became of every cell, and the winner on held-out queries."""
+"""The answer of a search: its finalists as a sweep, what became of every cell, and a held-out check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.paired_statistics import bound_of
+from raglift.analysis.held_out_check import held_out_check
+from raglift.analysis.paired_statistics import method_of
 from raglift.base.tokens import TokenCounts
 from raglift.errors import CostLimitReached
 from raglift.matching.match import inventory_of
@@ -19,9 +20,9 @@ from raglift.running.options import dataset_hash
 from raglift.running.scoring import evaluation_of
 from raglift.search.course import FIRST
 from raglift.search.folder import HELD_OUT
-from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant, HeldOutWinner
+from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant
 from raglift.search.result import SearchResult
-from raglift.stats.paired_tests import paired_difference
+from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.fairness import decided_fairly
 from raglift.sweep.measuring import Parts
@@ -31,6 +32,7 @@ from raglift.sweep.result import SweepResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
     from raglift.search.course import Course
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_out: Sequence[int]) -> SearchResult:
-    """Return what a search found; the winner is measured on the held-out queries.
+    """Return what a search found; what it recommends is checked on the held-out queries.
 
     Args:
         measuring: what was measured.
@@ -66,12 +68,11 @@ def result_of(measuring: Measuring, course: Course, cells: Sequence[Cell], held_
         full=len(search.cells) * course.race.queries,
         finalists=finalists,
         began=_began(measuring),
-        held_out=None,
         folder=measuring.folder.path,
         dataset=dataset_hash(measuring.dataset),
         spec=search.sweep.to_dict(),
     )
-    return replace(found, held_out=_checked(measuring, found, held_out))
+    return replace(found, finalists=replace(finalists, check=_checked(measuring, found, held_out)))
 
 
 def _began(measuring: Measuring) -> SweepResult | None:
@@ -116,6 +117,7 @@ def _finalists(measuring: Measuring, last: Sequence[Entrant], primary: Metric) -
         tuple(decided),
         measuring.folder.path,
         fairness=fairness,
+        margin=measuring.search.sweep.margin,
     )
 
 
@@ -145,21 +147,22 @@ def _together(measuring: Measuring, cell: Cell, rungs: Sequence[Evaluation], par
     return evaluation_of(run, dataset, metrics, rule, first.profile, TokenCounts())
 
 
-def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int]) -> HeldOutWinner | None:
-    """Return the recommended cell and the next best on queries that took no part in the choice.
+def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int]) -> HeldOutCheck | None:
+    """Return what queries that took no part in the choice say of it, beside the runner-up.
 
     None where there are none, or a budget of money is spent.
     """
-    name = found.recommended
-    if not held_out or name is None:
+    finalists = found.finalists.finished
+    if not held_out or not finalists:
         return None
+    name = found.finalists.recommend().choice if len(finalists) > 1 else finalists[0].cell.name
     others = [entry.cell for entry in found.finalists.ranked if entry.cell.name != name]
     if not others:
         known = sorted((one for one in found.entrants if one.asked and one.error is None), key=lambda one: -one.mean)
         others = [one.cell for one in known if one.cell.name != name]
     if not others:
         return None
-    winner = next(entry.cell for entry in found.finalists.finished if entry.cell.name == name)
+    winner = next(entry.cell for entry in finalists if entry.cell.name == name)
     try:
         result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
     except CostLimitReached:
@@ -169,9 +172,14 @@ def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int])
     measured = {entry.cell: entry.evaluation for entry in result.results if entry.evaluation is not None}
     if len(measured) < len(result.results):
         return None
-    metric = str(found.primary)
-    mine, other = (measured[cell].scores.of(measured[cell].after, metric) for cell in (winner, others[0]))
-    difference = paired_difference(mine - other, seed=measuring.search.sweep.seed, bound=bound_of(found.primary))
-    return HeldOutWinner(
-        name, others[0].name, len(held_out), float(np.nanmean(mine)), float(np.nanmean(other)), difference
+    values = np.stack([of.scores.of(of.after, found.primary) for of in (measured[winner], measured[others[0]])], axis=1)
+    asked = {trace.query_id for rung in measuring.evaluations[winner] for trace in rung.run.traces}
+    return held_out_check(
+        (winner.name, others[0].name),
+        values[~np.isnan(values).any(axis=1)],
+        (sorted(asked), [measuring.dataset.queries[place].id for place in sorted(held_out)]),
+        found.primary,
+        method_of(measuring.search.sweep.seed, CONFIDENCE),
+        margin=found.finalists.margin,
+        recommended=winner.name,
     )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from raglift.records.metric import Metric
     from raglift.search.budget import Budget, Work
-    from raglift.stats.paired_tests import PairedDifference
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.cells import Cell
 
@@ -62,21 +61,6 @@ class RungRecord:
     """How long it took."""
 
 
-@dataclass(frozen=True)
-class HeldOutWinner:
-    """The recommended cell on queries that took no part in the search."""
-
-    system: str
-    other: str
-    """The finalist with the next best mean, or where there is none the best of the others."""
-    queries: int
-    mean: float
-    """Of the recommended cell."""
-    other_mean: float
-    difference: PairedDifference
-    """The recommended cell minus the other, query by query."""
-
-
 @dataclass(frozen=True, eq=False)
 class SearchRecord:
     """What a search found, and what it cost."""
@@ -103,12 +87,10 @@ class SearchRecord:
     """How many a full sweep over the same queries would ask."""
     finalists: SweepResult
     """The cells that were left at the end, over the queries that they were asked: all of the race, if the budget
-    lasted."""
+    lasted. `finalists.check` has the recommended one on the queries that took no part, where there are any."""
     began: SweepResult | None
     """All cells that began, over the first queries, from which the effects of their parts follow: later, only those
     that did well are left. None where Optuna chose the cells, since it favours some values."""
-    held_out: HeldOutWinner | None
-    """None where no queries were held out, or one cell alone was measured."""
     folder: Path
     """Where it is kept."""
     dataset: str
@@ -118,11 +100,8 @@ class SearchRecord:
 
     @property
     def recommended(self) -> str | None:
-        """The name of the cell to use: of the finalists the cheapest that cannot be told from the best."""
-        measured = self.finalists.finished
-        if len(measured) > 1:
-            return self.finalists.recommend().recommended
-        return measured[0].cell.name if measured else None
+        """The name of the finalist to use; None where held-out queries contradict it, and where every cell failed."""
+        return self.finalists.recommended
 
     def of_fate(self, fate: Fate) -> tuple[Entrant, ...]:
         """Return the entrants that one thing became of."""

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, table_from
-from raglift.report.cells import change_cell
 from raglift.report.factors import EFFECTS, effects_section
-from raglift.report.format import confidence_text, number_text, p_text, percent_text, seconds_text
+from raglift.report.format import number_text, p_text, percent_text, seconds_text
+from raglift.report.recommendation import check_text, contradiction
 from raglift.search.charts import race_chart
 from raglift.search.records import DROPPED, FAILED, FATES, FINALIST, NOT_TRIED, SET_ASIDE
 from raglift.stats.racing import RACE_METHOD
 from raglift.sweep.effects import effects_of
-from raglift.sweep.view import failures, sweep_view
+from raglift.sweep.view import WHY, failures, sweep_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.rendering.document import Table
     from raglift.results.analyses import FactorEffects
-    from raglift.search.records import Entrant, Fate, HeldOutWinner, RungRecord, SearchRecord
+    from raglift.search.records import Entrant, Fate, RungRecord, SearchRecord
 
 _WORDS = {
     FINALIST: "left at the end",
@@ -41,7 +41,7 @@ def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Do
     finalists = sweep_view(found.finalists, detail=Detail.SUMMARY)
     effects = None if found.began is None else effects_of(found.began)
     sections = (
-        *_held_out(found.held_out, found),
+        *_reasons(finalists, found),
         *_effects(effects, found),
         Section("The race", _race_text(found), (_rungs(found),), _chart(found)),
         Section("What became of each cell", tables=(_fates(found),)),
@@ -63,8 +63,14 @@ def search_view(found: SearchRecord, *, detail: Detail = Detail.REFERENCE) -> Do
 
 
 def _only(found: SearchRecord) -> str:
-    name = found.recommended
-    return "Every cell failed." if name is None else f"Use {name}: the only cell that is left."
+    if not found.finalists.finished:
+        return "Every cell failed."
+    name, check = found.finalists.finished[0].cell.name, found.finalists.check
+    if check is None:
+        return f"Use {name}: the only cell that is left."
+    if check.verdict == "contradicted":
+        return contradiction(check, found.primary)
+    return f"Use {name}: the only cell that is left; held-out check: {check.verdict}."
 
 
 def _about(found: SearchRecord) -> str:
@@ -89,8 +95,8 @@ def _warnings(found: SearchRecord) -> Iterator[str]:
             f"the budget ended after {left[0].asked:,} of {found.queries:,} queries, with {counted(len(left), 'cell')} "
             "left; --resume with a larger budget goes on"
         )
-    if found.budget.dollars is not None and found.held_out is None:
-        yield "the winner is not measured on held-out queries: the budget is spent, or none are held out"
+    if found.budget.dollars is not None and found.finalists.check is None:
+        yield "what is recommended is not measured on held-out queries: the budget is spent, or none are held out"
     yield from failures((one.cell.name, str(one.error)) for one in found.of_fate(FAILED))
     aside = len(found.of_fate(SET_ASIDE))
     if aside:
@@ -158,24 +164,12 @@ def _mean_cell(one: Entrant) -> Cell:
     return Cell("–", "muted") if math.isnan(one.mean) else Cell(number_text(one.mean), value=one.mean)
 
 
-def _held_out(winner: HeldOutWinner | None, found: SearchRecord) -> Iterator[Section]:
-    if winner is None:
-        return
-    name = mean_title(found.primary)
-    said = (
-        f"On {counted(winner.queries, 'query')} that took no part, {winner.system} has {name} "
-        f"{number_text(winner.mean)}, and {winner.other} {number_text(winner.other_mean)}."
-    )
-    columns: list[Column[HeldOutWinner]] = [
-        Column("cell", lambda one: one.system, words=True),
-        Column("other", lambda one: one.other, words=True),
-        Column("difference", lambda one: change_cell(one.difference)),
-        Column("p", lambda one: p_text(one.difference.p)),
-    ]
-    percent = confidence_text(winner.difference.confidence)
-    yield Section(
-        "On held-out queries", (said,), (table_from(columns, [winner], "On held-out queries", confidence=percent),)
-    )
+def _reasons(finalists: Document, found: SearchRecord) -> Iterator[Section]:
+    """Yield why a cell is recommended, and what queries that took no part say of it."""
+    if len(found.finalists.finished) > 1:
+        yield from (section for section in finalists.sections if section.heading == WHY)
+    elif found.finalists.check is not None:
+        yield Section("Held-out check", (check_text(found.finalists.check, found.primary),))
 
 
 def _effects(effects: FactorEffects | None, found: SearchRecord) -> Iterator[Section]:
@@ -194,7 +188,7 @@ def _finalist_sections(found: SearchRecord, detail: Detail) -> Iterator[Section]
     """Yield what a sweep of the finalists says of them, but for effects of their parts: cost against quality, pairs."""
     if detail >= Detail.DETAILS and len(found.finalists.finished) > 1:
         sections = sweep_view(found.finalists, detail=detail).sections
-        yield from (section for section in sections if section.heading != EFFECTS)
+        yield from (section for section in sections if section.heading not in (EFFECTS, WHY))
 
 
 def _method(found: SearchRecord) -> str:

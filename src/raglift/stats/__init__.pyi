@@ -9,6 +9,8 @@ from .intervals import CONFIDENCE as CONFIDENCE
 from .intervals import Interval as Interval
 from .intervals import difference_interval as difference_interval
 from .intervals import mean_interval as mean_interval
+from .margins import NonInferiority as NonInferiority
+from .margins import non_inferiority as non_inferiority
 from .paired_tests import PairedDifference as PairedDifference
 from .paired_tests import SignFlipTest as SignFlipTest
 from .paired_tests import holm as holm
@@ -17,9 +19,9 @@ from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
 from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
 from .power import minimum_detectable_effects as minimum_detectable_effects
-from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
 from .prediction_powered import Clusters as Clusters
 from .prediction_powered import CorrectedTotal as CorrectedTotal
+from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
 from .prediction_powered import corrected_total as corrected_total
 from .prediction_powered import sequential_estimates as sequential_estimates
 from .prediction_powered import sequential_total as sequential_total

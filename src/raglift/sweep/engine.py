@@ -25,6 +25,7 @@ from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
 from raglift.running.options import dataset_hash
+from raglift.stats.margins import MARGIN, checked_margin
 from raglift.sweep.eta import (
     ASKING_LABEL,
     TIMING_LABEL,
@@ -93,13 +94,21 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
             _measured(folder, cell, dataset) if cell.key in finished else CellResult(cell, error=failures.get(cell.key))
             for cell in cells
         ]
+        margin = checked_margin(head["sweep"].get("margin", MARGIN))
         primary = parse(head["primary"])  # by now, what stands for a metric that is not installed here is known
     except ConfigurationError as error:
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
     results, decides, fairness = decided_fairly(results, primary, is_named=_is_named(head), seed=head["seed"])
     return SweepResult(
-        head["title"], decides, head["seed"], tuple(results), folder.path, folder.billed(), fairness=fairness
+        head["title"],
+        decides,
+        head["seed"],
+        tuple(results),
+        folder.path,
+        folder.billed(),
+        fairness=fairness,
+        margin=margin,
     )
 
 
@@ -185,7 +194,7 @@ class Engine:
                 self.account.model_seconds += self._course.model_seconds
         self.folder.set_failures(self._failures)
         self._at_hand.clear()
-        result = read_result(self.folder, self.parts.dataset)
+        result = replace(read_result(self.folder, self.parts.dataset), margin=self.parts.sweep.margin)
         if self._unaffordable:
             raise self._limit_reached(result)
         return result

@@ -72,10 +72,7 @@ def export_pipeline(
 
 def _chosen(result: SweepResultRecord, name: str | None) -> CellResult:
     """Return the cell of a name or key; by default the recommended one, or the only one that was measured."""
-    if name is None and len(result.finished) > 1:
-        name = result.recommend().recommended
-    elif name is None and result.finished:
-        name = result.finished[0].cell.name
+    name = result.recommended if name is None else name
     if name is None:
         raise ConfigurationError("export: found no cell that is recommended; expected one by name")
     for entry in result.results:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.comparison import looks_too_deep
 from raglift.analysis.factors import effects_of_factors
-from raglift.analysis.recommendation import MARGIN
+from raglift.analysis.recommendation import recommendation
 from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
 from raglift.records.labels import PEOPLE, LabelSources
-from raglift.results.analyses import FactorEffects
+from raglift.results.analyses import FactorEffects, Recommendation
 from raglift.results.comparison import compare
+from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
 if TYPE_CHECKING:
@@ -25,14 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.analysis.fairness import Fairness
+    from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.records.metric import Metric
-    from raglift.results.analyses import Recommendation, Tradeoff
+    from raglift.results.analyses import Tradeoff
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
-
-
-_FEWEST = 2
-"""As many cells as it takes to compare; the better of two is what a comparison says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +103,10 @@ class SweepResultRecord:
     """How many tokens providers have billed for each embedding model."""
     fairness: Fairness | None = None
     """What was done because cells have different chunks; None where they do not."""
+    margin: float = MARGIN
+    """How far below another mean counts as equally good."""
+    check: HeldOutCheck | None = None
+    """The held-out check of the recommendation, where queries that are not in the cells were held out."""
 
     @property
     def finished(self) -> tuple[CellResult, ...]:
@@ -181,27 +183,37 @@ class SweepResultRecord:
 
     @cached_property
     def compared(self) -> Comparison | None:
-        """All measured cells compared, the best on held-out queries where that can be done; None if they cannot be."""
-        for hold_out in (True, False) if len(self.finished) > _FEWEST else (False,):
-            try:
-                return self.compare(hold_out=hold_out)
-            except ConfigurationError:  # fewer than two cells, or too few queries for two halves
-                continue
-        return None
+        """All measured cells compared; None if they cannot be."""
+        try:
+            return self.compare()
+        except ConfigurationError:  # fewer than two cells
+            return None
 
     def recommend(
-        self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
+        self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float | None = None
     ) -> Recommendation:
-        """Return which cell to use: the cheapest of those that cannot be told from the best.
+        """Return which cell to use: the cheapest that is shown to be within a margin of every other.
 
         Args:
             known: costs that you know, by name, then by the cell's name.
-            margin: a cell whose mean is lower than the best's by more than this is not recommended for its cost.
+            margin: how far below another mean counts as equally good; by default the sweep's.
 
         Raises:
             ConfigurationError: fewer than two cells were measured; a margin below 0, or costs of no cell.
         """
-        return (self.compared or self.compare()).recommend(known=known, margin=margin)
+        compared, allowed = self.compared or self.compare(), self.margin if margin is None else margin
+        found = recommendation(compared, known=known, margin=allowed, check=self.check)
+        return Recommendation.from_record(found)
+
+    @property
+    def recommended(self) -> str | None:
+        """The name of the cell to use: the recommended one, or the only one that was measured; None where held-out
+        queries contradict it, and where there is none.
+        """
+        if len(self.finished) > 1:
+            return self.recommend().recommended
+        is_contradicted = self.check is not None and self.check.verdict == "contradicted"
+        return self.finished[0].cell.name if self.finished and not is_contradicted else None
 
     def effects(self, *, confidence: float = 0.95) -> FactorEffects:
         """Return what each part does to the primary metric: its levels over matched cells, and what depends on what.

@@ -13,7 +13,6 @@ from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence, within_label_error
 from raglift.base.display import BEYOND, TRUNCATED, counted
-from raglift.errors import ConfigurationError
 from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
@@ -24,10 +23,10 @@ from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import (
     equals_table,
     next_sentence,
+    recommendation_lead,
     recommendation_section,
-    recommendation_sentence,
 )
-from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence, held_out_sentence
+from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
 from raglift.report.views.parts import beside_columns, cost_columns, definition_of, mean_after, measured_together
 from raglift.stats.intervals import CONFIDENCE
@@ -54,16 +53,15 @@ _MOST_ROWS = 24
 _MOST_SHOWN = 6
 """As many cells have their curves, their failures and, on a page, their queries shown."""
 _FEW = 2
-"""The better of two is what a comparison says; the best of more is partly the luckiest."""
 _NAMED = 5
+WHY = "Why"
+"""The heading of the section with the reasons of the recommendation."""
 
 
 def sweep_view(
     result: SweepResultRecord, *, baseline: str | None = None, detail: Detail = Detail.REFERENCE
 ) -> Document:
     """Return what is shown of a sweep.
-
-    Where there are more than two cells, the best is chosen on one half of the queries and measured on the other.
 
     Args:
         result: what a sweep found.
@@ -81,7 +79,7 @@ def sweep_view(
     effects = None if advised is None else effects_of(result)
     return Document(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
-        lead="" if advised is None else recommendation_sentence(advised),
+        lead="" if advised is None else recommendation_lead(advised),
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
         warnings=(*_unmeasured(result), *_warnings(result, compared)),
@@ -95,14 +93,8 @@ def sweep_view(
 
 
 def compared_in_detail(result: SweepResultRecord, baseline: str | None) -> Comparison:
-    """Return the comparison of the cells by short names, with held-out queries for the best where that can be done."""
-    called = short_names(result)
-    if len(result.finished) > _FEW:
-        try:
-            return compare_cells(result, called, baseline=baseline, hold_out=True)
-        except ConfigurationError:  # too few queries for two halves, or what the next line says again
-            pass
-    return compare_cells(result, called, baseline=baseline, hold_out=False)
+    """Return the comparison of the cells by short names."""
+    return compare_cells(result, short_names(result), baseline=baseline, hold_out=False)
 
 
 def shown_cells(comparison: Comparison) -> list[str]:
@@ -117,7 +109,7 @@ def shown_cells(comparison: Comparison) -> list[str]:
 def _recommended_parts(result: SweepResultRecord) -> dict[str, str]:
     """Return the parts of the cell that is recommended; nothing where none is."""
     advised = None if result.compared is None else result.recommend()
-    name = advised.recommended if advised is not None and advised.is_decided else None
+    name = advised.recommended if advised is not None and advised.is_shown else None
     return next((entry.cell.to_dict() for entry in result.finished if entry.cell.name == name), {})
 
 
@@ -176,7 +168,7 @@ class _Row:
     contender: Contender | None
     """None where it cannot be compared."""
     verdict: str
-    """`recommended`, `may be best`, `worse`, or empty."""
+    """`recommended`, `as good`, `may be best`, `worse`, or empty."""
 
 
 def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Table:
@@ -204,8 +196,8 @@ def _row(entry: CellResult, evaluation: Evaluation, name: str, advised: Recommen
     known = {one.system: one for one in (*advised.equals, *advised.beaten)}
     one = known.get(entry.cell.name)
     verdict = "" if one is None else "may be best" if one.may_be_best else "worse"
-    if one is not None and one.system == advised.recommended and advised.is_decided:
-        verdict = "recommended"
+    if one is not None and one.is_shown:
+        verdict = "recommended" if one.system == advised.recommended else "as good"
     return _Row(entry, evaluation, name, one, verdict)
 
 
@@ -228,7 +220,13 @@ def _means(result: SweepResultRecord, rows: Sequence[_Row], advised: Recommendat
             value=lambda row: None if row.contender is None else row.contender.p,
             definition="Of being the best of all cells",
         )
-        yield Column("verdict", _verdict, words=True)
+        yield Column(
+            "verdict",
+            _verdict,
+            words=True,
+            definition=f"recommended, as good: shown within {advised.margin:g} of every other cell; may be best: no "
+            "other is significantly better; worse: another is",
+        )
     if any(len(row.evaluation.scores.stages) > 1 for row in rows):
         yield Column(
             "reranker",
@@ -400,7 +398,7 @@ def _sections(
     if advised is not None:
         _, *reasons = recommendation_section(advised).paragraphs  # the first is above everything
         if reasons:
-            yield Section("Why", tuple(reasons))
+            yield Section(WHY, tuple(reasons))
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
     yield from index_sections(result)
@@ -414,7 +412,7 @@ def _sections(
     if comparison is not None:
         pairs, *others = comparison_sections(comparison, shown_cells(comparison))
         cautions = (f"Caution: {warning}." for warning in comparison.warnings)
-        said = (baseline_sentence(comparison), held_out_sentence(comparison), *pairs.paragraphs, *cautions)
+        said = (baseline_sentence(comparison), *pairs.paragraphs, *cautions)
         yield replace(pairs, paragraphs=tuple(filter(None, said)))
         yield from others
     yield from failed_sections(result)

@@ -1,21 +1,27 @@
-"""The recommendation of one of several systems: the cheapest that cannot be told from the best, and why."""
+"""The recommendation of one of several systems: the cheapest that is shown to be as good, and why."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first
+from raglift.analysis.held_out_check import held_out_check
+from raglift.analysis.records import Method
 from raglift.errors import ConfigurationError
+from raglift.metrics.parsing import parse
 from raglift.records.rankings import Cost, IndexCost, StageLatency
+from raglift.report.presenting import view_of
 from raglift.report.recommendation import recommendation_section, recommendation_sentence
 from raglift.results.comparison import compare
 
-GOOD = [1, 2] * 40
-ALIKE = [1, 2] * 38 + [2, 1] * 2
-LOW = [3] * 80
+GOOD = [1, 2] * 120
+ALIKE = [1, 2] * 118 + [2, 1] * 2
+LOW = [3] * 240
 
 
 def costing(evaluation, seconds=None, size=1000):
@@ -34,67 +40,78 @@ def systems(ranked):
     }
 
 
-def test_the_cheapest_of_those_that_cannot_be_told_from_the_best(systems):
+def test_the_cheapest_that_is_shown_to_be_as_good_is_recommended(systems):
     found = compare(systems, primary="rr@3").recommend()
     assert (found.recommended, found.best, found.decided_by) == ("cheap", "dear", "latency_p50")
+    assert found.is_shown
     assert [one.system for one in found.equals] == ["cheap", "dear"]
     assert [one.system for one in found.beaten] == ["low"]
     assert recommendation_sentence(found) == (
-        "Use cheap: MRR@3 0.744, the cheapest of 2 systems not significantly worse than the best (0.750) on 80 queries."
+        "Use cheap: MRR@3 0.748, the cheapest shown within 0.03 of the best (0.750); held-out check: confirmed."
     )
-    assert "The recommended one costs less (p50 latency: 10.0 ms against 200 ms)." in " ".join(str(found).split())
-    assert "2 of 3 are not significantly worse than the best" in str(found)
+    said = " ".join(str(found).split())
+    assert "The recommended one costs less (p50 latency: 10.0 ms against 200 ms)." in said
+    assert "2 of 3 are not significantly worse than another" in said
+    assert found.of("cheap").lower > -0.03
+    assert found.of("low").lower is None
+
+
+def test_a_system_that_is_worse_on_average_by_less_than_the_margin_may_still_not_be_shown(ranked):
+    ranks = [*GOOD[:40], *[3] * 70, *[1] * 122, *[2] * 8]
+    systems = {"dear": costing(ranked(GOOD), 0.2), "cheap": costing(ranked(ranks), 0.01)}
+    found = compare(systems, primary="rr@3").recommend()
+    assert 0.0 < found.of("dear").mean - found.of("cheap").mean < 0.03
+    assert (found.recommended, found.is_shown) == ("dear", False)
+    assert found.of("cheap").lower < -0.03
+    assert recommendation_sentence(found).startswith("dear has the highest MRR@3 (0.750), not shown within 0.03: about")
+
+
+def test_the_highest_mean_is_recommended_where_it_alone_is_shown_to_be_as_good(ranked):
+    systems = {"dear": costing(ranked(GOOD), 0.2), "cheap": costing(ranked(LOW), 0.01)}
+    found = compare(systems, primary="rr@3").recommend()
+    assert (found.recommended, found.is_shown, found.queries_needed) == ("dear", True, None)
+    assert recommendation_sentence(found) == (
+        "dear has the highest MRR@3 of 2 (0.750), shown within 0.03 of every other; held-out check: confirmed."
+    )
 
 
 def test_what_was_named_as_a_cost_decides_first(systems):
     known = {"dollars": {"dear": 1.0, "cheap": 2.0, "low": 1.0}}
     found = compare(systems, primary="rr@3").recommend(known=known)
     assert (found.recommended, found.decided_by) == ("dear", None)
-    assert recommendation_sentence(found) == "Use dear: MRR@3 0.750, the highest of 3; none as good is cheaper."
     with pytest.raises(ConfigurationError, match="known\\['dollars'\\]: found 'nobody'"):
         compare(systems, primary="rr@3").recommend(known={"dollars": {"nobody": 1.0}})
 
 
 def test_a_reranker_costs_more_where_nothing_was_timed(ranked):
-    plain, reranked = ranked(GOOD), ranked([3] * 80, reranked=ALIKE)
+    plain, reranked = ranked(GOOD), ranked([3] * 240, reranked=ALIKE)
     found = compare({"reranked": reranked, "plain": plain}, primary="rr@3").recommend()
     assert found.recommended == "plain"
     assert found.equals[0].costs["rerankers"] == 0.0
     assert found.equals[1].costs["rerankers"] == 1.0
 
 
-def test_a_mean_that_is_lower_by_more_than_the_margin_is_not_recommended(ranked):
-    few = [1] * 30
-    cheaper = [1] * 26 + [2, 3, 3, 3]  # 0.083 lower, and not significant
-    systems = {"dear": costing(ranked(few), 0.2), "cheap": costing(ranked(cheaper), 0.01)}
-    found = compare(systems, primary="rr@3").recommend()
-    assert (found.recommended, [one.system for one in found.too_low]) == ("dear", ["cheap"])
-    assert "the best of 2; no cheaper one is within 0.03." in recommendation_sentence(found)
-    assert "the other one is not recommended, since more queries may show that it is worse" in " ".join(
-        str(found).split()
-    )
-    assert compare(systems, primary="rr@3").recommend(margin=0.1).recommended == "cheap"
+def test_the_margin_is_how_far_below_counts_as_equally_good(ranked):
+    systems = {"dear": costing(ranked([1] * 30), 0.2), "cheap": costing(ranked([1] * 26 + [2, 3, 3, 3]), 0.01)}
+    found = compare(systems, primary="rr@3").recommend()  # 0.083 lower, and not significant
+    assert (found.recommended, found.of("cheap").may_be_best) == ("dear", True)
+    assert compare(systems, primary="rr@3").recommend(margin=0.3).recommended == "cheap"
     for margin in (-0.1, float("nan"), True):
         with pytest.raises(ConfigurationError, match="margin: found"):
             compare(systems, primary="rr@3").recommend(margin=margin)
 
 
-def test_the_only_one_that_may_be_the_best(ranked):
-    found = compare({"good": ranked([1] * 60), "low": ranked(LOW[:60])}, primary="rr@3").recommend()
-    assert recommendation_sentence(found) == "Use good: MRR@3 1.000, significantly the best of 2."
-    assert found.of("low").p <= 0.05
-
-
-def test_few_queries_recommend_nothing(ranked):
-    found = compare({"a": ranked([2] * 8), "b": costing(ranked([1] * 8), 1.0)}, primary="rr@3").recommend()
-    assert (found.recommended, found.is_decided, found.confirmation) == ("b", False, None)
+def test_few_queries_show_nothing_and_how_many_would_is_said(ranked):
+    found = compare({"a": ranked([2] * 8), "b": costing(ranked([1, 2] * 4), 1.0)}, primary="rr@3").recommend()
+    assert (found.recommended, found.is_shown, found.check) == ("b", False, None)
+    assert found.queries_needed > 98
     assert recommendation_sentence(found) == (
-        "b has the highest MRR@3 (1.000), but 8 queries are too few to recommend it."
+        f"b has the highest MRR@3 (0.750), not shown within 0.03: about {found.queries_needed:,} queries would show it."
     )
 
 
 def test_systems_that_return_too_few_hits_and_queries_without_labels_take_no_part(ranked):
-    systems = {"a": ranked(GOOD), "cut": ranked([1] * 80, top_n=2), "b": ranked(LOW)}
+    systems = {"a": ranked(GOOD), "cut": ranked([1] * 240, top_n=2), "b": ranked(LOW)}
     found = compare(systems, primary="rr@3").recommend()
     assert (found.recommended, found.left_out, found.systems) == ("a", ("cut",), 2)
     unlabelled = {name: ranked([1] * 5, unlabelled=range(5)) for name in ("a", "b")}
@@ -103,12 +120,57 @@ def test_systems_that_return_too_few_hits_and_queries_without_labels_take_no_par
     assert "\nNo recommendation: no query counts in MRR@3" in str(nothing)
 
 
-def test_the_recommendation_of_one_half_is_measured_on_the_other(systems):
-    held = compare(systems, primary="rr@3").recommend().confirmation
-    assert (held.other, held.is_cheapest, held.verdict) == ("low", True, "better")
-    assert (len(held.selection), len(held.held_out)) == (40, 40)
-    assert not {*held.selection} & {*held.held_out}
-    assert held.difference.mean == pytest.approx(held.mean - held.other_mean)
+def test_what_one_half_chooses_is_measured_on_the_other(systems):
+    check = compare(systems, primary="rr@3").recommend().check
+    assert (check.system, check.other, check.verdict) == ("cheap", "dear", "confirmed")
+    assert (len(check.selection), len(check.held_out)) == (120, 120)
+    assert not {*check.selection} & {*check.held_out}
+    assert check.difference.mean == pytest.approx(check.mean - check.other_mean)
+
+
+def halved(ranked, first, second, queries=80):
+    """A system with these ranks on the half of the queries that chooses, and on the other."""
+    plain = ranked([1] * queries)
+    selection, _ = halves(plain.dataset.queries, 0)
+    return ranked([(first if place in selection else second)[place % 2] for place in range(queries)])
+
+
+def test_nothing_is_recommended_that_held_out_queries_contradict(ranked):
+    systems = {"lucky": halved(ranked, [1, 1], [3, 2]), "steady": halved(ranked, [1, 2], [1, 1])}
+    found = compare(systems, primary="rr@3").recommend()
+    assert (found.check.system, found.check.other, found.check.verdict) == ("lucky", "steady", "contradicted")
+    assert (found.recommended, found.is_shown, found.is_contradicted) == (None, False, True)
+    assert recommendation_sentence(found).startswith("No recommendation yet: lucky is contradicted by held-out queries")
+    assert not found.to_frame().recommended.any()
+
+
+def test_a_choice_that_is_below_the_runner_up_by_less_than_the_margin_is_not_contradicted():
+    method, metric = Method("", 0.95, 0), parse("rr@3")
+    values = np.stack([np.full(200, 0.5), np.full(200, 0.5)], axis=1)
+    values[:, 1] += np.tile([0.05, 0.15], 100)
+    ids = (["a"], ["b"])
+    near = held_out_check(("x", "y"), values, ids, metric, method, margin=0.2, recommended="x")
+    far = held_out_check(("x", "y"), values, ids, metric, method, margin=0.03, recommended="x")
+    other = held_out_check(("x", "y"), values, ids, metric, method, margin=0.2, recommended="y")
+    assert near.difference.p < 0.001
+    assert [near.verdict, far.verdict, other.verdict] == ["confirmed", "contradicted", "not confirmed"]
+
+
+def truncating(evaluation, chunks, of=404):
+    cost = evaluation.run.cost
+    index = replace(cost.index, read_in_part=chunks, distinct_texts=of)
+    return replace(evaluation, run=replace(evaluation.run, cost=replace(cost, index=index)))
+
+
+def test_what_the_recommended_system_truncates_is_said_with_the_best_that_truncates_nothing(systems):
+    systems["cheap"] = truncating(systems["cheap"], 86)
+    found = compare(systems, primary="rr@3").recommend()
+    assert (found.recommended, found.best_without_truncation) == ("cheap", "dear")
+    assert (found.truncation.chunks, found.truncation.of_chunks) == (86, 404)
+    assert found.to_untruncated.mean == pytest.approx(found.of("cheap").mean - found.of("dear").mean)
+    assert "There the embedding model truncates 86 of 404 chunks (21%); dear, the best that" in view_of(found).lead
+    assert "86 of 404 chunks (21%)" in " ".join(str(found).split())
+    assert "86 of 404 chunks (21%)" in found.to_markdown()
 
 
 @pytest.mark.parametrize(
@@ -158,4 +220,6 @@ def test_a_frame_has_all_systems(systems):
     assert frame.system.tolist() == ["cheap", "dear", "low"]
     assert frame.may_be_best.tolist() == [True, True, False]
     assert frame.recommended.tolist() == [True, False, False]
+    assert frame.is_shown.tolist() == [True, True, False]
+    assert frame.held_out_check.fillna("").tolist() == ["confirmed", "", ""]
     assert frame.latency_p50.tolist() == [0.010, 0.200, 0.001]

@@ -67,6 +67,7 @@ from raglift.sweep.specification.values import (
     text,
     text_encoding,
     told,
+    zero_or_more,
 )
 
 # Cross-field validation of a sweep; each fault is reported where the user would fix it.
@@ -444,5 +445,6 @@ class SweepModel(Model):
     timeout: Annotated[Number, above_zero()] | None
     retries: Annotated[Integer, at_least(0)]
     latency: Annotated[Integer, at_least(0)]
+    margin: Annotated[Number, zero_or_more()]
     seed: Annotated[Integer, at_least(0)]
     name: Text | None

@@ -17,6 +17,7 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
 from raglift.metrics.registry import code_of
 from raglift.running.systems import digest_of_mapping
+from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _HASH_LENGTH = 16
 _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
+_HOW_COMPARED = ("margin",)
+"""May change without anything being measured again."""
 _ADDED = ("include_files", "encoding", "indexes", "dimensions", "device", "batch_tokens")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
@@ -115,6 +118,8 @@ class Sweep:
     """How often such a call that failed for a passing reason is made again."""
     latency: int = 0
     """How many queries each cell's stages are timed on, in a pass of their own; 0 for none."""
+    margin: float = MARGIN
+    """How far below another mean a cell may truly be that counts as equally good, for the recommendation."""
     seed: int = 0
     """Of everything that is drawn at random."""
     name: str | None = None
@@ -271,7 +276,11 @@ class Sweep:
     @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
-        left_out = {*_HOW_CALLED, *(name for name in _ADDED if getattr(self, name) in ("auto", None, ()))}
+        left_out = {
+            *_HOW_CALLED,
+            *_HOW_COMPARED,
+            *(name for name in _ADDED if getattr(self, name) in ("auto", None, ())),
+        }
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if mappings := self.mappings:
             measured["mappings"] = mappings

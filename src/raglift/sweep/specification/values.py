@@ -387,6 +387,17 @@ def above_zero() -> AfterValidator:
     return AfterValidator(validate)
 
 
+def zero_or_more() -> AfterValidator:
+    """Return the check of a number that is not below 0, and finite."""
+
+    def validate(value: float) -> float:
+        if not 0 <= value < math.inf:
+            raise wrong(str(value), "a number of 0 or more")
+        return value
+
+    return AfterValidator(validate)
+
+
 def at_least(least: int, most: float = math.inf) -> AfterValidator:
     """Return the check of a number that may not be smaller, nor larger than the most where there is one."""
     expected = f"an integer, {least} or more" if most == math.inf else f"an integer from {least} to {most:,}"
