@@ -187,8 +187,8 @@ def _shares_to_extrapolate(sides: Sequence[_Side]) -> _RankShares | None:
 
 def _usual_grade(sides: Iterable[_Side]) -> int:
     """Return the grade that the relevant hits of some systems have on average, rounded; 1 where there is none."""
-    found = [(side, *relevant_hits(side.table, _of_hits(side.metric).k)) for side in sides]
-    grades = np.concatenate([grade[np.isin(query, side.places)] for side, query, _, grade in found])
+    found = [(side, relevant_hits(side.table, _of_hits(side.metric).k)) for side in sides]
+    grades = np.concatenate([grade[np.isin(query, side.places)] for side, (query, _, grade) in found])
     return max(round(float(np.mean(grades))), 1) if len(grades) else 1
 
 
@@ -280,7 +280,8 @@ def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
         shown: the systems whose figures are told; of one, an empty name is not.
     """
     first = f"of the {_which(found.metric)}, {_listed(found.shares, shown, '{:.1%}'.format)} {_NO_LABEL}"
-    figures = f"{mean_title(found.metric)} is {_listed(found.ranges, shown, _range_text)}, depending on them"
+    figures = f"{mean_title(found.metric)} is {_listed(found.ranges, shown, _range_text)}"
+    figures += ", depending on them" if any(" to " in _range_text(found.ranges[name]) for name in shown) else " anyway"
     if found.estimates is not None:
         usual = _listed(found.estimates, shown, "{:.3f}".format)
         figures += f", and {usual} if they are relevant as often as the labelled hits at their rank"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from raglift.adapters.base import packages
 from raglift.adapters.stages import Policy
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.metrics.computing import DEFAULT_METRICS, names_of
 from raglift.running.model_calls import CallLimits
 
 if TYPE_CHECKING:
@@ -234,11 +234,17 @@ def positive(name: str, value: object) -> int:
 # The recorded settings of a run.
 
 
+def named_in_spec(names: Sequence[str]) -> dict[str, Any]:
+    """Return what a run's spec says of the metrics that were asked for by name: nothing of the default ones."""
+    return {"metrics": list(names)} if names else {}
+
+
 def spec_of(dataset: Dataset, config: Config) -> dict[str, Any]:
     """Return what was asked of the system, and where; never what could be secret."""
     return {
         "depth": config.depth,
         "doc_key": config.doc_key,
+        **named_in_spec(names_of(config.metrics)),
         "dtype": config.dtype,
         "device": config.device,
         "batch_tokens": config.batch_tokens,

@@ -29,7 +29,14 @@ from raglift.report.recommendation import (
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence, held_out_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
-from raglift.report.views.parts import beside_columns, cost_columns, definition_of, mean_after, measured_together
+from raglift.report.views.parts import (
+    beside_columns,
+    cost_columns,
+    definition_of,
+    mean_after,
+    measured_together,
+    named_columns,
+)
 from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
@@ -188,7 +195,11 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         if entry.evaluation is not None
     ]
     columns = [*_means(result, rows, advised), *_cost_columns(result, rows)]
-    columns += beside_columns(means_beside(result), lambda row: row.entry.cell.name)
+    beside = means_beside(result)
+    shown = {result.primary, *(metric for metric, _ in beside.values())}
+    named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
+    columns += named_columns([metric for metric in named if metric not in shown], _named_mean)
+    columns += beside_columns(beside, lambda row: row.entry.cell.name)
     percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
     return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)
 
@@ -244,6 +255,11 @@ def _mean(metric: Metric, row: _Row) -> Cell:
     interval = interval_of(metric, evaluation.scores.of(evaluation.after, metric), CONFIDENCE)
     marks = marks_of(evaluation, evaluation.after, metric)
     return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
+
+
+def _named_mean(row: _Row, metric: Metric) -> Cell:
+    known = metric in row.evaluation.scores.metrics
+    return replace(_mean(metric, row), interval="") if known else Cell("–", "muted")
 
 
 def _to_the_best(row: _Row, best: str | None) -> Cell:

@@ -21,7 +21,7 @@ from raglift.report.cells import decided_cell, mean_cell
 from raglift.report.format import confidence_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
-from raglift.report.views.parts import cost_columns, definition_of, mean_after
+from raglift.report.views.parts import cost_columns, definition_of, mean_after, named_columns
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
                 definition=f"{mean_title(primary)} after reranking minus before, with its interval",
             )
         )
+    named = [metric for run in runs for metric in run.evaluation.named_metrics(primary) if metric != primary]
+    columns += named_columns(dict.fromkeys(named), lambda run, metric: _mean(run.evaluation, metric))
     columns.append(
         Column("facts found", lambda run: _facts(run.evaluation, primary), definition="By the depth of the metric")
     )

@@ -66,6 +66,7 @@ from raglift.report.views.parts import (
     has_tags,
     measured_together,
     method_section,
+    named_columns,
     queries_text,
     slices_table,
     truncation,
@@ -255,8 +256,16 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
 def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
     """Return the metrics that the headline shows."""
     beside = [metric for metric, _ in means_beside(comparison).values()]
-    shown = {comparison.primary, *beside, *(metric for metric in comparison.metrics if metric.name == CONTEXT)}
+    costs = [metric for metric in comparison.metrics if metric.name == CONTEXT]
+    shown = {comparison.primary, *beside, *_named_metrics(comparison), *costs}
     return tuple(metric for metric in comparison.metrics if metric in shown)
+
+
+def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
+    """Return the metrics that were asked for by name of some system, besides the one that decides."""
+    shown = {comparison.primary, *(metric for metric, _ in means_beside(comparison).values())}
+    named = [metric for one in comparison.evaluations for metric in one.named_metrics(comparison.primary)]
+    return [metric for metric in dict.fromkeys(named) if metric in comparison.metrics and metric not in shown]
 
 
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
@@ -268,6 +277,10 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
 
     def verdict(row: ComparisonRow) -> Cell:
         return verdict_cell("baseline" if row.system == comparison.baseline else row.verdict)
+
+    def mean(row: ComparisonRow, metric: Metric) -> Cell:
+        found = comparison.row(row.system, metric)
+        return mean_cell(metric, found.mean, None, TRUNCATED * found.truncated)
 
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
@@ -287,6 +300,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
+        *named_columns(_named_metrics(comparison), mean),
         *beside_columns(means_beside(comparison), lambda row: row.system),
         *_cost_columns(comparison),
     ]
@@ -506,7 +520,7 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     """Return the baseline's mean in every metric, and the differences of the best systems to it."""
     others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
     shown = others[:_MOST_COLUMNS]
-    metrics = table_metrics(comparison.metrics)
+    metrics = table_metrics(comparison.metrics, _named_metrics(comparison))
     alpha = comparison.method.alpha
     said = (
         f"Differences to {comparison.baseline}. Primary metric: {mean_title(comparison.primary)}; in the others, * is "
