@@ -281,7 +281,9 @@ def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
     """
     first = f"of the {_which(found.metric)}, {_listed(found.shares, shown, '{:.1%}'.format)} {_NO_LABEL}"
     figures = f"{mean_title(found.metric)} is {_listed(found.ranges, shown, _range_text)}"
-    figures += ", depending on them" if any(" to " in _range_text(found.ranges[name]) for name in shown) else " anyway"
+    if not any(" to " in _range_text(found.ranges[name]) for name in shown):
+        return f"{first}; {figures} anyway"
+    figures += ", depending on them"
     if found.estimates is not None:
         usual = _listed(found.estimates, shown, "{:.3f}".format)
         figures += f", and {usual} if they are relevant as often as the labelled hits at their rank"

@@ -103,7 +103,7 @@ class Options(TypedDict, total=False):
 
     metrics: Sequence[Metric | str]
     """Measures to take, at each of `ks` where they name no depth of their own; a measure that divides by k is
-    taken at a token budget in none of them."""
+    taken at a token budget in none of them. What is named here is shown everywhere, also at other depths."""
     chunks: Sequence[Any] | None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     tell them: then the evaluation knows which facts the chunks allow at all."""
