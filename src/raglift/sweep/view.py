@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from raglift.analysis.costs import CONTEXT
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
@@ -16,6 +17,7 @@ from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
 from raglift.report.cells import change_cell, mean_cell
 from raglift.report.factors import effect_tiles
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.analysis.recommendation import Contender
-    from raglift.records.metric import Metric
     from raglift.results.analyses import FactorEffects, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -196,7 +197,8 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
     ]
     columns = [*_means(result, rows, advised), *_cost_columns(result, rows)]
     beside = means_beside(result)
-    shown = {result.primary, *(metric for metric, _ in beside.values())}
+    context = Metric(CONTEXT, _depth_of_costs(result).depth)  # has a column among the costs
+    shown = {result.primary, context, *(metric for metric, _ in beside.values())}
     named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
     columns += named_columns([metric for metric in named if metric not in shown], _named_mean)
     columns += beside_columns(beside, lambda row: row.entry.cell.name)
@@ -286,11 +288,18 @@ def _lift(metric: Metric, row: _Row) -> Cell:
 
 def _cost_columns(result: SweepResultRecord, rows: Sequence[_Row]) -> list[Column[_Row]]:
     """Return the columns of costs that are known of some cell."""
-    fair = result.fairness
-    decides = result.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
     return cost_columns(
-        rows, decides, lambda row, metric: mean_after(row.evaluation, metric), lambda row: row.evaluation
+        rows,
+        _depth_of_costs(result),
+        lambda row, metric: mean_after(row.evaluation, metric),
+        lambda row: row.evaluation,
     )
+
+
+def _depth_of_costs(result: SweepResultRecord) -> Metric:
+    """Return the metric at whose depth the size of the prompt is shown."""
+    fair = result.fairness
+    return result.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
 
 
 # Warnings and notes.

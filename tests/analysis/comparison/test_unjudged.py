@@ -140,14 +140,14 @@ def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
     assert comparison_sentence(found).endswith("statistically significant on 60 queries.")
 
 
-def test_judged_is_in_no_table_and_in_the_frame_where_it_was_asked_for():
+def test_judged_is_shown_where_it_was_asked_for():
     one = system([["a", "b", "x"]] * 3, relevant="a", irrelevant="b", metrics=["ndcg", "judged", "unjudged"])
-    assert "Judged@" not in str(one)
-    assert "Unjudged@" not in str(one)
-    assert "Judged@" not in one.to_markdown()
+    assert "Judged@4" in str(one)
+    assert "Unjudged@4" in str(one)
+    assert "Judged@4" in one.to_markdown()
     assert {"Judged", "Unjudged"} <= set(one.to_frame()["metric"])
     together = compare({"one": one, "other": dataclasses.replace(one)})
-    assert "Judged@" not in str(together)
+    assert "Judged@4" in str(together)
     assert "judged@4" in set(together.to_frame()["metric"])
 
 

@@ -24,6 +24,7 @@ from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import (
     decided_cell,
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
 
     from raglift.analysis.agents import AgentsRecord
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
-    from raglift.records.metric import Metric
 
 
 _BY_TAG = 3
@@ -263,7 +263,8 @@ def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
 
 def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
     """Return the metrics that were asked for by name of some system, besides the one that decides."""
-    shown = {comparison.primary, *(metric for metric, _ in means_beside(comparison).values())}
+    context = Metric(CONTEXT, _depth_of_costs(comparison).depth)  # has a column among the costs
+    shown = {comparison.primary, context, *(metric for metric, _ in means_beside(comparison).values())}
     named = [metric for one in comparison.evaluations for metric in one.named_metrics(comparison.primary)]
     return [metric for metric in dict.fromkeys(named) if metric in comparison.metrics and metric not in shown]
 
@@ -308,14 +309,18 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
 
 def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     """Return the columns of the prompt's size and the latency, where they are known of some system."""
-    fair = comparison.fairness
 
     def mean(row: ComparisonRow, metric: Metric) -> float:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
-    decides = comparison.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
     rows = comparison.of(comparison.primary)
-    return cost_columns(rows, decides, mean, lambda row: comparison.evaluation(row.system))
+    return cost_columns(rows, _depth_of_costs(comparison), mean, lambda row: comparison.evaluation(row.system))
+
+
+def _depth_of_costs(comparison: ComparisonRecord) -> Metric:
+    """Return the metric at whose depth the size of the prompt is shown."""
+    fair = comparison.fairness
+    return comparison.primary if fair is None or fair.unbudgeted is None else fair.unbudgeted
 
 
 # What stands behind it, section by section.
