@@ -4,6 +4,8 @@ Samples of 40, 100 and 300 differences are drawn from populations whose mean is 
 large losses among many small wins, and such as HitRate, RR and NDCG have. The share of samples that are told to differ
 must not be above 5 % by more than chance, and each end of the 95 % interval must leave the mean outside in 2.5 %.
 Then the mean is moved to the minimum detectable effect that samples state on average, which 80 % of samples must find.
+Last, populations with few wins and fewer large losses: how often differences are found where there are none, and where
+there are some, with and without the verdict "too skewed to decide".
 
     python benchmarks/type_one_error.py [--samples 4000] [--queries 40 100 300]
 """
@@ -111,6 +113,52 @@ def skewed() -> Iterator[Population]:
     lost = generator.random(size) < 0.06
     small = generator.gamma(2.0, 0.25 * 0.06 / 0.94, size)
     yield centred("NDCG, small wins, 6% lose 0 to 1", np.where(lost, -generator.random(size), small))
+
+
+def rare_losses() -> Iterator[Population]:
+    """Yield populations of mean 0 with some wins, perhaps small losses, and large losses that a sample may lack.
+
+    The last four are mirrored: some losses and rare large wins.
+    """
+    yield few(0.12, 0.25)
+    yield few(0.20, 0.30)
+    yield few(0.10, 0.40)
+    yield few(0.12, 0.49)
+    yield few(0.06, 0.55)
+    yield few(0.12, 0.25, loss=0.5)
+    yield few(0.12, 0.25, 0.10, 0.02)
+    yield few(0.15, 0.25, 0.15, 0.05)
+    yield few(0.20, 0.25, 0.20, 0.11)
+    yield few(0.30, 0.10, 0.20, 0.03)
+    yield few(0.12, 0.25, mirrored=True)
+    yield few(0.15, 0.30, loss=0.7, mirrored=True)
+    yield few(0.20, 0.20, 0.20, 0.05, mirrored=True)
+    yield few(0.10, 0.45, 0.10, 0.10, mirrored=True)
+
+
+def gains() -> Iterator[Population]:
+    """Yield populations whose mean is above 0, to show what the verdict "too skewed to decide" costs."""
+    yield Population("dense", np.clip(np.random.default_rng(0).normal(0.08, 0.25, 200_000), -1.0, 1.0))
+    for wins, win, losses, loss in (
+        (0.18, 1.0, 0.07, 1.0),
+        (0.30, 0.30, 0.0, 0.0),
+        (0.20, 0.25, 0.06, 0.25),
+        (0.15, 0.30, 0.0, 0.0),
+    ):
+        name = f"{wins:.0%} win {win:g}, " + (f"{losses:.0%} lose {loss:g}" if losses else "none lose")
+        yield Population(name, np.array([win, -loss, 0.0]), np.array([wins, losses, 1.0 - wins - losses]))
+
+
+def few(
+    wins: float, win: float, small_losses: float = 0.0, small: float = 0.0, *, loss: float = 1.0, mirrored: bool = False
+) -> Population:
+    """Return a population in which as many lose `loss` as make up for the wins; the others tie."""
+    losses = (wins * win - small_losses * small) / loss
+    sign, won, lost = (-1.0, "lose", "win") if mirrored else (1.0, "win", "lose")
+    some = f"{small_losses:.0%} {lost} {small:g}, " if small_losses else ""
+    name = f"{wins:.0%} {won} {win:g}, {some}{losses:.1%} {lost} {loss:g}"
+    chances = np.array([wins, small_losses, losses, 1.0 - wins - small_losses - losses])
+    return Population(name, sign * np.array([win, -small, -loss, 0.0]), chances)
 
 
 def centred(name: str, values: Numbers) -> Population:
@@ -223,7 +271,7 @@ def main() -> None:
             f"{n} queries, a mean of 0".ljust(50)
             + "sign-flip   found  too skewed  mean below, above  p and interval differ"
         )
-        for population in (*symmetric(), *skewed()):
+        for population in (*symmetric(), *skewed(), *rare_losses()):
             one = errors(population, n, asked.samples)
             ends = f"{one.below:7.1%} {one.above:6.1%}" if population.has_enough(n) else "      –      –"
             say(
@@ -239,6 +287,10 @@ def main() -> None:
                     name = population.name + (", mean above 0" if direction > 0 else ", mean below 0") * skews
                     row = f"{told.effect:9.3f} {told.found:7.1%} {told.sign_flip:10.1%} {told.too_skewed:11.1%}"
                     say(f"  {name:48}{row}")
+        say(f"{n} queries, small wins".ljust(50) + "   effect   found   too skewed")
+        for population in gains():
+            one = errors(population, n, asked.samples)
+            say(f"  {population.name:48}{population.mean:9.3f} {one.found:7.1%} {one.too_skewed:11.1%}")
 
 
 def say(line: str) -> None:

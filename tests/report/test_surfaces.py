@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+import raglift as rl
+from raglift.apps.tracking.describing import evaluation_record
+from raglift.metrics.parsing import parse
+from raglift.records import Document as SourceDocument
+from raglift.records import Fact, Passage, Query
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_across
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
 from raglift.report.cells import share_cell
+from raglift.report.page.index import IndexedRun, index_page
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
 from raglift.report.terminal.document import document_text, print_document
 from raglift.report.terminal.rendering import as_text
+from raglift.sweep.engine import run_sweep
+from raglift.sweep.result import SweepResult
 
 LIST = Section("Found", entries=(Entry("rank 1: <b>", (Entry("fact 1", (Entry("or 2"),)),)), Entry("rank 2")))
 ROWS = (row_of((Cell("pass", "passed"), "rr")), row_of((Cell("FAIL", "failed"), "ap")))
@@ -135,3 +146,90 @@ def test_where_nothing_more_can_be_left_out_names_stand_above_their_figures() ->
     assert [line.strip() for line in lines[-5:]] == ["bm25", figures := "  ".join(["0.123456"] * 8), "static"] + 2 * [
         figures
     ]
+
+
+# Metrics that were asked for by name: on every surface, also at depths other than that of the metric that decides.
+
+NAMED = ("hit_rate@tokens(2000)", "recall@10", "ndcg@5")
+TITLES = ("HitRate@tokens(2000)", "Recall@10", "NDCG@5")
+
+
+def evaluated(order: int = 1, metrics: Sequence[str] = NAMED) -> rl.Evaluation:
+    texts = [f"The keeper of tower {number} lights the lamp at dusk." for number in range(12)]
+    dataset = rl.Dataset.from_dict({f"Who lights lamp {number}?": [texts[number]] for number in range(6)})
+    return rl.evaluate(lambda _: texts[::order], dataset, metrics=list(metrics), progress=False)
+
+
+def indexed(evaluation: rl.Evaluation) -> str:
+    return render(index_page("runs", [IndexedRun("run", evaluation, "")]))
+
+
+def compared() -> rl.Comparison:
+    return rl.compare({"one": evaluated(), "two": evaluated(-1)})
+
+
+def page_of(result: rl.Evaluation | rl.Comparison, folder: Path) -> str:
+    return result.report(folder / "page.html").read_text(encoding="utf-8")
+
+
+def swept(folder: Path) -> SweepResult:
+    text = "The keeper lights the lamp at dusk. In fog the horn gives two blasts, and the boat waits behind the rocks."
+    passage = Passage("The keeper lights the lamp at dusk.", "log.md", 0, 35)
+    dataset = rl.Dataset((Query("q", "Who lights the lamp?", (Fact((passage,)),)),), (SourceDocument("log.md", text),))
+    sweep = rl.Sweep(dataset=dataset, chunkers=["recursive:60/0"], retrievers=["bm25", "bm25(k1=2)"], metrics=NAMED)
+    return run_sweep(sweep, folder / "sweep", progress=False)
+
+
+SURFACES: dict[str, Callable[[Path], str]] = {
+    "print of an evaluation": lambda _: str(evaluated()),
+    "print of a rescored evaluation": lambda _: str(rl.rescore(evaluated(metrics=["ap"]), metrics=list(NAMED))),
+    "Markdown of an evaluation": lambda _: evaluated().to_markdown(),
+    "notebook of an evaluation": lambda _: evaluated()._repr_html_(),
+    "page of an evaluation": lambda folder: page_of(evaluated(), folder),
+    "print of a comparison": lambda _: str(compared()),
+    "Markdown of a comparison": lambda _: compared().to_markdown(),
+    "notebook of a comparison": lambda _: compared()._repr_html_(),
+    "page of a comparison": lambda folder: page_of(compared(), folder),
+    "index": lambda _: indexed(evaluated()),
+    "print of a sweep": lambda folder: str(swept(folder)),
+    "notebook of a sweep": lambda folder: swept(folder)._repr_html_(),
+}
+BY_NAME: dict[str, Callable[[Path], Iterable[str]]] = {
+    "frame of an evaluation": lambda _: evaluated().per_query()["metric"],
+    "frame of a comparison": lambda _: compared().to_frame()["metric"],
+}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_metrics_that_were_named_are_on_every_surface(surface: str, tmp_path: Path) -> None:
+    shown = " ".join(SURFACES[surface](tmp_path).split())
+    assert [title for title in TITLES if title not in shown] == []
+
+
+@pytest.mark.parametrize("surface", BY_NAME)
+def test_metrics_that_were_named_are_in_every_record(surface: str, tmp_path: Path) -> None:
+    assert set(NAMED) <= set(BY_NAME[surface](tmp_path))
+
+
+def test_metrics_that_were_named_are_in_json_and_in_trackers(
+    run: Callable[..., tuple[int, str, str]], tmp_path
+) -> None:
+    for name, order in (("one", 1), ("two", -1)):
+        evaluated(order).save(tmp_path / name)
+    _, out, _ = run("compare", tmp_path / "one", tmp_path / "two", "--json")
+    assert set(NAMED) <= {row["metric"] for row in json.loads(out)["rows"]}
+    figures = evaluation_record(evaluated()).figures
+    assert len([name for name in figures if name.startswith("retrieve/")]) >= len(NAMED)
+
+
+def test_a_measure_that_was_named_without_a_depth_is_shown_at_that_of_the_primary_metric() -> None:
+    shown = str(evaluated(metrics=["recall", "ap", "ndcg@3", "ndcg@10"]))
+    assert [name in shown for name in ("Recall@10", "MAP@10", "NDCG@10", "NDCG@3", "Recall@1 ")] == [True] * 4 + [False]
+
+
+def test_what_was_named_is_kept_with_a_run_and_forgotten_when_the_default_metrics_are_taken(tmp_path: Path) -> None:
+    evaluated().save(tmp_path / "run")
+    loaded = rl.load_evaluation(tmp_path / "run")
+    assert "HitRate@tokens(2000)" in str(loaded)
+    assert rl.rescore(loaded).named_metrics(parse("ndcg@10")) == []
+    assert len([line for line in str(rl.rescore(loaded)).splitlines() if "@10" in line]) >= 5

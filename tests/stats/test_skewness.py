@@ -81,8 +81,36 @@ def test_small_wins_without_a_loss_decide_nothing_where_losses_can_be_large() ->
     assert not paired_difference(wins, seed=0).too_skewed
 
 
-def test_a_sample_that_shows_how_large_losses_are_is_decided() -> None:
-    assert not paired_difference([0.1] * 40 + [-0.1] * 3, seed=0, bound=1.0).too_skewed
+@pytest.mark.parametrize(
+    ("losses", "too_skewed"),
+    [
+        ([], True),
+        ([-0.02] * 6, True),  # small losses do not show how large losses can be
+        ([-0.3], True),  # nor does a single large one
+        ([-0.1, -0.1], False),  # two of half of the average win do
+    ],
+)
+def test_only_several_large_losses_show_how_large_losses_are(losses: list[float], too_skewed: bool) -> None:
+    differences = np.array([0.2] * 14 + losses + [0.0] * (60 - 14 - len(losses)))
+    assert paired_difference(differences, seed=0, bound=1.0).p < 0.05
+    assert paired_difference(differences, seed=0, bound=1.0).too_skewed == too_skewed
+    assert paired_difference(-differences, seed=0, bound=1.0).too_skewed == too_skewed
+
+
+def test_small_losses_lower_what_the_bet_earns() -> None:
+    # 1.25¹⁴ = 22.7 is enough; six losses of 0.02 leave 20.1, eight leave 19.3
+    def sample(losses: int) -> np.ndarray:
+        return np.array([0.25] * 14 + [-0.02] * losses + [0.0] * (60 - 14 - losses))
+
+    assert [paired_difference(sample(losses), seed=0, bound=1.0).too_skewed for losses in (0, 6, 8)] == [
+        *(False, False),
+        True,
+    ]
+
+
+def test_wins_of_half_of_the_bound_are_decided() -> None:
+    assert paired_difference([0.48] * 7 + [0.0] * 33, seed=0, bound=1.0).too_skewed
+    assert not paired_difference([0.5] * 7 + [0.0] * 33, seed=0, bound=1.0).too_skewed
 
 
 def test_hits_without_a_loss_are_decided_where_the_sign_test_decides() -> None:

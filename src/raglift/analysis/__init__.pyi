@@ -22,9 +22,6 @@ from .factor_records import LevelAgainstBest as LevelAgainstBest
 from .factor_records import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
 from .held_out_check import HeldOutCheck as HeldOutCheck
-from .label_holes import HolesRecord as HolesRecord
-from .label_holes import RankShare as RankShare
-from .label_holes import holes as holes
 from .lift import comparison_by_tag as comparison_by_tag
 from .lift import evaluation_by_tag as evaluation_by_tag
 from .lift import reranker_lift as reranker_lift
@@ -58,6 +55,9 @@ from .truncation import Truncation as Truncation
 from .truncation import truncation_of as truncation_of
 from .tuning import Setting as Setting
 from .tuning import TuningRecord as TuningRecord
+from .unjudged import HolesRecord as HolesRecord
+from .unjudged import RankShare as RankShare
+from .unjudged import holes as holes
 from .upper_bound import Alternative as Alternative
 from .upper_bound import Best as Best
 from .upper_bound import HeadroomRecord as HeadroomRecord

@@ -25,8 +25,8 @@ from raglift.analysis.paired_statistics import (
 )
 from raglift.analysis.records import ComparisonRecord, ComparisonRow, HeldOut
 from raglift.analysis.shared_queries import baseline_of, check_same_rule, named, shared_queries
-from raglift.analysis.unjudged import holes_between, unjudged_of
-from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.analysis.unjudged import unjudged_of
+from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import (
     too_skewed_note,
     warnings_of,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.analysis.shared_queries import SharedQueries
-    from raglift.analysis.unjudged import Holes, Unjudged
     from raglift.matching.rule import MatchRule
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
@@ -307,7 +306,7 @@ def compare_systems(
         if len(apart) < len(systems) - 1 and fairness.decides:
             alike = _Alike.of(as_scored if match is None else systems, systems, chosen, in_hits, apart, shared)
     rows = _rows(paired, method, alike, _bounds(systems, paired, shared))
-    unjudged = _unjudged(systems, shared, paired, rows, method, same_chunks=fairness is None)
+    unjudged = unjudged_of(systems, decides, shared.places, same_chunks=fairness is None)
     held = hold_out_best(paired, shared.queries, method, is_chosen=reference.is_chosen) if hold_out else None
     deciding = [row for row in rows if not row.exploratory]
     corrected = "nothing to correct for: one comparison"
@@ -340,50 +339,6 @@ def compare_systems(
         unjudged=unjudged,
         baseline_reason=reference.reason,
     )
-
-
-def _unjudged(
-    systems: Mapping[str, EvaluationRecord],
-    shared: SharedQueries,
-    paired: Paired,
-    rows: Sequence[ComparisonRow],
-    method: Method,
-    *,
-    same_chunks: bool,
-) -> Unjudged | None:
-    """Return what unjudged hits can do to the primary metric, and for which systems its verdict could turn."""
-    if any(evaluation.dataset.shows_judged for evaluation in systems.values()):  # matched once, for all that asks
-        systems = {name: replace(one, match_table=match_tables_of(one)) for name, one in systems.items()}
-    found = unjudged_of(systems, paired.metrics[0], shared.places, same_chunks=same_chunks)
-    if found is None:
-        return None
-    unjudged, values = found
-    if values is None:
-        return unjudged
-    supposed = replace(paired, metrics=paired.metrics[:1], values=values[np.newaxis], truncated=paired.truncated[:1])
-    turned = {
-        row.system: row.verdict
-        for row, now in zip(_rows(supposed, method), rows, strict=False)
-        if row.verdict is not None and row.verdict != now.verdict
-    }
-    holes = {row.system: hole for row in rows if (hole := _hole(systems, row, paired, shared, same_chunks=same_chunks))}
-    return replace(unjudged, turned=turned, holes=holes)
-
-
-def _hole(
-    systems: Mapping[str, EvaluationRecord],
-    row: ComparisonRow,
-    paired: Paired,
-    shared: SharedQueries,
-    *,
-    same_chunks: bool,
-) -> Holes | None:
-    """Return how the verdict on a system could turn; None where it could not, or is none."""
-    if row.exploratory or row.verdict not in ("better", "worse"):
-        return None
-    pair = (row.system, paired.names[paired.baseline])
-    names = pair if row.verdict == "better" else pair[::-1]
-    return holes_between({name: systems[name] for name in names}, row.metric, shared.places, same_chunks=same_chunks)
 
 
 def _common_metrics(systems: Mapping[str, EvaluationRecord], baseline: str) -> list[Metric]:

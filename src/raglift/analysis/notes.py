@@ -9,7 +9,7 @@ import numpy as np
 from raglift.analysis.chunking import index_share
 from raglift.analysis.filters import filter_notes
 from raglift.analysis.paired_statistics import primary_of
-from raglift.analysis.unjudged import unjudged_note, unjudged_of
+from raglift.analysis.unjudged import unjudged_of, unjudged_text
 from raglift.analysis.warnings import changed_hits_notes
 from raglift.base.display import counted
 from raglift.base.normalization import normalize
@@ -145,7 +145,7 @@ def primary_notes(evaluation: EvaluationRecord) -> list[str]:
     notes = []
     found = unjudged_of({"": evaluation}, primary)
     if found is not None:
-        notes.append(unjudged_note(found[0]))
+        notes.append(unjudged_text(found))
     share, inventory = index_share(evaluation, primary.k), evaluation.run.inventory
     if share is not None and inventory is not None:
         hits = "1 hit is" if primary.k == 1 else f"{primary.k} hits are"

@@ -202,7 +202,8 @@ VERDICTS = ("better", "worse", NOT_SIGNIFICANT, TOO_SKEWED, NOT_COMPARABLE)
 def outweighed_text(difference: PairedDifference) -> str:
     """Say what may be missing in a sample that is too skewed to decide: of few small wins, or of few small losses."""
     seen, missing, one = ("wins", "losses", "loss") if difference.mean > 0.0 else ("losses", "wins", "win")
-    found = f"one {one}" if min(difference.wins, difference.losses) else f"no {missing}"
+    opposite = min(difference.wins, difference.losses)
+    found = f"at most one {one} of half their size" if opposite > 1 else f"one {one}" if opposite else f"no {missing}"
     return (
         f"{counted(difference.n, 'query')} with small {seen} and {found} cannot rule out large {missing} too rare to "
         f"be among them, which could outweigh the {seen}"

@@ -10,7 +10,7 @@ import numpy as np
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import has_differences
+from raglift.metrics.computing import has_differences, named_metrics
 from raglift.metrics.parsing import as_metric
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.records.rankings import CANDIDATES
@@ -73,6 +73,10 @@ class EvaluationRecord:
     def after(self) -> str:
         """The last stage; the first one when there is no other."""
         return self.scores.stages[-1]
+
+    def named_metrics(self, primary: Metric) -> list[Metric]:
+        """Return the metrics that were asked for by name, where they name no depth at that of the primary one."""
+        return named_metrics(self.run.spec.get("metrics", ()), self.scores.metrics, primary)
 
     @property
     def depth_limit(self) -> int | None:

@@ -1,27 +1,203 @@
-"""Hits that nobody judged: what share of the first ones they are, and what they can do to the figures."""
+"""Unjudged hits: what share of the first ones they are, between what figures lie, and measures without them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from raglift.analysis.shared_queries import named
-from raglift.analysis.unjudged_hits import RankShares, Side, judged_counts, of_hits, supposed, supposed_by_share
-from raglift.metrics.computing import mean_of, mean_title
+import numpy as np
+
+from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.upper_bound import match_tables_of
+from raglift.base.display import counted
+from raglift.errors import ConfigurationError
+from raglift.matching.condensing import condensed
+from raglift.matching.supposing import with_facts
+from raglift.metrics.computing import compute, cut_at_depth, mean_of, mean_title
+from raglift.metrics.graded_measures import RBP, RBPResidual
+from raglift.metrics.judged_measures import Bpref, InfAP
+from raglift.metrics.measure import relevant_hits, unjudged_hits
+from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
+    from raglift.matching.matches import MatchTable
     from raglift.records.metric import Metric
+
+    Integers = NDArray[np.int64]
 
 
 LITTLE = 0.05
 """Up to this share of unjudged hits nothing is said of them."""
+_FEWEST_IRRELEVANT = 50
+_MOST_UNJUDGED = 0.5
+PERSISTENCE = 0.8
+"""Of RBP and its residual, which must be of one persistence to add up."""
+_DRAWS = 20
+"""How often it is drawn at random which of the unjudged hits are relevant; a figure is the mean over the draws."""
+_FEWEST_DRAWS = 4
+_DRAWN = 400_000
+"""Of more hits than make up so many in all draws there are fewer draws: their mean varies no more for it."""
+_SEED = 0
+_SMOOTHING = 5
+"""So many hits of the overall share of relevant ones are added to the judged hits at each rank."""
+
+_Key: TypeAlias = "tuple[str, str]"  # a query and a chunk, by their ids
+_ValueT = TypeVar("_ValueT")
+
+
+# The hits of a system, and its metric values if some of those that nobody judged were relevant.
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One system: its matches down to the depth, and its hits there."""
+
+    evaluation: EvaluationRecord
+    metric: Metric
+    table: MatchTable
+    places: NDArray[np.intp]
+    """The queries that are looked at."""
+    unjudged: tuple[Integers, Integers]
+    """Query and rank of the hits that nobody judged; what came back before does not count again."""
+    counted_hits: Integers
+    """How many hits of each query are down to the depth."""
+    looked_at: NDArray[np.bool_]
+    """Which queries are looked at and have labels."""
+
+    @classmethod
+    def of(cls, evaluation: EvaluationRecord, metric: Metric, places: NDArray[np.intp] | None = None) -> _Side:
+        """Return a system's hits down to the depth of a metric, of some queries or of all."""
+        table, of_hits = cut_at_depth(match_tables_of(evaluation)[-1], _of_hits(metric))
+        labelled = np.array([query.is_labelled for query in evaluation.dataset.queries], dtype=np.bool_)
+        looked_at = np.zeros(len(labelled), dtype=np.bool_)
+        looked_at[slice(None) if places is None else places] = True
+        looked_at &= labelled
+        query, rank = unjudged_hits(table, of_hits.k)
+        kept = looked_at[query]
+        hits = np.minimum(table.hits, of_hits.k if of_hits.k is not None else table.hits.max(initial=0))
+        chosen = np.flatnonzero(looked_at) if places is None else places
+        return cls(evaluation, metric, table, chosen, (query[kept], rank[kept]), hits, looked_at)
+
+    @property
+    def hits(self) -> int:
+        """How many hits of the labelled queries are down to the depth."""
+        return int(self.counted_hits[self.looked_at].sum())
+
+    @property
+    def share(self) -> float:
+        """Which share of these nobody judged."""
+        return len(self.unjudged[0]) / self.hits if self.hits else 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean as it is counted, with unjudged hits as irrelevant."""
+        return mean_of(self.metric, self.evaluation.scores.of(self.evaluation.after, self.metric)[self.places])
+
+    def first_ranks(self) -> dict[_Key, int]:
+        """Return the rank at which each distinct unjudged hit comes first."""
+        queries, rankings = self.evaluation.dataset.queries, self.table.rankings
+        found: dict[_Key, int] = {}
+        for query, rank in zip(*(column.tolist() for column in self.unjudged), strict=True):
+            found.setdefault((queries[query].id, rankings[query].hits[rank - 1].chunk.id), rank)
+        return found
+
+    def mean_if(self, keys: Sequence[_Key], drawn: NDArray[np.bool_], grade: int) -> float:
+        """Return the mean of the metric if some hits were relevant, over several draws.
+
+        Each is a fact of its own, found or not, so that recall and ideal rankings grow with it.
+
+        Args:
+            keys: the hits that are drawn from.
+            drawn: for each draw and each of these hits, whether it is relevant.
+            grade: of those that are.
+        """
+        own = self.first_ranks()
+        place = {query.id: number for number, query in enumerate(self.evaluation.dataset.queries) if query.is_labelled}
+        known = [(number, place[key[0]], own.get(key, 0)) for number, key in enumerate(keys) if key[0] in place]
+        number, query, rank = np.array(known, dtype=np.int64).reshape(-1, 3).T
+        metric = self.metric
+        plain = metric if metric.budget is None and metric.calls is None else replace(metric, depth=None)
+        counts = ~np.isnan(self.evaluation.scores.of(self.evaluation.after, metric))
+        draws = []
+        for of_draw in drawn:
+            table = with_facts(self.table, query[of_draw[number]], rank[of_draw[number]], grade)
+            values = compute(table, plain, self.evaluation.profile)
+            draws.append(np.where(counts, np.nan_to_num(values), np.nan))
+        return mean_of(metric, np.mean(draws, axis=0)[self.places])
+
+
+@dataclass(frozen=True, eq=False)
+class _RankShares:
+    """At each rank, how many of the judged hits are relevant."""
+
+    relevant: Integers
+    """For rank 1, 2, …"""
+    judged: Integers
+
+    @classmethod
+    def of(cls, sides: Sequence[_Side]) -> _RankShares:
+        """Count the judged hits of some systems, each system's on its own."""
+        depth = max((int(side.counted_hits.max(initial=0)) for side in sides), default=0)
+        relevant, judged = np.zeros((2, depth), dtype=np.int64)
+        for side in sides:
+            hits = side.counted_hits[side.looked_at]
+            judged += np.count_nonzero(hits[:, np.newaxis] > np.arange(depth), axis=0)
+            judged -= np.bincount(side.unjudged[1] - 1, minlength=depth)
+            query, rank, _ = relevant_hits(side.table, depth)
+            relevant += np.bincount(rank[side.looked_at[query]] - 1, minlength=depth)
+        return cls(relevant, judged)
+
+    @property
+    def smoothed(self) -> NDArray[np.float64]:
+        """The share at each rank, as if so many more hits had been judged there, of which the share over all is."""
+        total = self.relevant.sum() / self.judged.sum()
+        return np.asarray((self.relevant + _SMOOTHING * total) / (self.judged + _SMOOTHING), dtype=np.float64)
+
+    def draws(self, ranks: Iterable[int]) -> NDArray[np.bool_]:
+        """Return for each draw which hits are relevant, each with the share at its rank; always the same draws.
+
+        There are 20 draws; of more than 20,000 hits fewer, and of 100,000 or more there are 4.
+        """
+        chances = self.smoothed[np.fromiter(ranks, dtype=np.int64) - 1]
+        draws = min(max(_DRAWN // max(len(chances), 1), _FEWEST_DRAWS), _DRAWS)
+        return np.random.default_rng(_SEED).random((draws, len(chances))) < chances
+
+
+def _shares_to_extrapolate(sides: Sequence[_Side]) -> _RankShares | None:
+    """Return how often judged hits are relevant by rank; None where that says nothing of those that nobody judged.
+
+    It does if the labels are those of a judged pool or of a random sample: people who name what is relevant, perhaps
+    with some irrelevant passages besides, have judged other hits than those that are left. At least 50 hits of one
+    system must be judged irrelevant, and at most half of the hits of each unjudged.
+    """
+    known = all(side.evaluation.dataset.judged is not None for side in sides)
+    if not known or max(side.share for side in sides) > _MOST_UNJUDGED:
+        return None
+    alone = [_RankShares.of([side]) for side in sides]
+    irrelevant = max(int(one.judged.sum() - one.relevant.sum()) for one in alone)
+    return _RankShares.of(sides) if irrelevant >= _FEWEST_IRRELEVANT else None
+
+
+def _usual_grade(sides: Iterable[_Side]) -> int:
+    """Return the grade that the relevant hits of some systems have on average, rounded; 1 where there is none."""
+    found = [(side, relevant_hits(side.table, _of_hits(side.metric).k)) for side in sides]
+    grades = np.concatenate([grade[np.isin(query, side.places)] for side, (query, _, grade) in found])
+    return max(round(float(np.mean(grades))), 1) if len(grades) else 1
+
+
+def _of_hits(metric: Metric) -> Metric:
+    """Return a metric with the depth at which it looks at hits: measures of sessions look at those of all calls."""
+    return replace(metric, depth=None) if MEASURES[metric.name].is_by_call and metric.k is not None else metric
+
+
+# What they can do to the metric that decides, of one system or of several.
 
 
 @dataclass(frozen=True)
@@ -32,33 +208,14 @@ class Unjudged:
     """The metric that decides; the hits are those down to its depth, or that fit into its budget."""
     shares: Mapping[str, float]
     """For each system, which share of these hits of the labelled queries nobody judged."""
-    counted: Mapping[str, float]
-    """For each system, the mean where every such hit is irrelevant, as they count."""
-    relevant: int = 0
-    """How many of the distinct judged hits are relevant."""
-    judged: int = 0
-    """How many distinct hits were judged, relevant or not."""
-    supposed: Mapping[str, float] | None = None
-    """For each system, the mean if as many of the unjudged hits were relevant as of the judged; None where no hit was
-    judged irrelevant, so that nothing is known of how many these may be."""
-    turned: Mapping[str, str] = field(default_factory=dict)
-    """For each system of a comparison whose verdict would be another one then: which."""
-    holes: Mapping[str, Holes] = field(default_factory=dict)
-    """For each system of a comparison with a verdict that its unjudged hits, or the baseline's, could turn: how."""
-
-
-@dataclass(frozen=True)
-class Holes:
-    """How a verdict could turn if the unjudged hits of the system that trails were as relevant as the judged."""
-
-    leading: str
-    trailing: str
-    leading_mean: float
-    """The mean of the leading system then; its own further unjudged hits are irrelevant."""
-    trailing_mean: float
-    """That of the other: higher."""
-    pairs: int
-    """How many of its hits nobody judged and the leading system does not return: to judge to rule this out."""
+    ranges: Mapping[str, tuple[float, float]]
+    """For each system, the means where every such hit is irrelevant, as they count, and where every one is relevant,
+    the lower first. A hit is relevant for all systems alike, found or not, unless their chunks differ."""
+    estimates: Mapping[str, float] | None
+    """For each system, the mean if they are relevant as often as the judged hits at their rank; None where the judged
+    hits say nothing of them."""
+    to_label: int
+    """How many distinct ones to label next: of several systems, those that not all of them returned."""
 
 
 def unjudged_of(
@@ -67,20 +224,16 @@ def unjudged_of(
     places: Mapping[str, NDArray[np.intp]] | None = None,
     *,
     same_chunks: bool = True,
-) -> tuple[Unjudged, NDArray[np.float64] | None] | None:
-    """Return what unjudged hits can do to a metric, and the values of each system and query then; None if nothing.
+) -> Unjudged | None:
+    """Return what unjudged hits can do to a metric; None if nothing.
 
     Nothing is to be said where people only named what is relevant, and where at most 5 % of the hits were not judged.
-
-    A share of the distinct unjudged hits is drawn at random: that share of the distinct judged ones which is relevant.
-    Each is taken as a fact of its own, of the grade that relevant hits have on average, and the metric computed anew;
-    recall and ideal rankings grow with the facts. Values are the means of 20 draws, always the same ones.
 
     Args:
         systems: by name.
         metric: the metric that decides.
         places: for each system, the queries that it is compared on, in one order; None for all.
-        same_chunks: whether a hit of one system that is drawn is a fact for the others too, found or not.
+        same_chunks: whether a relevant hit of one system is a fact for the others too, found or not.
     """
     if not any(evaluation.dataset.shows_judged for evaluation in systems.values()):
         return None
@@ -89,59 +242,27 @@ def unjudged_of(
     # Of all runs, of what became of the hits, or of what is read before a fact, which a supposed label does not say
     if repeated or measure.needs_budget or (measure.is_by_call and not measure.takes_k):
         return None
-    sides = {name: Side.of(one, metric, None if places is None else places[name]) for name, one in systems.items()}
-    shares = {name: len(side.unjudged[0]) / side.hits if side.hits else 0.0 for name, side in sides.items()}
-    if max(shares.values()) <= LITTLE:
+    sides = {name: _Side.of(one, metric, None if places is None else places[name]) for name, one in systems.items()}
+    if max(side.share for side in sides.values()) <= LITTLE:
         return None
-    counted = {
-        name: mean_of(metric, side.evaluation.scores.of(side.evaluation.after, metric)[side.places])
-        for name, side in sides.items()
-    }
-    relevant, judged, grade = judged_counts(sides, of_hits(metric).k)
-    found = Unjudged(metric, shares, counted, relevant, judged)
-    if relevant == judged:
-        return found, None
-    values = supposed_by_share(sides, metric, relevant / judged, grade, same_chunks=same_chunks)
-    supposed = {name: mean_of(metric, row) for name, row in zip(sides, values, strict=True)}
-    return replace(found, supposed=supposed), values
-
-
-def holes_between(
-    systems: Mapping[str, EvaluationRecord],
-    metric: Metric,
-    places: Mapping[str, NDArray[np.intp]],
-    *,
-    same_chunks: bool,
-) -> Holes | None:
-    """Return whether unjudged hits of the second of two systems could put it before the first; None if not.
-
-    That is so if its mean is higher once each of its unjudged hits is relevant as often as the judged hits at its rank
-    are, in both systems together, and the first system's other unjudged hits are irrelevant. A hit of both counts for
-    both. Nothing is to be said where no hit was judged irrelevant.
-
-    Args:
-        systems: the one that leads, then the one that trails, by name.
-        metric: the metric that decides.
-        places: for each system, the queries that it is compared on, in one order.
-        same_chunks: whether a hit of one system is a fact for the other too, found or not.
-    """
-    sides = {name: Side.of(one, metric, places[name]) for name, one in systems.items()}
-    shares = RankShares.of(sides.values())
-    leading, trailing = sides
-    ranks = sides[trailing].first_ranks()
-    if not shares.says_something or not ranks:
-        return None
-    _, _, grade = judged_counts(sides, of_hits(metric).k)
-    drawn = shares.draws(list(ranks.values()))
-    values = supposed(sides, metric, list(ranks), drawn, grade, same_chunks=same_chunks)
-    means = [mean_of(metric, row) for row in values]
-    if means[1] <= means[0]:
-        return None
-    known = sides[leading].first_ranks().keys() if same_chunks else set()
-    return Holes(leading, trailing, means[0], means[1], sum(key not in known for key in ranks))
-
-
-# In words.
+    grade, shares = _usual_grade(sides.values()), _shares_to_extrapolate(list(sides.values()))
+    own = {name: side.first_ranks() for name, side in sides.items()}
+    ranks: dict[_Key, int] = {}
+    for key, rank in (pair for of_side in own.values() for pair in of_side.items()):
+        ranks[key] = min(rank, ranks.get(key, rank))
+    ranges, estimates = {}, {}
+    for name, side in sides.items():
+        facts = ranks if same_chunks else own[name]
+        ends = side.mean, side.mean_if(list(facts), np.ones((1, len(facts)), dtype=np.bool_), grade)
+        ranges[name] = (min(ends), max(ends))
+        if shares is not None:
+            estimates[name] = side.mean_if(list(facts), shares.draws(facts.values()), grade)
+    if len(sides) > 1 and same_chunks:
+        to_label = sum(any(key not in of_side for of_side in own.values()) for key in ranks)
+    else:
+        to_label = sum(map(len, own.values()))
+    by_name = {name: side.share for name, side in sides.items()}
+    return Unjudged(metric, by_name, ranges, estimates if shares is not None else None, to_label)
 
 
 def is_unjudged_note(note: str) -> bool:
@@ -149,76 +270,193 @@ def is_unjudged_note(note: str) -> bool:
     return _NO_LABEL in note or note.startswith("nobody judged")
 
 
-def unjudged_note(found: Unjudged) -> str:
-    """Return what share of the first hits of one system nobody judged, and between what its metric lies for that."""
-    (share,), (counted,) = found.shares.values(), found.counted.values()
-    first = f"{share:.1%} of the {_which(found.metric)} {_NO_LABEL}"
-    if found.supposed is None:
-        return f"{first}; {_NOT_KNOWN}"
-    (supposed,) = found.supposed.values()
-    return f"{first}; {_if(found)}, {mean_title(found.metric)} would {_change(counted, supposed)}"
-
-
 _NO_LABEL = "have no label and count as irrelevant"
-_NOT_KNOWN = "no hit was judged irrelevant, so it is unknown how many of them are relevant"
 
 
-def _change(counted: float, supposed: float) -> str:
-    before, after = f"{counted:.3f}", f"{supposed:.3f}"
-    return f"stay {before}" if before == after else f"be {after} instead of {before}"
-
-
-def _if(found: Unjudged) -> str:
-    return f"if the same share of them were relevant as of the labelled ones ({found.relevant:,} of {found.judged:,})"
-
-
-def unjudged_text(found: Unjudged, shown: Sequence[str]) -> str:
-    """Return what share of the first hits of systems nobody judged, and what that can do to the verdict.
+def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
+    """Return what share of the first hits nobody judged, between what the metric lies for that, and what to label next.
 
     Args:
-        found: of the systems.
-        shown: those whose figures are told.
+        found: of one system or of several.
+        shown: the systems whose figures are told; of one, an empty name is not.
     """
-    title = mean_title(found.metric)
-    shares = _listed([f"{found.shares[name]:.1%} in {name}" for name in shown])
-    first = f"of the {_which(found.metric)}, {shares} {_NO_LABEL}"
-    if found.supposed is None:
-        return f"{first}; {_NOT_KNOWN}"
-    figures = _listed([f"{_change(found.counted[name], found.supposed[name])} in {name}" for name in shown])
-    turned = [f"{name} would be {verdict}" for name, verdict in found.turned.items()]
-    verdict = f"the verdict could change: {named(turned)}" if turned else "the verdict would stay the same"
-    return f"{first}; {_if(found)}, {title} would {figures}, and {verdict}{_turning(found)}"
+    first = f"of the {_which(found.metric)}, {_listed(found.shares, shown, '{:.1%}'.format)} {_NO_LABEL}"
+    figures = f"{mean_title(found.metric)} is {_listed(found.ranges, shown, _range_text)}"
+    if not any(" to " in _range_text(found.ranges[name]) for name in shown):
+        return f"{first}; {figures} anyway"
+    figures += ", depending on them"
+    if found.estimates is not None:
+        usual = _listed(found.estimates, shown, "{:.3f}".format)
+        figures += f", and {usual} if they are relevant as often as the labelled hits at their rank"
+    if not found.to_label:
+        return f"{first}; {figures}"
+    these = "" if len(found.shares) == 1 else " that not all of the systems return"
+    return f"{first}; {figures}; label next the {counted(found.to_label, 'hit')}{these} (raglift labels review)"
 
 
-def _turning(found: Unjudged) -> str:
-    """Return how the verdict that is easiest to turn could be, and how many pairs to judge; empty if none could be."""
-    if not found.holes:
-        return ""
-    one = max(found.holes.values(), key=lambda hole: hole.trailing_mean - hole.leading_mean)
-    pairs = f"{one.pairs:,} hit{'s' * (one.pairs != 1)}"
-    return (
-        f". If those of {one.trailing} alone were as relevant as the labelled hits at their rank, it would lead with "
-        f"{one.trailing_mean:.3f} against {one.leading_mean:.3f}: to decide it, label the {pairs} that {one.leading} "
-        "does not return"
-    )
+def _range_text(ends: tuple[float, float]) -> str:
+    low, high = (f"{end:.3f}" for end in ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def unjudged_in_short(found: Unjudged) -> str:
-    """Return what share of the first hits of several systems nobody judged, and whether that can turn a verdict."""
+    """Return what share of the first hits of several systems nobody judged."""
     least, most = (f"{share:.0%}" for share in (min(found.shares.values()), max(found.shares.values())))
     share = least if least == most else f"{least} to {most}"
-    first = f"{share} of the {_which(found.metric)} {_NO_LABEL}"
-    return f"{first}; labelling them could change which system is better" if found.turned else first
+    return f"{share} of the {_which(found.metric)} {_NO_LABEL}"
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _listed(values: Mapping[str, _ValueT], shown: Sequence[str], text: Callable[[_ValueT], str]) -> str:
+    parts = [f"{text(values[name])} in {name}" if name else text(values[name]) for name in shown]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _which(metric: Metric) -> str:
     if metric.budget is not None:
         return f"hits within {metric.budget.most:,} tokens"
-    k = of_hits(metric).k
+    k = _of_hits(metric).k
     if metric.calls is not None:
         return f"hits of the first {metric.calls.most} calls"
     return "hits" if k is None else f"top-{k} hits"
+
+
+# Of one system in detail.
+
+
+@dataclass(frozen=True)
+class RankShare:
+    """The hits of the labelled queries at one rank."""
+
+    rank: int
+    hits: int
+    judged: int
+    relevant: int
+    share: float | None
+    """Which share of the unjudged ones is taken to be relevant; None where nothing is known of it."""
+
+
+@dataclass(frozen=True)
+class HolesRecord:
+    """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
+
+    metric: Metric
+    """The metric that is looked at."""
+    stage: str
+    """The stage whose ranking it is of: the last."""
+    queries: int
+    """The queries that its mean is over."""
+    hits: int
+    """The hits of the labelled queries, down to the metric's depth."""
+    unjudged: int
+    """How many of them nobody judged."""
+    irrelevant: float
+    """The mean where every unjudged hit is irrelevant: as it is counted."""
+    as_judged: float | None
+    """The mean where unjudged hits are relevant as often as the judged ones at their rank; None where the judged hits
+    say nothing of them: the labels are not known to be a judged pool or a random sample, fewer than 50 hits were judged
+    irrelevant, or more than half of the hits were not judged."""
+    relevant: float
+    """The mean where every unjudged hit is relevant."""
+    condensed: float | None
+    """The mean over the condensed lists: only judged hits, moved up; None, here and in the next two, where the labels
+    say of nothing that it is irrelevant."""
+    bpref: float | None
+    """The mean of Bpref over the whole ranking."""
+    inf_ap: float | None
+    """Likewise of InfAP."""
+    rbp: float
+    """The mean of RBP at the metric's depth, with p = 0.8."""
+    rbp_residual: float
+    """How much higher it could be."""
+    ranks: tuple[RankShare, ...] = ()
+    """The hits at each rank down to the metric's depth."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest of the means for unjudged hits that are irrelevant, as the judged, or relevant."""
+        means = [mean for mean in (self.irrelevant, self.as_judged, self.relevant) if mean is not None]
+        return min(means), max(means)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per rank: `rank`, `hits`, `judged`, `relevant`, and the `share` taken to be relevant."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(each) for each in self.ranks], columns=list(RankShare.__dataclass_fields__))
+
+
+def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> HolesRecord:
+    """Return what the hits that nobody judged can do to a metric after the last stage.
+
+    Each unjudged hit that is taken to be relevant is a fact of its own, of the grade that relevant hits have on
+    average, so that recall and ideal rankings grow with it.
+
+    Args:
+        evaluation: the evaluation.
+        metric: one that was scored; by default as in `reranker_lift`.
+
+    Raises:
+        ConfigurationError: the metric was not scored, or does not look at hits; or each query was run several times.
+    """
+    chosen = (
+        primary_of(None, evaluation.scores.metrics, evaluation.depth_limit) if metric is None else as_metric(metric)
+    )
+    scores = evaluation.scores.of(evaluation.after, chosen)  # raises if it was not scored
+    if not has_holes(evaluation, chosen):
+        raise ConfigurationError(
+            f"holes: found {chosen}, of several runs of a query, of no hits, or not installed; expected a metric of "
+            "one ranking a query"
+        )
+    side = _Side.of(evaluation, chosen)
+    counts, shares, ranks = _RankShares.of([side]), _shares_to_extrapolate([side]), side.first_ranks()
+    grade, every = _usual_grade([side]), np.ones((1, len(ranks)), dtype=np.bool_)
+    table = match_tables_of(evaluation)[-1]
+    says_irrelevant = bool(table.judged_irrelevant.any())
+    return HolesRecord(
+        metric=chosen,
+        stage=evaluation.after,
+        queries=int(np.count_nonzero(~np.isnan(scores))),
+        hits=side.hits,
+        unjudged=len(side.unjudged[0]),
+        irrelevant=mean_of(chosen, scores),
+        as_judged=None if shares is None else side.mean_if(list(ranks), shares.draws(ranks.values()), grade),
+        relevant=side.mean_if(list(ranks), every, grade),
+        condensed=_mean_of(evaluation, condensed_to_judged(table), chosen, scores) if says_irrelevant else None,
+        bpref=_mean_of(evaluation, table, Bpref, scores) if says_irrelevant else None,
+        inf_ap=_mean_of(evaluation, table, InfAP, scores) if says_irrelevant else None,
+        rbp=_mean_of(evaluation, table, _at(RBP(p=PERSISTENCE), chosen), scores),
+        rbp_residual=_mean_of(evaluation, table, _at(RBPResidual(p=PERSISTENCE), chosen), scores),
+        ranks=tuple(_ranks(counts, None if shares is None else shares.smoothed.tolist(), side)),
+    )
+
+
+def has_holes(evaluation: EvaluationRecord, metric: Metric) -> bool:
+    """Return whether a metric can be computed here and is of one ranking a query, whose unjudged hits are known."""
+    measure = MEASURES[metric.name]
+    repeated = any(trace.repetitions for trace in evaluation.run.traces)
+    return measure.is_installed and not repeated and (measure.takes_k or not measure.is_by_call)
+
+
+def condensed_to_judged(table: MatchTable) -> MatchTable:
+    """Return the matches of the condensed lists: what nobody judged is taken out, and the rest moved up."""
+    query, rank = unjudged_hits(table, None)
+    keep = np.ones(int(table.hits.sum()), dtype=np.bool_)
+    keep[(np.cumsum(table.hits) - table.hits)[query] + rank - 1] = False
+    return condensed(table, keep)
+
+
+def _at(measure: Metric, metric: Metric) -> Metric:
+    depth = _of_hits(metric).depth
+    return measure if depth is None else measure @ depth
+
+
+def _mean_of(evaluation: EvaluationRecord, table: MatchTable, metric: Metric, scores: NDArray[np.float64]) -> float:
+    """Return the mean over the queries that the looked at metric counts."""
+    values = compute(table, metric, evaluation.profile)
+    return mean_of(metric, np.where(np.isnan(scores), np.nan, np.nan_to_num(values)))
+
+
+def _ranks(counts: _RankShares, shares: Sequence[float] | None, side: _Side) -> Iterator[RankShare]:
+    hits = side.counted_hits[side.looked_at]
+    for place, (judged, relevant) in enumerate(zip(counts.judged.tolist(), counts.relevant.tolist(), strict=True)):
+        share = None if shares is None else shares[place]
+        yield RankShare(place + 1, int(np.count_nonzero(hits > place)), judged, relevant, share)

@@ -341,14 +341,11 @@ def _best_of_many(paired: Paired, deciding: Sequence[ComparisonRow], *, held_out
 
 
 def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[ComparisonRow]) -> list[str]:
-    """Say what share of the first hits nobody judged, and what that can do to the verdict.
-
-    Where nothing was judged irrelevant, what was judged is what was found relevant, and a difference is the finding.
-    """
+    """Say what share of the first hits nobody judged, between what figures lie for that, and what to label next."""
     if unjudged is None:
         return []
     others = sorted((row for row in deciding if row.system != baseline and row.n), key=lambda row: -row.mean)
-    shown = dict.fromkeys([baseline, *(row.system for row in others[:1]), *list(unjudged.turned or unjudged.holes)[:1]])
+    shown = dict.fromkeys([baseline, *(row.system for row in others[:1])])
     return [unjudged_text(unjudged, list(shown))]
 
 

@@ -46,7 +46,7 @@ def labelled_queries(
     for entry, of_query, annotators in zip(pool.queries, grades, _annotators(pool, annotator, days), strict=True):
         relevant, irrelevant = _passages(entry, of_query, annotators, relevant_from)
         facts = facts_of(relevant) if entry.query.answerable else ()
-        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant))
+        found.append(replace(entry.query, facts=facts, judged_irrelevant=irrelevant, judged="pool"))
     return tuple(found)
 
 
@@ -80,7 +80,8 @@ def filled_queries(
         relevant, irrelevant = _passages(entry, new, annotators, relevant_from)
         query = entry.query
         facts = _joined(query.facts, relevant) if query.answerable else ()
-        found.append(replace(query, facts=facts, judged_irrelevant=(*query.judged_irrelevant, *irrelevant)))
+        irrelevant = (*query.judged_irrelevant, *irrelevant)
+        found.append(replace(query, facts=facts, judged_irrelevant=irrelevant, judged="pool"))
     return tuple(found)
 
 

@@ -379,6 +379,35 @@ DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
 """The measures that are taken unless others are asked for."""
 
 
+def names_of(metrics: Sequence[Metric | str], default: Sequence[str] = DEFAULT_METRICS) -> tuple[str, ...]:
+    """Return metrics as they were asked for by name, with a depth or without; nothing if they are the default ones.
+
+    Args:
+        metrics: measures, or metrics with their depths.
+        default: what is taken if nothing is asked for.
+    """
+    given = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
+    found = tuple(str(parse(str(metric))) for metric in given)
+    return () if found == tuple(default) else found
+
+
+def named_metrics(names: Sequence[str], known: Sequence[Metric], primary: Metric) -> list[Metric]:
+    """Return the metrics that are shown because they were asked for by name: one that names no depth at the primary's.
+
+    Args:
+        names: from `names_of`.
+        known: those that were computed.
+        primary: the metric that decides. Where a measure was not taken at its depth, it is shown at its deepest.
+    """
+    found: list[Metric] = []
+    for name in names:
+        alike = [metric for metric in known if name in (str(metric), str(replace(metric, depth=None)))]
+        beside = [metric for metric in alike if metric.depth == primary.depth]
+        exact = [metric for metric in alike if str(metric) == name]
+        found += exact or beside or alike[-1:]
+    return list(dict.fromkeys(found))
+
+
 def choose_metrics(
     metrics: Sequence[Metric | str], ks: Sequence[int | Tokens | Calls | str], dataset: Dataset | None = None
 ) -> tuple[Metric, ...]:

@@ -29,6 +29,9 @@ WEIGHT_OF_OKAY = 0.5
 """What an okay fact counts in weighted recall, where a vital one counts 1: as in TREC's RAG track."""
 IMPORTANCE_EXPECTED = "'vital' or 'okay'"
 WEIGHT_EXPECTED = "a number above 0"
+JUDGED = ("pool", "sample")
+"""How hits are chosen for judging: all first hits of some systems, or hits drawn at random."""
+JUDGED_EXPECTED = "'pool' or 'sample'"
 
 
 def is_weight(value: object) -> bool:
@@ -268,6 +271,9 @@ class Query:
     """The model that wrote the question; None for one that a person asked, as far as is known."""
     filter: Filter | None = field(default=None, repr=False)
     """Which chunks it may be answered from, by their metadata; None for all. A mapping becomes a Filter."""
+    judged: str | None = field(default=None, repr=False)
+    """How the hits that were judged were chosen: `pool`, all first hits of some systems, or `sample`, hits drawn at
+    random; None where that is not known, as where people only name what is relevant."""
 
     def __post_init__(self) -> None:
         if not self._is_sound():
@@ -287,6 +293,7 @@ class Query:
             and type(self.answerable) is bool
             and self.annotator is None
             and self.filter is None
+            and self.judged is None
         )
 
     def _check(self) -> None:
@@ -308,6 +315,8 @@ class Query:
         if not isinstance(self.answerable, bool):
             (location / "answerable").fault(described(self.answerable), "True or False")
         _check_annotator(self.annotator, location)
+        if self.judged is not None and self.judged not in JUDGED:
+            (location / "judged").fault(described(self.judged), JUDGED_EXPECTED)
         given: object = self.filter
         chosen = None if given is None else Filter.of(given, location / "filter")
         raise_faults(location.file, faults)

@@ -14,6 +14,8 @@ from raglift.records.labels import (
     IMPORTANCE_EXPECTED,
     IMPORTANCES,
     IRRELEVANT,
+    JUDGED,
+    JUDGED_EXPECTED,
     RELEVANT,
     WEIGHT_EXPECTED,
     Annotator,
@@ -250,7 +252,7 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, Any], Location, Sources, 
 # One object of a queries file to a Query.
 
 
-_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator", "filter")
+_QUERY_FIELDS = ("id", "query", "relevant", "tags", "answerable", "judged_irrelevant", "annotator", "filter", "judged")
 
 
 def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -> Query:
@@ -269,6 +271,8 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
     answerable = entry.get("answerable", True)
     if not isinstance(answerable, bool):
         (location / "answerable").fault(shown(answerable), "true or false")
+    if entry.get("judged") not in (None, *JUDGED):
+        (location / "judged").fault(shown(entry["judged"]), JUDGED_EXPECTED)
     facts = read_facts(entry.get("relevant", []), location / "relevant", sources)
     if answerable is False and facts:
         (location / "answerable").fault("false, and passages in relevant", "only one of the two")
@@ -283,6 +287,7 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
         ),
         "annotator": read_annotator(entry, location),
         "filter": Filter.of(entry["filter"], location / "filter") if entry.get("filter") is not None else None,
+        "judged": entry.get("judged"),
     }
     # What is not right has been noted, and is not loaded: its id alone is still compared with the others
     return Query(**values) if len(location.faults) == known else trusted(Query, values)

@@ -214,7 +214,7 @@ def _open(effects: FactorEffectsRecord) -> Iterator[str]:
         yield f"Which level is best remains open: {told}."
     if any(one.verdict == TOO_SKEWED for factor in effects.factors for one in factor.shown):
         yield (
-            f"{TOO_SKEWED}: nearly all differences are small and go one way; large ones the other way, too rare to be "
+            f"{TOO_SKEWED}: at most one query differs by much against the mean; more such queries, too rare to be "
             f"among these {counted(effects.n, 'query')}, could outweigh them"
         )
 

@@ -11,7 +11,7 @@ from raglift.metrics.computing import title
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
@@ -52,12 +52,12 @@ def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
     return TRUNCATED * evaluation.is_truncated(stage, metric) + BEYOND * evaluation.is_beyond_candidates(stage, metric)
 
 
-def table_metrics(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics that tables show: what was judged is a warning in words, and no quality beside the others.
+def table_metrics(metrics: Sequence[Metric], named: Collection[Metric]) -> list[Metric]:
+    """Return the metrics that tables show: what was judged only if it was asked for by name, or nothing else was taken.
 
-    Where nothing else was taken, it is shown all the same.
+    raglift 0.1.0 took Judged without being asked. A line in words says what share of the hits nobody judged.
     """
-    return [metric for metric in metrics if metric.name not in _SAYING_WHAT_WAS_JUDGED] or list(metrics)
+    return [one for one in metrics if one.name not in _SAYING_WHAT_WAS_JUDGED or one in named] or list(metrics)
 
 
 def decimals_of(metric: Metric) -> int:

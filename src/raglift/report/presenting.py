@@ -15,12 +15,12 @@ from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
-from raglift.analysis.label_holes import HolesRecord
 from raglift.analysis.outcomes import FailureAnalysisRecord
 from raglift.analysis.recommendation import RecommendationRecord
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
 from raglift.analysis.sessions import SessionAnalysisRecord
 from raglift.analysis.tuning import TuningRecord
+from raglift.analysis.unjudged import HolesRecord
 from raglift.analysis.upper_bound import HeadroomRecord
 from raglift.base.display import lines_text
 from raglift.rendering.document import Detail, Entry, Section

@@ -401,8 +401,6 @@ def _caution(comparison: ComparisonRecord, best: str) -> str:
         other = max(rows, key=lambda row: row.mean).system if rows else best
         if other != best:
             return f"; at equal prompts of {fair.budget.most:,} tokens {short_name(other)} leads"
-    if comparison.unjudged is not None and comparison.unjudged.turned:
-        return "; judging the unlabelled hits could change that"
     if whole is not None and whole != best and truncation_of(comparison.evaluation(best)):
         return f"; without truncated chunks {short_name(whole)} leads"
     return ""

@@ -9,11 +9,11 @@ from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.conventions.explaining import explain_metrics
 from raglift.analysis.exact_comparison import index_losses
 from raglift.analysis.explanation import explain, over_k
-from raglift.analysis.label_holes import holes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
 from raglift.analysis.records import EvaluationRecord, LiftRecord
 from raglift.analysis.sessions import session_analysis
+from raglift.analysis.unjudged import holes
 from raglift.analysis.upper_bound import headroom as perfect_reranker
 from raglift.components.passage_search import PassageSearch
 from raglift.rendering.document import Detail

@@ -47,7 +47,8 @@ def relabelled(run: Run, dataset: Dataset, labels: Dataset | Sequence[Query]) ->
             query of the run at all.
     """
     given = {query.id: query for query in _checked(dataset, labels)}
-    queries = tuple(given.get(query.id, replace(query, facts=(), judged_irrelevant=())) for query in dataset.queries)
+    unlabelled = {query.id: replace(query, facts=(), judged_irrelevant=(), judged=None) for query in dataset.queries}
+    queries = tuple(given.get(query.id, unlabelled[query.id]) for query in dataset.queries)
     before = run.spec.get("relabelled", {}).get("dataset", run.spec["dataset"])
     source = labels.name if isinstance(labels, Dataset) else "other labels"
     documents = (labels.documents if isinstance(labels, Dataset) else ()) or dataset.documents
@@ -136,8 +137,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
         notes += [
             f"{cost.read_in_part:,} of {counted(cost.distinct_texts, 'distinct chunk')} "
             f"({percent_text((cost.read_in_part or 0) / cost.distinct_texts, 0)}) "
-            f"{'exceeds' if cost.read_in_part == 1 else 'exceed'} the embedding model's input limit; only the beginning "
-            "was embedded"
+            f"{'exceeds' if cost.read_in_part == 1 else 'exceed'} the embedding model's input limit; only the "
+            "beginning was embedded"
             for cost in _read_in_part(getattr(stage, "retriever", None))
         ]
         asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker

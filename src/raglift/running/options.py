@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from raglift.adapters.base import packages
 from raglift.adapters.stages import Policy
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import DEFAULT_METRICS
+from raglift.metrics.computing import DEFAULT_METRICS, names_of
 from raglift.running.model_calls import CallLimits
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Options(TypedDict, total=False):
 
     metrics: Sequence[Metric | str]
     """Measures to take, at each of `ks` where they name no depth of their own; a measure that divides by k is
-    taken at a token budget in none of them."""
+    taken at a token budget in none of them. What is named here is shown everywhere, also at other depths."""
     chunks: Sequence[Any] | None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     tell them: then the evaluation knows which facts the chunks allow at all."""
@@ -234,11 +234,17 @@ def positive(name: str, value: object) -> int:
 # The recorded settings of a run.
 
 
+def named_in_spec(names: Sequence[str]) -> dict[str, Any]:
+    """Return what a run's spec says of the metrics that were asked for by name: nothing of the default ones."""
+    return {"metrics": list(names)} if names else {}
+
+
 def spec_of(dataset: Dataset, config: Config) -> dict[str, Any]:
     """Return what was asked of the system, and where; never what could be secret."""
     return {
         "depth": config.depth,
         "doc_key": config.doc_key,
+        **named_in_spec(names_of(config.metrics)),
         "dtype": config.dtype,
         "device": config.device,
         "batch_tokens": config.batch_tokens,

@@ -9,12 +9,12 @@ from raglift.analysis.scoring import scored_run
 from raglift.base.tokens import DEFAULT_ENCODING, TokenCounts, load_encoding
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens
+from raglift.metrics.computing import DEFAULT_METRICS, choose_metrics, counts_tokens, names_of
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 from raglift.running.notes import relabelled
-from raglift.running.options import DEFAULT_KS
+from raglift.running.options import DEFAULT_KS, named_in_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +95,8 @@ def rescore(
     if labels is not None:
         run, dataset = relabelled(run, dataset, labels)
     chosen = choose_metrics(metrics, ks, dataset)
+    spec = {key: value for key, value in run.spec.items() if key != "metrics"}
+    run = replace(run, spec={**spec, **named_in_spec(names_of(metrics))})
     asked = int(evaluation.run.spec["candidates"])
     if run.has_sessions:  # agents ask for as much as they choose, and that is all there is
         asked = max([asked, *(metric.k or 0 for metric in chosen)])

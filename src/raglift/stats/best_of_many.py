@@ -9,7 +9,7 @@ import numpy as np
 
 from raglift.errors import ConfigurationError
 from raglift.stats.intervals import TIED, checked_fraction, checked_integer, numbers, transformed
-from raglift.stats.skewness import OPPOSITE
+from raglift.stats.skewness import log_wealth
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -49,9 +49,9 @@ def best_of_many(
     comparisons with the best", 1984; the resampled maximum is that of Westfall and Young, 1993).
 
     Sign flips assume symmetry. Where d is skewed against its mean (many small wins, few large losses), its statistic is
-    lowered by Hall's transformation of t (1992). Where at most one query goes against the other system, its losses may
-    be too rare to be in the sample: then the other counts as better only if what its wins would earn in bets against a
-    mean of 0, which a loss as large as `bound` takes whole, is convincing (Waudby-Smith and Ramdas, 2024).
+    lowered by Hall's transformation of t (1992). Where at most one loss of the other system is as large as half of its
+    average win, its large losses may be too rare to be in the sample: then it counts as better only if a bet on its
+    wins, which a loss as large as `bound` would take whole, earns enough (Waudby-Smith and Ramdas, 2024).
 
     Args:
         values: queries × systems, more is better; queries with NaN are left out.
@@ -84,7 +84,7 @@ def best_of_many(
         lags, scale = lags[:, rivals], scale[rivals]
         observed = _lowered_for_skewness(lags, lags.sum(axis=0) / scale)
         if bound is not None:
-            observed[_may_be_outweighed(lags, bound, alpha / (systems - 1))] = -np.inf
+            observed[log_wealth(lags, bound) < np.log((systems - 1) / alpha)] = -np.inf
         drawn = ((flipped[:, rivals] - flipped[:, [system]]) / scale).max(axis=1)
         p[system] = (np.count_nonzero(drawn >= observed.max() - _SAME) + 1) / (resamples + 1)
     return BestOfMany(p > alpha, p, rows)
@@ -111,10 +111,3 @@ def _lowered_for_skewness(lags: NDArray[np.float64], observed: NDArray[np.float6
     h = transformed(t, step)
     lowered: NDArray[np.float64] = np.minimum(observed, h * np.sqrt(n / (n - 1 + h**2)))
     return lowered
-
-
-def _may_be_outweighed(lags: NDArray[np.float64], bound: float, alpha: float) -> NDArray[np.bool_]:
-    """Return in which columns losses too rare to be in the sample could outweigh the wins that are in it."""
-    earned = np.log1p(np.maximum(lags, 0.0) / bound).sum(axis=0)
-    shown: NDArray[np.bool_] = ((lags < 0.0).sum(axis=0) <= OPPOSITE) & (earned < np.log(1.0 / alpha))
-    return shown

@@ -18,7 +18,7 @@ from raglift.stats.intervals import (
     numbers,
 )
 from raglift.stats.power import minimum_detectable_effects
-from raglift.stats.skewness import HALL_TEST, hall_p, may_be_outweighed, skewness_of
+from raglift.stats.skewness import DECISIVE, HALL_TEST, hall_p, log_wealth, skewness_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -222,8 +222,9 @@ class PairedDifference:
     skewness: float = math.nan
     """Of the differences: below 0 where few losses are larger than the wins; NaN if all differ alike."""
     too_skewed: bool = False
-    """Whether p is at most 1 − confidence and still decides nothing: at most one query differs the other way, and large
-    differences that way, too rare to be among so many queries, could outweigh what was seen."""
+    """Whether p is at most 1 − confidence and still decides nothing: at most one query differs the other way by half of
+    the average win (or loss), and large differences that way, too rare to be in the sample, could outweigh what was
+    seen."""
 
 
 def paired_difference(
@@ -319,7 +320,9 @@ def _described(
         interval=DIFFERENCE_METHOD,
         seed=seed,
         skewness=skewness_of(found),
-        too_skewed=bound is not None and p <= alpha and may_be_outweighed(found, bound, alpha),
+        too_skewed=bound is not None
+        and p <= alpha
+        and float(log_wealth(found[:, np.newaxis], bound, DECISIVE)[0]) < math.log(1.0 / alpha),
     )
 
 

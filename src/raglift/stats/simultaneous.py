@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.stats.intervals import TIED, t_quantile, transformed, transformed_back
-from raglift.stats.skewness import OPPOSITE, STRONG
+from raglift.stats.skewness import STRONG, log_wealth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,10 +90,9 @@ class Contrasted:
     """h for means above 0: the part of the skewness that is believed, divided by √n."""
     below: Numbers
     """h for means below 0."""
-    hidden: NDArray[np.bool_]
-    """Whether large differences against the mean may be too rare to be seen: at most one query differs that way."""
     earned: Numbers
-    """What the others earn in bets that a difference as large as the bound would lose, as a logarithm."""
+    """What a bet on the mean earns, as a logarithm; infinite where the sample shows how large differences against the
+    mean are (`log_wealth`)."""
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -108,16 +107,14 @@ class Contrasted:
     def too_skewed(self, confidence: float, events: int) -> NDArray[np.bool_]:
         """Return which means decide nothing: differences the other way, too rare to be here, could outweigh them.
 
-        So it is where large differences may be hidden and those that are seen prove nothing about the mean of a bounded
-        variable: a capital of 1, all of it bet on each query, stays below events / (1 − confidence), which it passes
-        with a probability of (1 − confidence) / events if the mean is 0 (Waudby-Smith and Ramdas, "Estimating means of
-        bounded random variables by betting", 2024).
+        So it is if large differences may be hidden, and if a bet on the mean stays below events / (1 − confidence),
+        which it passes with a probability of (1 − confidence) / events if the true mean is 0 (`log_wealth`).
 
         Args:
             confidence: that no such thing is overlooked, …
             events: … among so many.
         """
-        found: NDArray[np.bool_] = self.hidden & (self.earned < math.log(events / (1.0 - confidence)))
+        found: NDArray[np.bool_] = self.earned < math.log(events / (1.0 - confidence))
         return found
 
     def bounds(self, critical: float) -> tuple[Numbers, Numbers]:
@@ -137,7 +134,6 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
     """
     n, count = len(values), len(weights)
     mean, deviation, skewness, effective, earned = (np.zeros(count) for _ in range(5))
-    hidden = np.zeros(count, dtype=np.bool_)
     for block in _blocks(count, n):
         found = values @ weights[block].T
         found[np.abs(found) <= TIED] = 0.0
@@ -149,10 +145,7 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
         skewness[block] = np.where(spread, ((apart / some) ** 3).mean(axis=0), 0.0)
         unit = np.maximum(np.abs(found).max(axis=0), np.finfo(np.float64).tiny)
         squares = (found / unit) ** 2
-        along = found * np.where(mean[block] < 0.0, -1.0, 1.0)
-        seen = np.maximum(along, 0.0) / bound
-        hidden[block] = (along < 0.0).sum(axis=0) <= OPPOSITE
-        earned[block] = np.log1p(seen).sum(axis=0)
+        earned[block] = log_wealth(found, bound)
         effective[block] = squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), 1e-300)
     effective = np.maximum(effective, 1.0)
     wider = np.sqrt(1.0 + 1.0 / effective)
@@ -161,7 +154,7 @@ def contrasted(values: Numbers, weights: Numbers, bound: float) -> Contrasted:
     strong = np.abs(skewness) > STRONG * math.sqrt(6.0 / n)
     above = np.where(strong & (skewness < 0.0), 1.0, part) * skewness * scale
     below = np.where(strong & (skewness > 0.0), 1.0, part) * skewness * scale
-    return Contrasted(weights, n, mean, deviation, error, above, below, hidden, earned)
+    return Contrasted(weights, n, mean, deviation, error, above, below, earned)
 
 
 def largest(found: Contrasted, drawn: Numbers) -> Numbers:

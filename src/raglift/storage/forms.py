@@ -265,6 +265,7 @@ class _Spec(SavedModel):
     deployed_depth: Count = 0
     profile: Text = ""
     ks: Several[AtLeastOne] = ()
+    metrics: Several[Text] = ()
     dataset: dict[Text, TextOrInteger] = {}
     environment: dict[Text, Text] = {}
     # These may be missing, but not null

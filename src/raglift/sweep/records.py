@@ -207,8 +207,9 @@ class SweepResultRecord:
 
     @property
     def recommended(self) -> str | None:
-        """The name of the cell to use: the recommended one, or the only one that was measured; None where held-out
-        queries contradict it, and where there is none.
+        """The name of the cell to use: the recommended one, or the only one that was measured.
+
+        None where held-out queries contradict it, and where there is none.
         """
         if len(self.finished) > 1:
             return self.recommend().recommended

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from raglift.analysis.costs import CONTEXT
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
@@ -15,9 +16,11 @@ from raglift.analysis.warnings import few_queries, new_evidence, within_label_er
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
 from raglift.report.cells import change_cell, mean_cell
 from raglift.report.factors import effect_tiles
+from raglift.report.fairness import beside_of
 from raglift.report.format import confidence_text, p_text, signed
 from raglift.report.format import marks as marks_of
 from raglift.report.recommendation import (
@@ -28,7 +31,14 @@ from raglift.report.recommendation import (
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
 from raglift.report.views.comparison import comparison_sections, other_of
-from raglift.report.views.parts import beside_columns, cost_columns, definition_of, mean_after, measured_together
+from raglift.report.views.parts import (
+    beside_columns,
+    cost_columns,
+    definition_of,
+    mean_after,
+    measured_together,
+    named_columns,
+)
 from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
@@ -41,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raglift.analysis.recommendation import Contender
-    from raglift.records.metric import Metric
     from raglift.results.analyses import FactorEffects, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
@@ -180,6 +189,10 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         if entry.evaluation is not None
     ]
     columns = [*_means(result, rows, advised), *_cost_columns(result, rows)]
+    context = Metric(CONTEXT, _depth_of_costs(result).depth)  # has a column among the costs
+    shown = {result.primary, context, *beside_of(result.fairness)}
+    named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
+    columns += named_columns([metric for metric in named if metric not in shown], _named_mean)
     columns += beside_columns(
         result.fairness,
         lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
@@ -249,6 +262,11 @@ def _mean(metric: Metric, row: _Row) -> Cell:
     return mean_cell(metric, evaluation.scores.mean(evaluation.after, metric), interval, marks)
 
 
+def _named_mean(row: _Row, metric: Metric) -> Cell:
+    known = metric in row.evaluation.scores.metrics
+    return replace(_mean(metric, row), interval="") if known else Cell("–", "muted")
+
+
 def _to_the_best(row: _Row, best: str | None) -> Cell:
     one = row.contender
     if one is None:
@@ -273,11 +291,18 @@ def _lift(metric: Metric, row: _Row) -> Cell:
 
 def _cost_columns(result: SweepResultRecord, rows: Sequence[_Row]) -> list[Column[_Row]]:
     """Return the columns of costs that are known of some cell."""
-    fair = result.fairness
-    decides = result.primary if fair is None or fair.in_hits is None else fair.in_hits
     return cost_columns(
-        rows, decides, lambda row, metric: mean_after(row.evaluation, metric), lambda row: row.evaluation
+        rows,
+        _depth_of_costs(result),
+        lambda row, metric: mean_after(row.evaluation, metric),
+        lambda row: row.evaluation,
     )
+
+
+def _depth_of_costs(result: SweepResultRecord) -> Metric:
+    """Return the metric at whose depth the size of the prompt is shown."""
+    fair = result.fairness
+    return result.primary if fair is None or fair.in_hits is None else fair.in_hits
 
 
 # Warnings and notes.

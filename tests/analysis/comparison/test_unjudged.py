@@ -5,19 +5,20 @@ import dataclasses
 import numpy as np
 import pytest
 
-from raglift.analysis.unjudged import is_unjudged_note, unjudged_of
+from raglift.analysis.unjudged import is_unjudged_note, unjudged_of, unjudged_text
 from raglift.gating.deciding import gate
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision, Recall
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
+from raglift.report.sentences import comparison_sentence
 from raglift.results.comparison import compare
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeRetriever
 
 
-def system(rankings, relevant, irrelevant=(), **options):
+def system(rankings, relevant, irrelevant=(), judged=None, **options):
     """A system that returns chunks by their ids, one ranking a query; the labels are of ids too."""
     queries = tuple(
         Query(
@@ -25,6 +26,7 @@ def system(rankings, relevant, irrelevant=(), **options):
             f"question {number}",
             tuple(Fact((Passage(chunk_id=name),)) for name in relevant),
             judged_irrelevant=tuple(Passage(chunk_id=name, grade=0) for name in irrelevant),
+            judged=judged,
         )
         for number in range(len(rankings))
     )
@@ -34,52 +36,71 @@ def system(rankings, relevant, irrelevant=(), **options):
     return evaluate(lambda text: [chunks[name] for name in found[text]], Dataset(queries), **settings)
 
 
-def figures(evaluation, metric, **options):
-    (found, values) = unjudged_of({"": evaluation}, metric, **options)
-    return found, values
-
-
 def test_the_share_is_of_the_first_hits_of_the_labelled_queries():
     one = system([["a", "b", "x", "y"], ["a", "x"]], relevant="a", irrelevant="b")
-    found, _ = figures(one, NDCG @ 4)
-    assert found.shares[""] == 3 / 6
-    assert (found.relevant, found.judged) == (2, 3)
+    found = unjudged_of({"": one}, NDCG @ 4)
+    assert (found.shares[""], found.to_label) == (3 / 6, 3)
 
 
-def test_if_all_judged_hits_but_one_are_relevant_nearly_all_unjudged_ones_would_be():
-    # of 4 judged hits 2 are relevant, so of 4 unjudged ones 2 are taken to be: precision rises by half of what it could
-    one = system([["a", "b", "x", "y"], ["a", "b", "z", "w"]], relevant="a", irrelevant="b")
-    found, values = figures(one, Precision @ 4)
-    assert found.counted[""] == 1 / 4
-    assert found.supposed[""] == pytest.approx(1 / 4 + 2 / 8)
-    assert values.shape == (1, 2)
+def test_without_a_declaration_the_range_alone_is_said():
+    one = system([["a", "b", "x", "y"]] * 60, relevant="a", irrelevant="b")
+    found = unjudged_of({"": one}, Precision @ 4)
+    assert found.ranges[""] == (1 / 4, 3 / 4)
+    assert found.estimates is None
+    (note,) = (note for note in one.notes if is_unjudged_note(note))
+    low, high = unjudged_of({"": one}, NDCG @ 4).ranges[""]
+    assert note == (
+        f"of the top-4 hits, 50.0% have no label and count as irrelevant; NDCG@4 is {low:.3f} to {high:.3f}, depending "
+        "on them; label next the 120 hits (raglift labels review)"
+    )
+
+
+def test_of_a_judged_pool_it_is_estimated_too():
+    # of the judged hits at each rank half are relevant, so half of the unjudged ones are taken to be
+    ranking, other = ["a", "b", "x", "y"], ["b", "a", "x", "y"]
+    found = unjudged_of({"": system([ranking, other] * 30, "a", "b", judged="pool")}, Precision @ 4)
+    assert found.estimates[""] == pytest.approx(1 / 4 + 2 / 8, abs=0.02)
+    assert "relevant as often as the labelled hits at their rank" in unjudged_text(found)
+
+
+def test_six_irrelevant_labels_among_hundreds_say_nothing_of_the_unlabelled_hits():
+    labels = [("a", "")] * 54 + [("a", "b")] * 6
+    queries = tuple(
+        Query(
+            f"q{number}",
+            f"question {number}",
+            (Fact((Passage(chunk_id=relevant),)),),
+            judged_irrelevant=tuple(Passage(chunk_id=name, grade=0) for name in irrelevant),
+            judged="pool",
+        )
+        for number, (relevant, irrelevant) in enumerate(labels)
+    )
+    systems = {
+        name: evaluate(
+            lambda _, order=order: [Chunk(f"text {one}", id=one) for one in order], Dataset(queries), metrics=["ndcg@4"]
+        )
+        for name, order in {"first": "ab", "second": "ba"}.items()
+    }
+    found = compare(systems)
+    assert found.unjudged.estimates is None
+    assert "unlabelled" not in comparison_sentence(found)
 
 
 def test_recall_falls_with_relevant_hits_that_another_system_found():
     first = system([["a", "b", "x"]] * 40, relevant="a", irrelevant="b")
     second = system([["a", "b"]] * 40, relevant="a", irrelevant="b")
     places = dict.fromkeys("12", np.arange(40))
-    found, _ = unjudged_of({"1": first, "2": second}, Recall @ 4, places)
+    found = unjudged_of({"1": first, "2": second}, Recall @ 4, places)
     assert found.shares == {"1": 1 / 3, "2": 0.0}
-    # half of the 40 chunks x are taken to be relevant; the second system finds none of them
-    assert found.supposed == {"1": 1.0, "2": pytest.approx(0.5 + 0.5 * 0.5)}
-    alone, _ = unjudged_of({"1": first, "2": second}, Recall @ 4, places, same_chunks=False)
-    assert alone.supposed["2"] == 1.0
+    assert found.ranges == {"1": (1.0, 1.0), "2": (0.5, 1.0)}  # the second system does not find x
+    alone = unjudged_of({"1": first, "2": second}, Recall @ 4, places, same_chunks=False)
+    assert alone.ranges["2"] == (1.0, 1.0)
 
 
 def test_the_figures_are_the_same_each_time():
-    one = system([["a", "b", "x", "y", "z"]] * 5, relevant="a", irrelevant="b")
-    first, second = (figures(one, NDCG @ 4)[0].supposed for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("irrelevant", ["", "c"])
-def test_where_no_hit_was_judged_irrelevant_nothing_is_supposed(irrelevant, judged_by_model, ranked):
-    if irrelevant:
-        found, values = figures(system([["a", "x"]], relevant="a", irrelevant=irrelevant), NDCG @ 4)
-    else:
-        found, values = figures(judged_by_model(ranked([1, 2]), labels=2, metrics=["rr", "ndcg"]), NDCG @ 3)
-    assert (found.supposed, values) == (None, None)
+    one = system([["a", "b", "x", "y"]] * 50, relevant="a", irrelevant="b", judged="sample")
+    first, second = (unjudged_of({"": one}, NDCG @ 4).estimates for _ in range(2))
+    assert first == second != None  # noqa: E711
 
 
 def test_nothing_is_said_where_people_named_what_is_relevant_or_nearly_all_was_judged():
@@ -90,50 +111,43 @@ def test_nothing_is_said_where_people_named_what_is_relevant_or_nearly_all_was_j
 def test_at_a_budget_the_hits_that_fit_are_looked_at():
     one = system([["a", "b", "x", "y"]], relevant="a", irrelevant="b", metrics=["ndcg"], ks=("tokens(6)",))
     (metric,) = one.scores.metrics
-    found, _ = figures(one, metric)
+    found = unjudged_of({"": one}, metric)
     assert found.shares[""] == 1 / 3  # each text has two tokens
 
 
-# In a comparison: whether the verdict could turn.
-
-
-def test_a_comparison_says_what_the_verdict_would_be():
-    common = {"relevant": "ad", "irrelevant": "bce"}
+@pytest.mark.parametrize("judged", [None, "pool"])
+def test_a_comparison_says_the_range_of_each_and_what_to_label_next(judged):
+    common = {"relevant": "ad", "irrelevant": "bce", "judged": judged}
     early, late = (system([hits] * 40, **common) for hits in (["a", "b", "c", "e"], ["b", "c", "a", "x"]))
     found = compare({"early": early, "late": late}, primary="ndcg@4")
     assert found.row("late").verdict == "worse"
-    assert found.unjudged.turned == {}
-    first, second = (found.unjudged.supposed[name] for name in ("early", "late"))
+    assert found.unjudged.to_label == 40  # x, which early does not return
     (warning,) = found.warnings
-    assert warning == (
-        "of the top-4 hits, 0.0% in early and 25.0% in late have no label and count as irrelevant; if the same share "
-        f"of them were relevant as of the labelled ones (40 of 160), NDCG@4 would be {first:.3f} instead of 0.613 in "
-        f"early and be {second:.3f} instead of 0.307 in late, and the verdict would stay the same"
-    )
+    assert "0.0% in early and 25.0% in late have no label" in warning
+    assert warning.endswith("label next the 40 hits that not all of the systems return (raglift labels review)")
+    assert ("relevant as often as" in warning) == (judged == "pool")
 
 
-def test_a_verdict_that_could_turn_is_named():
-    queries = 40
-    common = {"relevant": "a", "irrelevant": "bce"}
+def test_what_is_unjudged_is_in_no_headline_and_changes_no_verdict():
+    common = {"relevant": "a", "irrelevant": "bce", "judged": "pool"}
     both = {
-        "judged": system([["a", "b", "c", "e"]] * queries, **common),
-        "unjudged": system([["x", "y", "a", "z"]] * queries, **common),
+        "judged": system([["a", "b", "c", "e"]] * 60, **common),
+        "unjudged": system([["b", "x", "y", "c"]] * 60, **common),
     }
     found = compare(both, primary="precision@4")
-    assert found.row("unjudged").verdict == "not significant"
-    assert found.unjudged.turned == {"unjudged": "better"}
-    assert found.warnings[0].endswith("the verdict could change: unjudged would be better")
-    assert found.row("unjudged").verdict == "not significant"  # what is supposed decides nothing
+    assert found.unjudged.estimates is not None
+    assert found.row("unjudged").verdict == "worse"
+    assert comparison_sentence(found).endswith("statistically significant on 60 queries.")
 
 
-def test_judged_is_in_no_table_and_in_the_frame_where_it_was_asked_for():
+def test_judged_is_shown_where_it_was_asked_for():
     one = system([["a", "b", "x"]] * 3, relevant="a", irrelevant="b", metrics=["ndcg", "judged", "unjudged"])
-    assert "Judged@" not in str(one)
-    assert "Unjudged@" not in str(one)
-    assert "Judged@" not in one.to_markdown()
+    assert "Judged@4" in str(one)
+    assert "Unjudged@4" in str(one)
+    assert "Judged@4" in one.to_markdown()
     assert {"Judged", "Unjudged"} <= set(one.to_frame()["metric"])
     together = compare({"one": one, "other": dataclasses.replace(one)})
-    assert "Judged@" not in str(together)
+    assert "Judged@4" in str(together)
     assert "judged@4" in set(together.to_frame()["metric"])
 
 
@@ -158,7 +172,7 @@ def test_a_gate_says_it_once_in_the_words_of_the_comparison():
 
     assert len(told(gate(late, minimum={"ndcg@4": 0}))) == 1
     (only,) = told(gate(late, baseline=early, no_regression=["ndcg@4"]))
-    assert "the verdict would" in only
+    assert "25.0% in baseline and 25.0% in function" in only
 
 
 def test_notes_of_runs_saved_by_the_first_version_are_recognized():

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.analysis.label_holes import condensed_to_judged
+from raglift.analysis.unjudged import condensed_to_judged
 from raglift.matching.by_id import match_ids
-from raglift.metrics import NDCG, RR, Precision, Recall
+from raglift.metrics import RR, Precision, Recall
 from raglift.metrics.computing import compute
 from raglift.metrics.parsing import parse
 from raglift.records import Fact, Passage, Query
@@ -19,7 +19,7 @@ ids = st.lists(st.sampled_from(NAMES + "xyz"), max_size=10, unique=True)
 cases = st.lists(st.tuples(grades, ids), min_size=1, max_size=4)
 
 
-def system(rankings, labels, **options):
+def system(rankings, labels, judged="pool", **options):
     """A system that returns chunks by their ids; labels are grades of ids, 0 for what was judged irrelevant."""
     queries = tuple(
         Query(
@@ -32,9 +32,8 @@ def system(rankings, labels, **options):
     )
     found = {query.text: ranking for query, ranking in zip(queries, rankings, strict=True)}
     chosen = {"ks": (4,), "metrics": ["ndcg", "recall", "precision", "rr"]} | options
-    return rl.evaluate(
-        lambda text: [rl.Chunk(f"text {name}", id=name) for name in found[text]], rl.Dataset(queries), **chosen
-    )
+    dataset = rl.Dataset(queries).with_judged(judged)
+    return rl.evaluate(lambda text: [rl.Chunk(f"text {name}", id=name) for name in found[text]], dataset, **chosen)
 
 
 # Condensed lists, bpref and infAP, as trec_eval has them.
@@ -98,12 +97,34 @@ def test_recall_is_then_of_the_facts_that_they_are_too() -> None:
 
 
 def test_the_share_at_each_rank_leans_on_the_share_of_all_ranks() -> None:
-    labels = [{"a": 1, "b": 0}] * 10
-    found = system([["a", "b", "x"]] * 10, labels).holes(Precision @ 4)
-    assert [(each.judged, each.relevant) for each in found.ranks] == [(10, 10), (10, 0), (0, 0)]
-    # of 20 judged hits 10 are relevant; 5 more of this share are added at each rank
-    assert [each.share for each in found.ranks] == pytest.approx([12.5 / 15, 2.5 / 15, 0.5])
+    labels = [{"a": 1, "b": 0}] * 50
+    found = system([["a", "b", "x"]] * 50, labels).holes(Precision @ 4)
+    assert [(each.judged, each.relevant) for each in found.ranks] == [(50, 50), (50, 0), (0, 0)]
+    # of 100 judged hits 50 are relevant; 5 more of this share are added at each rank
+    assert [each.share for each in found.ranks] == pytest.approx([52.5 / 55, 2.5 / 55, 0.5])
     assert found.as_judged == pytest.approx(1 / 4 + 0.5 / 4, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "queries", "judged", "is_estimated"),
+    [
+        ("abx", 50, "pool", True),
+        ("abx", 50, "sample", True),
+        ("abx", 50, None, False),  # not declared
+        ("abx", 49, "pool", False),  # 49 judged irrelevant
+        ("abxy", 50, "pool", True),  # half of the hits unjudged
+        ("abxyz", 50, "pool", False),
+    ],
+)
+def test_it_is_estimated_from_pools_and_samples_with_50_irrelevant_hits_alone(
+    ranking: str, queries: int, judged: str | None, *, is_estimated: bool
+) -> None:
+    one = system([list(ranking)] * queries, [{"a": 1, "b": 0}] * queries, judged, ks=(5,))
+    found = one.holes("precision@5")
+    assert (found.as_judged is not None) == is_estimated
+    assert all((each.share is not None) == is_estimated for each in found.ranks)
+    assert ("It is unknown how many" in found.to_text()) != is_estimated
+    assert found.range == (pytest.approx(1 / 5), pytest.approx((len(ranking) - 1) / 5))
 
 
 def test_labels_missing_at_random_are_made_good() -> None:
@@ -129,7 +150,7 @@ def test_without_anything_judged_irrelevant_only_the_ends_are_known() -> None:
     found = system([["a", "x"]], [{"a": 1}]).holes(RR @ 4)
     assert (found.as_judged, found.condensed, found.bpref, found.inf_ap) == (None, None, None, None)
     assert found.range == (1.0, 1.0)
-    assert "it is unknown how many" in found.to_text()
+    assert "It is unknown how many" in found.to_text()
 
 
 def test_all_judged_leaves_nothing_to_say() -> None:
@@ -159,38 +180,3 @@ def test_a_saved_run_says_the_same(tmp_path) -> None:
 def test_a_metric_that_was_not_scored_is_refused() -> None:
     with pytest.raises(rl.errors.ConfigurationError, match="not scored"):
         system([["a"]], [{"a": 1}]).holes("ndcg@7")
-
-
-# Verdicts that holes could turn.
-
-
-def two_systems(second: str, count: int = 60):
-    """All of the first system's hits are judged: a is relevant to each query, b and c to each third one."""
-    labels = [{"a": 1, "b": 0, "c": 0, "d": 0} | ({} if number % 3 else {"b": 1, "c": 1}) for number in range(count)]
-    systems = {"first": system(["abcd"] * count, labels), "second": system([second] * count, labels)}
-    comparison = rl.compare(systems, baseline="first", primary=Precision @ 4)
-    assert comparison.row("second").verdict == "worse"
-    return comparison
-
-
-def test_a_verdict_that_unjudged_hits_could_turn_names_the_pairs_to_judge() -> None:
-    comparison = two_systems("xyzb")
-    hole = comparison.unjudged.holes["second"]
-    assert (hole.leading, hole.trailing, hole.pairs) == ("first", "second", 180)
-    assert hole.trailing_mean > hole.leading_mean
-    (warning,) = (one for one in comparison.warnings if "label the" in one)
-    assert "label the 180 hits that first does not return" in warning
-
-
-def test_a_verdict_that_they_could_not_turn_is_left_alone() -> None:
-    comparison = two_systems("bxcd")
-    assert comparison.unjudged.holes == {}
-    assert not any("label the" in one for one in comparison.warnings)
-
-
-def test_hits_that_both_return_help_neither() -> None:
-    labels = [{"a": 1, "b": 0}] * 40
-    systems = {"first": system(["axyb"] * 40, labels), "second": system(["bxya"] * 40, labels)}
-    comparison = rl.compare(systems, baseline="first", primary=NDCG @ 4)
-    assert comparison.row("second").verdict == "worse"
-    assert comparison.unjudged.holes == {}

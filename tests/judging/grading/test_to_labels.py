@@ -114,7 +114,7 @@ def test_an_unanswerable_query_stays_so_and_gets_no_facts(grade: int) -> None:
     query = Query("q", "Who?", answerable=False)
     (labelled,) = labelled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[grade, 0]], JUDGE)
     irrelevant = [span(0, 90, 0)] if grade == 0 else []
-    assert labelled == replace(query, judged_irrelevant=(*irrelevant, span(100, 190, 0)))
+    assert labelled == replace(query, judged_irrelevant=(*irrelevant, span(100, 190, 0)), judged="pool")
 
 
 @pytest.mark.parametrize("labels", [labelled_queries, filled_queries])
@@ -145,7 +145,7 @@ def test_filling_joins_evidence_that_a_label_has_in_part() -> None:
 def test_filling_adds_no_fact_to_what_people_call_unanswerable() -> None:
     query = Query("q", "Who?", answerable=False)
     (filled,) = filled_queries(pool_of(query, chunk(0, 90), chunk(100, 190)), [[3, 0]], JUDGE)
-    assert filled == replace(query, judged_irrelevant=(span(100, 190, 0),))
+    assert filled == replace(query, judged_irrelevant=(span(100, 190, 0),), judged="pool")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class Capabilities:
     nuggets: bool = False
     """Whether facts have an importance, a weight and words of their own, and passages may support them in part."""
     annotators: bool = False
-    """Whether it can be said of a label, and of a question, which model it is from."""
+    """Whether it can be said of a label, and of a question, which model it is from, and how judged hits were chosen."""
     names_writer: Callable[[Annotator], bool] = lambda _: False
     """Whether it can be said of a question that it is from this model, where nothing can be said of labels."""
     unanswerable: bool = False
@@ -123,9 +123,9 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
 
     Args:
         dataset: the dataset.
-        drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from; `filters` the
-            metadata that chunks must have; `places` turns spans into their texts; `ids` numbers the queries q1, q2, …;
-            `nuggets` leaves out what facts say, and how important they are.
+        drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from, and how hits were
+            chosen for judging; `filters` the metadata that chunks must have; `places` turns spans into their texts;
+            `ids` numbers the queries q1, q2, …; `nuggets` leaves out what facts say, and how important they are.
 
     Raises:
         ConfigurationError: something else is to be left out.
@@ -155,6 +155,7 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
             facts=facts,
             tags=() if "tags" in drop else given.tags,
             annotator=None if "annotators" in drop else given.annotator,
+            judged=None if "annotators" in drop else given.judged,
             filter=None if "filters" in drop else given.filter,
             judged_irrelevant=() if "judged_irrelevant" in drop else tuple(map(passage, given.judged_irrelevant)),
         )
@@ -212,6 +213,8 @@ def _check_query(query: Query, index: int, room: Capabilities, location: Locatio
         (location / "filter").fault(str(query.filter), _instead("none", room, "filters"))
     if query.annotator is not None and not (room.annotators or room.names_writer(query.annotator)):
         (location / "annotator").fault(str(query.annotator), _instead("none", room, "annotators"))
+    if query.judged is not None and not room.annotators:
+        (location / "judged").fault(quoted(query.judged), _instead("none", room, "annotators"))
     if not query.answerable and not room.unanswerable:
         (location / "answerable").fault(
             "false", f"only questions that the corpus answers, which is all {room.title} has"

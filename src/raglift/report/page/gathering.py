@@ -61,7 +61,8 @@ def drill_down(
     measured = {name: replace(one, match_table=match_tables_of(one)) for name, one in systems.items()}
     rule, scored = rule_of(measured[left[0]]), measured[left[0]].scores.metrics
     shared_metrics = [metric for metric in scored if all(metric in one.scores.metrics for one in measured.values())]
-    metrics = [metric for metric in shared_metrics if metric == primary or metric in table_metrics(shared_metrics)]
+    named = [metric for one in measured.values() for metric in one.named_metrics(primary)]
+    metrics = [one for one in shared_metrics if one == primary or one in table_metrics(shared_metrics, named)]
     decides = metrics.index(_known(primary, metrics, "metric"))
     k = primary.k or min(depth_of(one, None) for one in measured.values())
     answers = [_Answers(name, one, shared.places[name].tolist(), metrics, primary, k) for name, one in measured.items()]

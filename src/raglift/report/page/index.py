@@ -10,18 +10,20 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from raglift.analysis.costs import CONTEXT
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.base.display import TRUNCATED, counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
+from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Figure, Section, table_from
 from raglift.report.cells import decided_cell, mean_cell
 from raglift.report.format import confidence_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
-from raglift.report.views.parts import cost_columns, definition_of, mean_after
+from raglift.report.views.parts import cost_columns, definition_of, mean_after, named_columns
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.metric import Metric
 
 
 _POINTS = 3
@@ -180,6 +181,11 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
                 definition=f"{mean_title(primary)} after reranking minus before, with its interval",
             )
         )
+    shown = {primary, Metric(CONTEXT, primary.depth)}  # the latter has a column among the costs
+    named = dict.fromkeys(metric for run in runs for metric in run.evaluation.named_metrics(primary))
+    columns += named_columns(
+        (metric for metric in named if metric not in shown), lambda run, metric: _mean(run.evaluation, metric)
+    )
     columns.append(
         Column("facts found", lambda run: _facts(run.evaluation, primary), definition="By the depth of the metric")
     )

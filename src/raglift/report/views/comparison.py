@@ -24,6 +24,7 @@ from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.registry import MEASURES
+from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import (
     decided_cell,
@@ -66,6 +67,7 @@ from raglift.report.views.parts import (
     has_tags,
     measured_together,
     method_section,
+    named_columns,
     queries_text,
     slices_table,
     truncation,
@@ -77,7 +79,6 @@ if TYPE_CHECKING:
 
     from raglift.analysis.agents import AgentsRecord
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
-    from raglift.records.metric import Metric
 
 
 _BY_TAG = 3
@@ -261,9 +262,17 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
 
 def _shown_metrics(comparison: ComparisonRecord) -> tuple[Metric, ...]:
     """Return the metrics that the headline shows."""
-    context = (metric for metric in comparison.metrics if metric.name == CONTEXT)
-    shown = {comparison.primary, *beside_of(comparison.fairness), *context}
+    costs = [metric for metric in comparison.metrics if metric.name == CONTEXT]
+    shown = {comparison.primary, *beside_of(comparison.fairness), *_named_metrics(comparison), *costs}
     return tuple(metric for metric in comparison.metrics if metric in shown)
+
+
+def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
+    """Return the metrics that were asked for by name of some system, besides the one that decides."""
+    context = Metric(CONTEXT, _depth_of_costs(comparison).depth)  # has a column among the costs
+    shown = {comparison.primary, context, *beside_of(comparison.fairness)}
+    named = [metric for one in comparison.evaluations for metric in one.named_metrics(comparison.primary)]
+    return [metric for metric in dict.fromkeys(named) if metric in comparison.metrics and metric not in shown]
 
 
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
@@ -279,6 +288,10 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         decides = comparison.deciding(row.system)
         cell = verdict_cell(decides.verdict)
         return cell if decides.metric == metric else replace(cell, text=f"{cell.text} ({mean_title(decides.metric)})")
+
+    def mean(row: ComparisonRow, metric: Metric) -> Cell:
+        found = comparison.row(row.system, metric)
+        return mean_cell(metric, found.mean, None, TRUNCATED * found.truncated)
 
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
@@ -298,6 +311,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             definition="How often chance alone gives a difference as large as this",
         ),
         Column("verdict", verdict, words=True),
+        *named_columns(_named_metrics(comparison), mean),
         *beside_columns(
             fair,
             lambda one: one != metric and one in comparison.metrics,
@@ -310,15 +324,19 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
 
 def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     """Return the columns of the prompt's size and the latency, where they are known of some system."""
-    fair = comparison.fairness
 
     def mean(row: ComparisonRow, metric: Metric) -> float:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
-    decides = comparison.primary if fair is None or fair.in_hits is None else fair.in_hits
-    rows = comparison.of(comparison.primary)
-    columns = cost_columns(rows, decides, mean, lambda row: comparison.evaluation(row.system))
+    fair, rows = comparison.fairness, comparison.of(comparison.primary)
+    columns = cost_columns(rows, _depth_of_costs(comparison), mean, lambda row: comparison.evaluation(row.system))
     return [one for one in columns if one.title != "tokens" or fair is None or fair.sent is None]
+
+
+def _depth_of_costs(comparison: ComparisonRecord) -> Metric:
+    """Return the metric at whose depth the size of the prompt is shown."""
+    fair = comparison.fairness
+    return comparison.primary if fair is None or fair.in_hits is None else fair.in_hits
 
 
 # What stands behind it, section by section.
@@ -523,7 +541,7 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     """Return the baseline's mean in every metric, and the differences of the best systems to it."""
     others = [row.system for row in by_mean(comparison) if row.system != comparison.baseline]
     shown = others[:_MOST_COLUMNS]
-    metrics = table_metrics(comparison.metrics)
+    metrics = table_metrics(comparison.metrics, _named_metrics(comparison))
     alpha = comparison.method.alpha
     said = (
         f"Differences to {comparison.baseline}. Primary metric: {mean_title(comparison.primary)}; in the others, * is "

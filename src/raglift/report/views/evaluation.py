@@ -186,11 +186,15 @@ def _index_row(evaluation: EvaluationRecord) -> list[tuple[str, str]]:
 
 def _marks(evaluation: EvaluationRecord, primary: Metric) -> tuple[str, ...]:
     """Return an explanation of each mark of the figures on the first screen."""
-    chosen, stages = few_metrics(primary, evaluation.scores.metrics), (evaluation.before, evaluation.after)
+    chosen, stages = _few(evaluation, primary, evaluation.scores.metrics), (evaluation.before, evaluation.after)
     return marks_explained(
         truncated=any(evaluation.is_truncated(stage, metric) for stage in stages for metric in chosen),
         beyond=any(evaluation.is_beyond_candidates(evaluation.after, metric) for metric in chosen),
     )
+
+
+def _few(evaluation: EvaluationRecord, primary: Metric, known: Sequence[Metric]) -> list[Metric]:
+    return few_metrics(primary, known, evaluation.named_metrics(primary))
 
 
 def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
@@ -225,7 +229,7 @@ def _stage_means(evaluation: EvaluationRecord) -> Table:
     """Return the mean of every metric after each stage."""
     scores = evaluation.scores
     rows = []
-    for metric in table_metrics(scores.metrics):
+    for metric in scores.metrics:
         counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
         means = (
             mean_cell(metric, scores.mean(stage, metric), None, marks(evaluation, stage, metric))
@@ -321,7 +325,7 @@ def evaluation_headline(
     evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
 ) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
-    chosen = few_metrics(primary, evaluation.scores.metrics)
+    chosen = _few(evaluation, primary, evaluation.scores.metrics)
     percent = confidence_text(confidence)
     if lift is None:
         rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
@@ -356,7 +360,8 @@ def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) 
 
 def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confidence: float) -> Section:
     """Return every metric at every depth."""
-    metrics = table_metrics(evaluation.scores.metrics)
+    known = evaluation.scores.metrics
+    metrics = table_metrics(known, evaluation.named_metrics(known[0]))
     sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
     if lift is None:
@@ -438,7 +443,7 @@ def _lift_section(lift: LiftRecord) -> Section | None:
 
 def candidates_section(lift: LiftRecord) -> Section | None:
     """Return the lift over the candidates, where they are a stage of their own; None otherwise."""
-    chosen = few_metrics(lift.primary, [row.metric for row in lift.over_candidates])
+    chosen = _few(lift.evaluation, lift.primary, [row.metric for row in lift.over_candidates])
     if not lift.over_candidates:
         return None
     evaluation = lift.evaluation

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.analysis.label_holes import PERSISTENCE, has_holes, holes
+from raglift.analysis.unjudged import PERSISTENCE, has_holes, holes
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import number_text, percent_text
 
 if TYPE_CHECKING:
-    from raglift.analysis.label_holes import HolesRecord
     from raglift.analysis.records import EvaluationRecord
+    from raglift.analysis.unjudged import HolesRecord
     from raglift.records.metric import Metric
 
 
-_UNKNOWN = "No hit was judged irrelevant, so it is unknown how many of them are relevant."
+_UNKNOWN = (
+    "It is unknown how many of them are relevant. For an estimate, the labels must be declared a judged pool or a "
+    "random sample, at least 50 hits be judged irrelevant, and at most half of the hits be unjudged."
+)
 
 
 def holes_section(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
@@ -49,7 +52,7 @@ def _lead(found: HolesRecord) -> str:
 
 
 def _unknown(found: HolesRecord) -> tuple[str, ...]:
-    return () if found.as_judged is not None else (_UNKNOWN,)
+    return () if found.as_judged is not None or not found.unjudged else (_UNKNOWN,)
 
 
 def _range(found: HolesRecord) -> Table:

@@ -74,12 +74,19 @@ _EXAMPLES = 3
 """So many queries are named for each outcome."""
 
 
-def few_metrics(primary: Metric, known: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics of the first screen: the one that decides, and others at its depth, usual ones first.
+def few_metrics(primary: Metric, known: Sequence[Metric], named: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics of the first screen: the one that decides, and all that were asked for by name.
 
-    Where these are fewer than five, as for metrics that were asked for by name, others without a depth follow.
+    If none was, others at its depth follow, usual ones first; where these are fewer than five, those without a depth.
+
+    Args:
+        primary: the one that decides.
+        known: those that were computed.
+        named: those that were asked for by name.
     """
-    known = table_metrics(known)
+    if named:
+        return list(dict.fromkeys([primary, *(metric for metric in named if metric in known)]))
+    known = table_metrics(known, named)
     beside = [metric for metric in known if metric.depth == primary.depth]
     usual = [metric for name in _HEADLINE for metric in beside if metric.name == name and not metric.parameters]
     without = [metric for metric in known if metric.depth is None]
@@ -116,6 +123,20 @@ def _at_depth(
 ) -> Cell | str:
     metric = replace(measure, depth=depth)
     return cell(metric) if metric in known else ""
+
+
+def named_columns(metrics: Iterable[Metric], cell: Callable[[RowT, Metric], Cell]) -> list[Column[RowT]]:
+    """Return a column for each metric that was asked for by name, besides the one that decides.
+
+    Args:
+        metrics: those metrics.
+        cell: the mean in a row.
+    """
+
+    def column(metric: Metric) -> Column[RowT]:
+        return Column(mean_title(metric), lambda row: cell(row, metric), definition=definition_of(metric))
+
+    return [column(metric) for metric in metrics]
 
 
 def beside_columns(
