@@ -199,8 +199,8 @@ def _cells(overlap: Overlap | None) -> tuple[object, ...]:
 
 
 def has_curve(metric: Metric) -> bool:
-    """Whether a metric can be shown over k: it takes a depth, and can be computed here."""
-    return MEASURES[metric.name].takes_k and MEASURES[metric.name].is_installed
+    """Whether a metric can be shown over k: it is taken at a number of hits, and can be computed here."""
+    return "k" in MEASURES[metric.name].depths and MEASURES[metric.name].is_installed
 
 
 def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
@@ -222,7 +222,7 @@ def over_k(evaluation: EvaluationRecord, metric: Metric | str, ks: Sequence[int]
     import pandas as pd
 
     measure = parse(str(metric))
-    if measure.depth is not None or not MEASURES[measure.name].takes_k:
+    if measure.depth is not None or "k" not in MEASURES[measure.name].depths:
         raise ConfigurationError(
             f"over_k: found {metric}; expected a measure without a depth that takes one, as 'ndcg'"
         )

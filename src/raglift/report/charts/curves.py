@@ -83,7 +83,7 @@ def _mean(line: pd.Series[float]) -> float:
 
 def _measure(metric: Metric | str) -> Metric:
     measure = parse(str(metric))
-    if MEASURES[measure.name].takes_k and measure.depth is None:
+    if "k" in MEASURES[measure.name].depths and measure.depth is None:
         return measure
     raise ConfigurationError(f"over_k: found {metric}; expected a measure without a depth that takes one, as 'ndcg'")
 
