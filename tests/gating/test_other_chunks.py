@@ -30,12 +30,9 @@ def test_both_are_matched_by_coverage_and_containment_is_told(runs):
     assert "10 hits are 42 % of the index (24 chunks)" in result.notes
 
 
-def test_the_named_metric_decides_and_the_budgeted_one_is_told(runs):
+def test_the_named_metric_decides(runs):
     result = gate(runs[6000], baseline=runs[150], no_regression=["ndcg@10"])
     assert result.passed
-    (told,) = [note for note in result.notes if note.startswith("at an equal budget of context tokens, NDCG@tokens(")]
-    assert "is 0.326 → 0.000 (−0.326 [" in told
-    assert told.endswith("for information only: it is none of the metrics to check")
     assert any("not like for like" in warning for warning in result.warnings)
 
 

@@ -14,7 +14,7 @@ from raglift.metrics.computing import compute
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.rank_measures import Precision
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import Metric
+from raglift.records.metric import Metric, Tokens
 
 Labels = list[list[tuple[str, int]]]
 Case = tuple[Labels, list[str]]
@@ -53,9 +53,15 @@ def metrics_at(k: int | None) -> list[Metric]:
     plain = [
         Metric(name, k if measure.takes_k else None, SETTINGS.get(name, ()))
         for name, measure in RANKED.items()
-        if k is not None or not measure.needs_k
+        if not measure.needs_budget and (k is not None or not measure.needs_k)
     ]
+    if k is not None:
+        plain += [Metric(name, Tokens(k)) for name, measure in RANKED.items() if measure.needs_budget]
     return plain + [Metric(name, k, (("gain", "exponential"),)) for name in ("dcg", "idcg", "ndcg")]
+
+
+A_TOKEN, A_HIT = 4, 4
+"""Characters: of a token, where labels have no texts, and of each hit, whose text is `text`."""
 
 
 class Reference:
@@ -64,6 +70,7 @@ class Reference:
     def __init__(self, case: Case, metric: Metric) -> None:
         self.facts, self.ids = case
         self.k = metric.k
+        self.limit = 0 if metric.budget is None else A_TOKEN * metric.budget.most
         self.exponential = metric.parameter("gain", "linear") == "exponential"
 
     def within(self, rank: int | None) -> bool:
@@ -176,6 +183,18 @@ class Reference:
 
     def ndcg(self) -> float:
         return self.dcg() / self.idcg()
+
+    def recall_after(self, characters: int) -> float:
+        """Recall where so many characters are read: an id is read when its hit is."""
+        whole = self.ids[: characters // A_HIT]
+        return sum(any(name in whole for name, _ in fact) for fact in self.facts) / len(self.facts)
+
+    def prompt_recall(self) -> float:
+        return self.recall_after(self.limit)
+
+    def recall_area(self) -> float:
+        """The integral of recall over all sizes of a prompt: it changes at whole characters alone."""
+        return sum(map(self.recall_after, range(self.limit))) / self.limit
 
     # nothing is said of these facts: each is vital, and what is found supports it in full
     def nugget_recall(self) -> float:
@@ -292,8 +311,9 @@ def test_a_match_in_place_of_no_match_never_lowers_what_is_found(
 @given(case)
 def test_what_is_found_never_shrinks_with_depth(values, case: Case) -> None:
     by_depth = [values(case, k) for k in range(1, 13)]
-    for name in ("hit_rate", "recall", "rr", "ap", "dcg"):
-        found = [of_depth[Metric(name, k)] for k, of_depth in enumerate(by_depth, start=1)]
+    for name in ("hit_rate", "recall", "rr", "ap", "dcg", "prompt_recall", "recall_area"):
+        depth = Tokens if MEASURES[name].needs_budget else int
+        found = [of_depth[Metric(name, depth(k))] for k, of_depth in enumerate(by_depth, start=1)]
         assert found == sorted(found)
     hits = [of_depth[Precision @ k] * k for k, of_depth in enumerate(by_depth, start=1)]
     assert (np.diff(hits) > -1e-12).all()

@@ -27,7 +27,10 @@ from raglift.records.labels import Fact, Passage, Query
 from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Ranking
 
-AT_BUDGETS = sorted(name for name, measure in MEASURES.items() if measure.takes_k and not measure.needs_k)
+AT_BUDGETS = sorted(
+    name for name, measure in MEASURES.items() if measure.takes_k and not measure.needs_k and not measure.needs_budget
+)
+"""What is cut at a budget; those that read up to it themselves are in test_prompt_measures.py."""
 IDEAL_OF_THREE = 1 + 1 / math.log2(3) + 1 / 2
 
 

@@ -33,7 +33,8 @@ def every_metric(draw: st.DrawFn) -> Metric:
     parameters = {each.name: draw(setting(each)) for each in measure.parameters if draw(st.booleans())}
     metric = Metric(measure.name)(**parameters)
     number = draw(st.integers(1, 10**9 - 1))
-    depth = draw(st.sampled_from([None, number] if measure.needs_k else [None, number, tokens(number)]))
+    depths = {"k": number, "tokens": tokens(number)}
+    depth = draw(st.sampled_from([None, *(depths[each] for each in measure.depths if each in depths)]))
     return metric if depth is None or not measure.takes_k else metric @ depth
 
 
@@ -168,7 +169,8 @@ def test_a_mean_of_reciprocal_ranks_is_computed_by_its_own_name(judged) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.needs_chunks])
 def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) -> None:
-    metric = Metric(name, 3 if MEASURES[name].takes_k else None)
+    measure = MEASURES[name]
+    metric = Metric(name, tokens(3) if measure.needs_budget else 3 if measure.takes_k else None)
     assert compute(judged(), metric, profile).shape == (0,)
     # a prompt costs the same whatever was wanted, no hit of these was judged, and their one call found nothing
     of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3, "calls": 1, "wasted_calls": 1}

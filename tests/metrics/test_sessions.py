@@ -23,7 +23,7 @@ from raglift.metrics.session_measures import seen_before
 from raglift.metrics.session_prefixes import calls, match_run
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
-from raglift.records.metric import Calls, Metric
+from raglift.records.metric import Calls, Metric, Tokens
 from raglift.records.rankings import Call, Ranking, Run, StageInfo, Trace
 from raglift.records.sessions import Session, session_trace, stage_names
 
@@ -287,7 +287,8 @@ def test_with_one_call_every_metric_is_that_of_the_ranking(cases: list[tuple[Lab
     for name, measure in MEASURES.items():
         if measure.needs_chunks or measure.needs_irrelevant or measure.origin or name == "context_tokens":
             continue
-        for metric in [Metric(name, k if measure.takes_k else None), *([Metric(name)] if not measure.needs_k else [])]:
+        depths = [Tokens(k)] if measure.needs_budget else [k, None] if measure.takes_k else [None]
+        for metric in (Metric(name, depth) for depth in depths if depth is not None or not measure.needs_k):
             expected = compute(plain, metric)
             np.testing.assert_array_equal(compute(of_sessions, metric), expected, err_msg=str(metric))
     for name in ("recall", "ndcg"):

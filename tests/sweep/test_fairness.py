@@ -1,21 +1,22 @@
-"""Cells of chunks of different lengths are ranked at an equal budget of context tokens."""
+"""Cells of different chunks are ranked by what is read of prompts of one size."""
 
 import json
 import shutil
 
-import numpy as np
 import pytest
 
-from raglift.metrics.budgets import ContextTokens
+from raglift.metrics.computing import mean_title
 from raglift.metrics.graded_measures import NDCG
+from raglift.metrics.prompt_measures import PromptRecall, RecallArea
+from raglift.records.metric import Tokens
 from raglift.results.comparison import compare
-from raglift.running.scoring import rescore
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.specification.record import Sweep
 from raglift.sweep.view import sweep_view
 
 SMALL, LARGE = (f"recursive:{size}/0" for size in (150, 6000))
+AREA = RecallArea @ Tokens(2000)
 PARTS = {"dataset": "lighthouse", "chunkers": (SMALL, LARGE), "retrievers": ("bm25",)}
 
 
@@ -28,30 +29,31 @@ def result(tmp_path_factory):
     return sweep(tmp_path_factory.mktemp("sweep") / "budget")
 
 
-def test_the_best_cell_is_the_best_at_the_equal_budget(result):
+def test_cells_are_ranked_by_recall_up_to_2000_tokens(result):
     large, small = (next(one for one in result.finished if one.cell.chunker == name) for name in (LARGE, SMALL))
     assert large.value(NDCG @ 10) > small.value(NDCG @ 10) + 0.3
-    assert result.primary.name == "ndcg"
-    assert result.primary.budget is not None
-    assert result.best() is small
+    assert result.primary == AREA
+    assert result.best() is max((large, small), key=lambda one: one.value(AREA))
+    assert result.fairness.decides
 
 
 def test_the_text_and_the_page_say_what_decides(result):
-    title = f"NDCG@{result.primary.budget}"
-    text = str(result)
+    title, text = mean_title(AREA), str(result)
     assert text.startswith(f"lighthouse: 2 of 2 cells measured\nby {title}; match by coverage")
     told = " ".join(text.split())
-    assert f"- {title} is the primary metric, at an equal token budget, because hits differ in length" in told
-    assert " to 3,773 characters on average" in told
+    assert f"- Chunks differ, so systems are compared by what is read: {title} is recall averaged" in told
     assert "10 hits are 42% of the index of recursive:6000/0 (24 chunks)." in text
-    assert sweep_view(result).headline.columns[-2:] == ("NDCG@10", "by containment")
-    assert f"{title} is the primary metric" in result.to_markdown()
+    beside = (mean_title(PromptRecall @ Tokens(2000)), "HitRate@10", "NDCG@10", "by containment")
+    assert sweep_view(result).headline.columns[-4:] == beside
+    assert "compared by what is read" in result.to_markdown()
 
 
 def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
     compared = result.compare()
     assert compared.primary == result.primary
-    assert compared.fairness.smallest is not None
+    for row in compared.of(AREA):
+        (cell,) = [one for one in result.finished if one.cell.name == row.system]
+        assert row.mean == cell.value(AREA)
     folders = [str(path) for path in sorted((result.folder / "cells").iterdir())]
     assert compare(folders).primary == result.primary  # without the budget being kept in the cells
     assert compare(folders, primary=str(result.primary)).primary == result.primary
@@ -62,19 +64,13 @@ def test_it_is_the_same_when_it_is_loaded(result):
     assert str(loaded) == str(result)
 
 
-def test_the_budget_is_the_median_of_the_context_tokens_of_the_small_chunks(result):
-    small = next(one for one in result.finished if one.cell.chunker == SMALL).evaluation
-    tokens = rescore(small, metrics=[ContextTokens @ 10]).scores.values[0, 0]
-    assert result.primary.budget.most == int(np.nanmedian(tokens))
-
-
 def test_a_metric_that_the_user_named_ranks_the_cells(tmp_path):
     named = sweep(tmp_path / "named", primary="ndcg@10")
     assert named.primary == NDCG @ 10
     assert named.best().cell.chunker == LARGE
     assert not named.fairness.decides
     assert any("not like for like" in warning for warning in named.compare().warnings)
-    assert f"NDCG@{named.fairness.budgeted.budget}" in str(named)
+    assert mean_title(named.fairness.area) in str(named)
 
 
 def test_a_folder_of_an_earlier_raglift_takes_the_default_for_not_named(result, tmp_path):

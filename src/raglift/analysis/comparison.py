@@ -303,7 +303,7 @@ def compare_systems(
     if fairness is not None:
         apart = _apart(as_scored, chosen, fairness)
         fairness = with_leads(replace(fairness, apart=apart), systems, shared, method)
-        if len(apart) < len(systems) - 1 and fairness.decides:
+        if len(apart) < len(systems) - 1 and decides != in_hits:
             alike = _Alike.of(as_scored if match is None else systems, systems, chosen, in_hits, apart, shared)
     rows = _rows(paired, method, alike, _bounds(systems, paired, shared))
     unjudged = unjudged_of(systems, decides, shared.places, same_chunks=fairness is None)

@@ -199,7 +199,7 @@ def _cells(overlap: Overlap | None) -> tuple[object, ...]:
 
 
 def has_curve(metric: Metric) -> bool:
-    """Whether a metric can be shown over k: it takes a number of hits, and can be computed here."""
+    """Whether a metric can be shown over k: it is taken at a number of hits, and can be computed here."""
     return "k" in MEASURES[metric.name].depths and MEASURES[metric.name].is_installed
 
 

@@ -18,7 +18,14 @@ from raglift.matching.reading import characters_sent, positions_of_facts
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import mean_of, score
 from raglift.metrics.parsing import as_metric
-from raglift.metrics.prompt_measures import DEFAULT_BUDGET, NAMED_BUDGETS, PromptRecall, RecallArea, scale_of_labels
+from raglift.metrics.prompt_measures import (
+    DEFAULT_BUDGET,
+    NAMED_BUDGETS,
+    PromptRecall,
+    RecallArea,
+    budget_in_characters,
+    scale_of_labels,
+)
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric, Tokens
 from raglift.records.rankings import Ranking
@@ -223,7 +230,7 @@ def prompts_of(evaluation: EvaluationRecord, area: Metric) -> Prompts:
     """
     table, run = match_tables_of(evaluation)[-1], evaluation.run
     lowest = evaluation.scores.of(evaluation.after, area)
-    limit = (area.budget or Tokens(DEFAULT_BUDGET)).most * (table.characters_per_token or 0.0)
+    limit = budget_in_characters(table, area)
     characters = characters_sent(table)
     most = evaluation.truncated.get(evaluation.after, int(run.spec["candidates"]))
     has_all = np.zeros(len(lowest), dtype=np.bool_) if run.inventory is None else table.hits >= run.inventory.chunks

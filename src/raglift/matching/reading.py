@@ -1,7 +1,8 @@
 """How much of a prompt is read until each fact is satisfied: its position, in characters.
 
-The prompt is the texts of the hits in order. A hit's position depends on what is before it alone, so cutting the same
-text finer moves no position, where coverage is told by offsets.
+The prompt is the texts of the hits in order, with the white space that splitters strip between two hits that follow
+each other in the source. A hit's position depends on what is before it alone, so cutting the same text finer moves no
+position, where coverage is told by offsets.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from raglift.matching.coverage import Interval
     from raglift.matching.matches import Matches, MatchTable, PassageTable
+    from raglift.records.documents import Chunk
 
 
 def positions_of_facts(match_table: MatchTable, rule: MatchRule | None = None) -> NDArray[np.float64]:
@@ -46,7 +48,7 @@ def positions_of_facts(match_table: MatchTable, rule: MatchRule | None = None) -
 def _positions(match_table: MatchTable, rule: MatchRule) -> NDArray[np.float64]:
     text = Text(rule)
     positions = np.full(len(match_table.facts.query), np.inf)
-    before = _read_before(match_table)
+    starts = _starts_of_hits(match_table)
     first_hit = np.cumsum(match_table.hits) - match_table.hits
     overlaps = match_table.overlaps
     if rule.by_coverage:
@@ -58,7 +60,7 @@ def _positions(match_table: MatchTable, rule: MatchRule) -> NDArray[np.float64]:
     columns = (found.query, found.rank, found.fact, rows)
     order = np.lexsort((found.rank, found.fact))
     for place, (query, rank, fact, row) in zip(order.tolist(), np.stack(columns, axis=1)[order].tolist(), strict=True):
-        start = before[first_hit[query] + rank - 1]
+        start = starts[first_hit[query] + rank - 1]
         if start >= positions[fact]:  # satisfied in an earlier hit
             continue
         passage = _passage(match_table.passages, row)
@@ -82,11 +84,29 @@ def characters_sent(match_table: MatchTable, k: int | None = None) -> NDArray[np
     return sums.astype(np.float64)
 
 
-def _read_before(match_table: MatchTable) -> NDArray[np.int64]:
-    """Return for each hit, query after query, the characters of the hits above it."""
-    sums = np.concatenate(([0], np.cumsum(match_table.lengths)))
+_LONGEST_STRIPPED = 10
+"""What lies between two hits is taken for stripped white space up to this length."""
+
+
+def _starts_of_hits(match_table: MatchTable) -> NDArray[np.int64]:
+    """Return for each hit, query after query, how many characters are read before it."""
+    between = [
+        0 if before is None else _stripped_between(before.chunk, hit.chunk)
+        for ranking in match_table.rankings
+        for before, hit in zip((None, *ranking.hits), ranking.hits, strict=False)
+    ]
+    lengths = match_table.lengths
+    ends = np.concatenate(([0], np.cumsum(lengths + np.array(between, dtype=np.int64))))
     first = np.repeat(np.cumsum(match_table.hits) - match_table.hits, match_table.hits)
-    return np.asarray(sums[:-1] - sums[first], dtype=np.int64)
+    return np.asarray(ends[1:] - lengths - ends[first], dtype=np.int64)
+
+
+def _stripped_between(before: Chunk, after: Chunk) -> int:
+    """Return the length of the white space that was stripped between two hits; 0 unless one follows the other."""
+    if before.doc_id is None or before.doc_id != after.doc_id or before.end is None or after.start is None:
+        return 0
+    between = after.start - before.end
+    return between if 0 < between <= _LONGEST_STRIPPED else 0
 
 
 def _passage(passages: PassageTable, row: int) -> Passage:

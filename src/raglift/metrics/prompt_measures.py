@@ -51,7 +51,7 @@ _SOURCE = "Sakai and Dou 2013 (U-measure), Smucker and Clarke 2012 (time-biased 
     vectorized=True,
 )
 def RecallArea(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """RecallArea@tokens(B) = (1/R) Σ over facts of max(0, 1 − position / L). Range [0, 1].
+    """Recall up to B tokens = (1/R) Σ over facts of max(0, 1 − position / L). Range [0, 1].
 
     It is the area under the recall curve: recall averaged over all prompt sizes from 0 to L characters, where L is B
     tokens in characters. The position of a fact is how many characters of the hits' texts, in order, are read until it
@@ -76,7 +76,7 @@ def RecallArea(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     vectorized=True,
 )
 def PromptRecall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-    """PromptRecall@tokens(B) = facts whose position is at most L / R: recall in a prompt of L characters. Range [0, 1].
+    """Recall at B tokens = facts whose position is at most L / R: recall in a prompt of L characters. Range [0, 1].
 
     L is B tokens in characters, and positions are those of `RecallArea`. `Recall@tokens(B)` counts whole hits that fit
     into B tokens instead, so that a hit that would be cut by the end of the prompt does not count.

@@ -25,8 +25,8 @@ def fairness_sentences(comparison: ComparisonRecord) -> list[str]:
     if found is None:
         return index_sentences(systems, comparison.primary.k)
     told = [reading_sentence(found), *_not_comparable(comparison, found), *size_sentences(found)]
-    if found.decides and len(found.apart) < len(comparison.others) and found.in_hits is not None:
-        same = [name for name in comparison.others if name not in found.apart]
+    same = [name for name in comparison.others if comparison.deciding(name).metric != comparison.primary]
+    if same:
         told.append(
             f"{named(same)} {'has' if len(same) == 1 else 'have'} the chunks of {comparison.baseline}, so "
             f"{mean_title(comparison.deciding(same[0]).metric)} decides between them, as the runs were scored."

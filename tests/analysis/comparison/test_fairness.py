@@ -1,4 +1,4 @@
-"""Systems of different chunks are matched by coverage, and compared at an equal budget of context tokens."""
+"""Systems of different chunks are matched by coverage, and compared by what is read of prompts of one size."""
 
 import dataclasses
 
@@ -7,16 +7,18 @@ import pytest
 
 import raglift.analysis.fairness
 from raglift.analysis.chunking import differently_chunked, hit_length
+from raglift.analysis.fairness import Lead, prompts_of
 from raglift.components.bm25 import BM25Retriever
 from raglift.components.chunkers import RecursiveChunker
 from raglift.datasets.loading import load_dataset
 from raglift.matching.rule import MatchRule
-from raglift.metrics.budgets import ContextTokens
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.parsing import parse
+from raglift.metrics.prompt_measures import PromptRecall, RecallArea, scale_of_labels
 from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
+from raglift.records.documents import Chunk, Document
 from raglift.records.labels import Fact, Passage, Query
+from raglift.records.metric import Tokens
 from raglift.report.fairness import fairness_sentences
 from raglift.report.sentences import comparison_sentence
 from raglift.results.comparison import compare
@@ -24,100 +26,319 @@ from raglift.results.evaluation import load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.running.scoring import rescore
 
+AREA, RECALL = RecallArea @ Tokens(2000), PromptRecall @ Tokens(2000)
+DEEP = {"depth": "deep", "candidates": 100}
+"""So many hits that prompts are full, but of the smallest chunks."""
 
-def of_chunks(size, **options):
+
+def of_chunks(size, b=0.75, **options):
     """BM25 over the lighthouse, in chunks of so many characters."""
     data = load_dataset("lighthouse")
-    return evaluate(BM25Retriever(RecursiveChunker(size, 0).split(data.documents)), data, **options)
+    chunks = list(RecursiveChunker(size, 0).split(data.documents))
+    return evaluate(BM25Retriever(chunks, b=b), data, chunks=chunks, **options)
 
 
 @pytest.fixture(scope="module")
 def systems():
+    """As they are deployed: ten hits."""
     return {str(size): of_chunks(size) for size in (150, 6000)}
 
 
 @pytest.fixture(scope="module")
-def comparison(systems):
-    return compare(systems, baseline="150")
+def full():
+    return {str(size): of_chunks(size, **DEEP) for size in (150, 400, 1000, 6000)}
+
+
+@pytest.fixture(scope="module")
+def comparison(full):
+    return compare(full, baseline="150")
 
 
 # The case that matters: ten hits of 6,000 characters against ten of 150.
 
 
-def test_the_verdict_does_not_fall_for_ten_hits_that_are_forty_times_as_long(comparison):
-    unbudgeted = comparison.row("6000", NDCG @ 10)
-    assert unbudgeted.difference.low > 0.25  # what the verdict was before: better by far more than noise
-    assert unbudgeted.exploratory
-    assert comparison.primary.budget is not None
-    assert comparison.row("6000").verdict == "worse"
-    assert comparison_sentence(comparison).startswith(f"150 is better than 6000: NDCG@{comparison.primary.budget} ")
+def test_chunks_that_are_forty_times_as_long_are_not_better_for_it(comparison):
+    in_hits = comparison.row("6000", NDCG @ 10)
+    assert in_hits.difference.low > 0.25
+    assert in_hits.exploratory
+    assert comparison.primary == AREA
+    assert comparison.row("6000").difference.mean < 0
+    assert comparison.row("6000").verdict == "not significant"
 
 
-def test_the_first_lines_say_what_decides_and_the_table_has_both_figures(comparison):
-    lines = str(comparison).replace("\n", " ")
-    title = f"NDCG@{comparison.primary.budget}"
-    assert f"- {title} is the primary metric, at an equal token budget, because hits differ in length" in lines
+def test_the_first_lines_say_what_decides_and_the_table_has_the_figures_beside_it(comparison):
+    lines = " ".join(str(comparison).split())
+    assert "- Chunks differ, so systems are compared by what is read: Recall up to 2,000 tokens is recall" in lines
     table = comparison.to_markdown().split("\n| ")[1:]
-    titles = f"system | {title} [95%] | difference [95%] | p | verdict | NDCG@10 | NDCG@10 by containment"
-    assert table[0].startswith(titles)
-    assert [row.split(" | ")[5] for row in table[2:4]] == ["0.329", "0.717"]
+    assert table[0].split(" | ")[:9] == [
+        *("system", "Recall up to 2,000 tokens [95%]", "difference [95%]", "p (Holm)", "verdict"),
+        *("Recall at 2,000 tokens", "HitRate@10", "NDCG@10", "NDCG@10 by containment"),
+    ]
+    assert "tokens sent" in table[0]
 
 
-def test_the_budget_is_the_smallest_median_of_context_tokens_of_ten_hits(systems, comparison):
-    medians = {}
-    for name, evaluation in systems.items():
-        tokens = rescore(evaluation, metrics=[ContextTokens @ 10]).scores.values[0, 0]
-        medians[name] = float(np.median(tokens[~np.isnan(tokens)]))
-    assert comparison.fairness.smallest == "150" == min(medians, key=medians.get)
-    assert comparison.primary.budget.most == int(medians["150"])
+def test_the_budget_is_2000_tokens_in_characters_of_the_labels(full, comparison):
+    data = load_dataset("lighthouse")
+    scale = scale_of_labels(data.queries, comparison.evaluations[0].match_table[0].counter)
+    assert comparison.fairness.characters_per_token == scale
+    assert 3 < scale < 5
+    asked = compare(full, baseline="150", budget=500)
+    assert asked.primary == RecallArea @ Tokens(500)
+    assert asked.fairness.characters_per_token == scale
 
 
-def test_the_budgeted_figures_are_those_of_rescoring_at_that_budget(systems, comparison):
-    for name, evaluation in systems.items():
-        again = rescore(evaluation, metrics=[comparison.primary], match="coverage")
-        assert comparison.row(name).mean == again.scores.mean("retrieve", comparison.primary)
+def test_the_figures_are_those_of_rescoring(full, comparison):
+    for name, evaluation in full.items():
+        again = rescore(evaluation, metrics=[AREA, RECALL], match="coverage")
+        assert comparison.row(name).mean == again.scores.mean("retrieve", AREA)
+        assert comparison.row(name, RECALL).mean == again.scores.mean("retrieve", RECALL)
 
 
-def test_saved_runs_without_token_counts_give_the_same_verdict(systems, comparison, tmp_path):
+def test_what_is_sent_and_what_fills_the_prompt_are_in_tokens(full, comparison):
+    scale = comparison.fairness.characters_per_token
+    labelled = [place for place, query in enumerate(load_dataset("lighthouse").queries) if query.is_labelled]
+    hits = [full["6000"].run.traces[place].stages[-1].ranking.hits for place in labelled]
+    lengths = [[len(hit.chunk.text) for hit in one] for one in hits]
+    assert comparison.fairness.sent["6000"] == pytest.approx(np.mean([sum(one[:10]) for one in lengths]) / scale)
+    in_prompt = [min(sum(one), 2000 * scale) for one in lengths]
+    assert comparison.fairness.filled["6000"] == pytest.approx(np.mean(in_prompt) / scale)
+
+
+def test_saved_runs_without_token_counts_give_the_same_verdict(systems, tmp_path):
     folders = [evaluation.save(tmp_path / name) for name, evaluation in systems.items()]
     again = compare(folders, baseline="150")
-    assert str(again) == str(comparison)
+    assert str(again) == str(compare(systems, baseline="150"))
     # and a comparison changes nothing in the evaluations that it was given
     assert load_evaluation(folders[0]).scores.metrics == systems["150"].scores.metrics
 
 
-def test_a_primary_metric_that_was_named_decides_with_a_warning_and_the_budgeted_one_beside_it(systems, comparison):
-    named = compare(systems, baseline="150", primary="ndcg@10")
+def test_a_primary_metric_that_was_named_decides_with_a_warning_and_what_is_read_beside_it(full, comparison):
+    named = compare(full, baseline="150", primary="ndcg@10")
     assert named.primary == NDCG @ 10
     assert named.row("6000").verdict == "better"
-    title = f"NDCG@{comparison.primary.budget}"
+    assert (named.fairness.decides, named.fairness.area) == (False, AREA)
     (warning,) = [one for one in named.warnings if one.startswith("not like for like")]
-    assert warning.endswith(f"at an equal token budget 150 leads, not 6000 ({title})")
-    assert named.row("6000", comparison.primary).mean == comparison.row("6000").mean
-    assert f"| {title} | NDCG@10 by containment |" in named.to_markdown()
-    assert not any("is the primary metric" in sentence for sentence in fairness_sentences(named))
+    assert "by what is read of the same prompt" in warning
+    assert warning.endswith("(Recall up to 2,000 tokens)")
+    assert named.row("6000", AREA).mean == comparison.row("6000").mean
+    assert "| Recall up to 2,000 tokens | NDCG@10 by containment |" in named.to_markdown()
+    assert not any(sentence.startswith("Chunks differ") for sentence in fairness_sentences(named))
 
 
-def test_a_budget_that_was_named_decides_though_no_run_was_scored_at_it(systems):
-    named = compare(systems, baseline="150", primary="ndcg@tokens(1500)")
-    assert str(named.primary) == "ndcg@tokens(1500)"
-    assert named.fairness.smallest is None
-    (sentence, *_) = fairness_sentences(named)
-    assert sentence.startswith("NDCG@tokens(1500) is the primary metric")
-    assert "median" not in sentence
+@pytest.mark.parametrize("primary", ["recall_area@tokens(1500)", "ndcg@tokens(1500)"])
+def test_a_budget_that_was_named_decides_though_no_run_was_scored_at_it(full, primary):
+    named = compare(full, baseline="150", primary=primary)
+    assert str(named.primary) == primary
+    assert named.fairness.area == RecallArea @ Tokens(1500)
+    assert named.fairness.decides == (named.primary == named.fairness.area)
+
+
+# Each pair is decided by itself.
+
+
+def same_pair(row):
+    """What a row says of a pair alone: all but what is corrected for the number of systems."""
+    return (row.metric, row.mean, row.baseline_mean, row.n, row.interval, row.difference)
+
+
+@pytest.mark.parametrize("third", ["150", "6000"])
+def test_a_third_system_changes_no_figure_of_a_pair(full, third):
+    pair = compare({name: full[name] for name in ("400", "1000")}, baseline="400")
+    three = compare({name: full[name] for name in ("400", "1000", third)}, baseline="400")
+    assert pair.primary == three.primary
+    for metric in pair.metrics:
+        assert same_pair(pair.row("1000", metric)) == same_pair(three.row("1000", metric))
+
+
+def test_so_it_is_where_prompts_are_not_full(systems):
+    pair = compare({**systems, "150": systems["150"]}, baseline="150")
+    three = compare({**systems, "1000": of_chunks(1000)}, baseline="150")
+    assert same_pair(pair.row("6000")) == same_pair(three.row("6000"))
+    assert pair.row("6000").verdict == three.row("6000").verdict == "not comparable by size"
+
+
+def test_systems_of_the_same_chunks_are_decided_as_where_they_are_alone(full):
+    """By NDCG@10, by containment, as they were scored; the third has other chunks."""
+    pair = {"b 0.75": full["1000"], "b 0": of_chunks(1000, b=0.0, **DEEP)}
+    alone = compare(pair, baseline="b 0.75")
+    assert (alone.fairness, alone.primary) == (None, NDCG @ 10)
+    three = compare({**pair, "150": full["150"]}, baseline="b 0.75")
+    assert three.primary == AREA
+    assert three.fairness.apart == ("150",)
+    assert same_pair(three.deciding("b 0")) == same_pair(alone.row("b 0"))
+    assert three.row("b 0").exploratory
+    assert three.deciding("150").metric == AREA
+    (sentence,) = [one for one in fairness_sentences(three) if "the chunks of" in one]
+    assert sentence.startswith("b 0 has the chunks of b 0.75, so NDCG@10 decides")
+    assert three.deciding("b 0").verdict in str(three)
+
+
+def test_a_metric_of_what_is_read_that_was_named_decides_between_all(full):
+    pair = {"b 0.75": full["1000"], "b 0": of_chunks(1000, b=0.0, **DEEP)}
+    alone = compare(pair, baseline="b 0.75", primary=AREA)
+    three = compare({**pair, "150": full["150"]}, baseline="b 0.75", primary=AREA)
+    assert alone.deciding("b 0").metric == three.deciding("b 0").metric == three.primary == AREA
+
+
+# The same text in the same order, cut finer.
+
+
+def same_text(documents, of_sentence, *, strips, seed=1):
+    """Questions on documents of 24 sentences, and the pieces of each, by how many sentences they have."""
+    drawn = np.random.default_rng(seed)
+    texts, queries, hits = [], [], {size: {} for size in of_sentence}
+    for number in range(documents):
+        sentences = [" ".join(f"word{drawn.integers(3000)}" for _ in range(12)) + "." for _ in range(24)]
+        text = " ".join(sentences)
+        at = [text.index(sentence) for sentence in sentences] + [len(text) + 1]
+        gold, name = int(drawn.integers(20)), f"d{number}"
+        passage = Passage(sentences[gold], name, at[gold], at[gold] + len(sentences[gold]))
+        texts.append(Document(name, text))
+        queries.append(Query(f"q{number}", f"question {number}", (Fact((passage,)),)))
+        for size in of_sentence:
+            bounds = [(at[first], at[first + size] - strips) for first in range(0, 24, size)]
+            bounds[-1] = (bounds[-1][0], len(text))
+            hits[size][f"question {number}"] = [
+                Chunk(text[start:end], doc_id=name, start=start, end=end) for start, end in bounds
+            ]
+    return Dataset(tuple(queries), tuple(texts), name="same text"), hits
+
+
+@pytest.mark.parametrize("strips", [False, True], ids=["at blanks", "stripped"])
+def test_the_same_prompt_cut_finer_gets_no_verdict(strips):
+    data, hits = same_text(40, (8, 2, 1), strips=strips)
+    pieces = {
+        str(size): evaluate(hits[size].__getitem__, data, depth="deep", candidates=30, progress=False)
+        for size in (8, 2, 1)
+    }
+    found = compare(pieces, baseline="8")
+    assert found.primary == AREA
+    for name in ("2", "1"):
+        row = found.row(name)
+        assert (row.difference.mean, row.difference.wins, row.difference.losses) == (0.0, 0, 0)
+        assert row.verdict == "not significant"
+        assert found.row(name, NDCG @ 3).difference.mean < -0.1  # which a measure of hits calls worse
+
+
+# Prompts that end before the budget.
+
+
+def test_a_verdict_that_what_did_not_come_could_turn_is_none(systems):
+    found = compare(systems, baseline="150")
+    assert found.row("6000").verdict == "not comparable by size"
+    assert found.row("6000").difference is not None
+    assert found.fairness.unfilled["150"] > 30
+    assert found.fairness.filled["150"] < 500
+    assert comparison_sentence(found).startswith("Not comparable by size: 150 sends 222 of 2,000 tokens; as deployed")
+    assert any("raglift evaluate … --budget 2000" in sentence for sentence in fairness_sentences(found))
+
+
+def test_more_hits_than_there_are_cannot_come(full):
+    """All 24 chunks of 6,000 characters were returned."""
+    prompts = prompts_of(rescore(full["6000"], metrics=[RecallArea @ Tokens(10**6)]), RecallArea @ Tokens(10**6))
+    assert not prompts.unfilled.any()
+    np.testing.assert_array_equal(prompts.lowest, prompts.highest)
+
+
+def test_a_prompt_without_its_fact_may_have_it_where_it_ends():
+    one = rescore(asked(FOG, LAMP), metrics=[AREA], ks=(2,))
+    none = rescore(asked(FOG, "Tar."), metrics=[AREA], ks=(2,))
+    limit = 2000 * 4
+    found = 1 - (len(FOG) + len(LAMP)) / limit
+    assert prompts_of(one, AREA).highest == prompts_of(one, AREA).lowest == pytest.approx(found)
+    assert prompts_of(none, AREA).lowest == 0
+    assert prompts_of(none, AREA).highest == pytest.approx(1 - (len(FOG) + len("Tar.")) / limit)
+
+
+@pytest.mark.parametrize(("other", "verdict"), [("Tar.", "not comparable by size"), ("x" * 7000, "worse")])
+def test_a_verdict_stands_that_nothing_that_could_come_would_turn(other, verdict):
+    found = compare({"good": asked(FOG, LAMP, queries=30), "other": asked(other, queries=30)}, baseline="good")
+    assert found.fairness.unfilled == {"good": 30, "other": 30}
+    assert found.row("other").verdict == verdict
+
+
+def test_so_it_is_where_chunks_are_the_same_and_what_is_read_was_named():
+    pair = {"one": asked(FOG, queries=30), "other": asked(LAMP, queries=30)}
+    found = compare(pair, baseline="one", primary=AREA)
+    assert found.fairness is None
+    assert found.row("other").verdict == "not comparable by size"
+
+
+# Who leads at which prompt size.
+
+
+def test_the_leaders_are_those_of_recall_at_each_size_that_all_fill(full, comparison):
+    leads = comparison.fairness.leads
+    assert [lead.budget.most for lead in leads] == [500, 1000, 2000]  # 100 hits of 150 characters are less than 4,000
+    for lead in leads:
+        recalls = {
+            name: rescore(one, metrics=[PromptRecall @ lead.budget], match="coverage").scores.mean(
+                "retrieve", PromptRecall @ lead.budget
+            )
+            for name, one in full.items()
+        }
+        assert (lead.recall, lead.system) == (max(recalls.values()), max(recalls, key=recalls.get))
+
+
+def two_sizes(queries, early, late):
+    """Two systems of one long hit: of the first the fact is early in some queries, of the second late in others."""
+    data = Dataset.from_dict({f"Who trims lamp {number}?": [LAMP] for number in range(queries)})
+
+    def system(position, length, of):
+        found = {query.text: place < of * queries for place, query in enumerate(data.queries)}
+
+        def search(query):
+            return [("x" * position + LAMP * found[query]).ljust(length, "y")]
+
+        return evaluate(search, data, ks=(1,), progress=False)
+
+    return {"early": system(100, 20000, early), "late": system(4500, 40000, late)}
+
+
+def test_a_change_of_lead_is_claimed_where_both_are_significant():
+    found = compare(two_sizes(60, 0.4, 0.9), baseline="early")
+    low, high = found.fairness.change
+    assert (low.budget.most, low.system, high.budget.most, high.system) == (500, "early", 2000, "late")
+    (sentence,) = [one for one in fairness_sentences(found) if one.startswith("Recall by prompt size")]
+    assert sentence.startswith("Recall by prompt size: early leads at 500 tokens, late at 2,000, both significantly")
+
+
+@pytest.mark.parametrize(("early", "late"), [(0.4, 0.45), (0.03, 0.9)])
+def test_a_change_of_lead_that_may_be_chance_at_either_size_is_none(early, late):
+    found = compare(two_sizes(60, early, late), baseline="early")
+    assert [lead.system for lead in found.fairness.leads] == ["early", "early", "late", "late"]
+    assert found.fairness.change is None
+    assert any("no significant change of lead" in one for one in fairness_sentences(found))
+
+
+def test_another_order_where_all_of_a_passage_must_be_read_is_told(comparison):
+    whole = {
+        name: rescore(one, metrics=[AREA], match=MatchRule("coverage", threshold=1.0)).scores.mean("retrieve", AREA)
+        for name, one in zip(comparison.names, comparison.evaluations, strict=True)
+    }
+    best = max(whole, key=whole.get)
+    assert best != max(comparison.names, key=lambda name: comparison.row(name).mean)
+    assert comparison.fairness.at_whole == Lead(Tokens(2000), best, pytest.approx(whole[best]))
+    assert any(one.startswith("The order depends on how much of a passage") for one in fairness_sentences(comparison))
+
+
+def test_nothing_is_said_of_the_order_where_it_does_not_depend_on_that(full):
+    strict = {name: rescore(one, match=MatchRule("coverage", threshold=1.0)) for name, one in full.items()}
+    assert compare(strict, baseline="150").fairness.at_whole is None
+    assert compare(full, baseline="150", match="containment").fairness.at_whole is None
 
 
 # Matched by coverage, with containment beside it.
 
 
-def test_runs_that_were_scored_by_containment_are_scored_again_by_coverage(systems, comparison):
+def test_runs_that_were_scored_by_containment_are_scored_again_by_coverage(systems):
+    comparison = compare(systems, baseline="150")
     assert comparison.fairness.rescored == ("150", "6000")
     for name, evaluation in systems.items():
         assert comparison.evaluation(name).run.spec["match"]["mode"] == "coverage"
         assert comparison.fairness.containment[name] == evaluation.scores.mean("retrieve", NDCG @ 10)
     assert (
-        "Chunks differ, so hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown "
-        "beside it."
+        "Hits are matched by coverage; NDCG@10 by containment, as the runs were scored, is shown beside it."
     ) in fairness_sentences(comparison)
 
 
@@ -127,7 +348,7 @@ def test_containment_is_respected_where_it_is_asked_for(systems):
     assert asked.fairness.containment is None
     assert asked.evaluation("150").run.spec["match"]["mode"] == "containment"
     assert any(one.startswith("different chunks are compared by containment") for one in asked.warnings)
-    assert asked.primary.budget is not None  # a budget decides by any rule
+    assert asked.primary == AREA  # what is read decides by any rule
 
 
 def test_cells_of_a_sweep_that_were_matched_by_containment_on_purpose_stay_so(systems):
@@ -153,10 +374,9 @@ def test_runs_of_the_same_chunks_are_compared_as_they_were_scored(systems):
     assert (found.primary, found.evaluation("a").run.spec["match"]["mode"]) == (NDCG @ 10, "containment")
 
 
-def test_chunks_of_nearly_one_length_are_matched_by_coverage_and_need_no_budget(systems):
+def test_chunks_of_nearly_one_length_are_other_chunks_too(systems):
     found = compare({"6000": systems["6000"], "5500": of_chunks(5500)})
-    assert found.fairness.budgeted is None
-    assert found.primary == NDCG @ 10
+    assert found.primary == AREA
     assert found.evaluation("6000").run.spec["match"]["mode"] == "coverage"
 
 
@@ -173,40 +393,23 @@ def asked(*hits, label=LAMP, queries=1, **options):
     return evaluate(lambda query: list(hits), data, ks=(2,), **options)
 
 
-def test_a_first_hit_that_is_larger_than_the_budget_counts_0():
-    found = compare({"short": asked(FOG, LAMP), "long": asked(LONG, LONG[:-10])})
-    assert found.primary.budget.most == 19
-    assert found.row("short").mean == pytest.approx(1 / np.log2(3))
-    assert found.row("long").mean == 0.0
-    assert found.fairness.nothing_fits == {"short": 0, "long": 1}
-    assert any("the first hit alone has more tokens than the budget" in warning for warning in found.warnings)
-
-
-def test_only_whole_hits_count_at_the_budget():
-    # 19 tokens hold both short hits; of the long ones the first fits, and the second, with the answer, no more
-    found = compare({"short": asked(FOG, LAMP), "long": asked("Herring is salted.", LONG)})
-    assert found.primary.budget.most == 19
-    assert found.row("long").mean == 0.0
-    assert found.fairness.nothing_fits == {"short": 0, "long": 0}
-
-
-def test_the_median_of_an_even_number_is_rounded_down_and_empty_answers_are_no_prompt():
-    data = Dataset.from_dict({question: [LAMP] for question in ("a", "b", "c")})
-    hits = {"a": [FOG], "b": [FOG, "Tar."], "c": []}
-    short = evaluate(lambda query: hits[query], data, ks=(2,))
-    long = evaluate(lambda query: [LONG, LONG[:-9]], data, ks=(2,))
-    tokens = rescore(short, metrics=[ContextTokens @ 2]).scores.values[0, 0].tolist()
-    assert tokens == [10, 12, 0]
-    assert compare({"short": short, "long": long}).primary.budget.most == 11
-
-
 def test_without_an_encoding_at_hand_tokens_are_estimated_and_the_reader_is_told(monkeypatch):
     monkeypatch.setattr(raglift.analysis.fairness, "is_at_hand", lambda: False)
-    found = compare({"short": asked(FOG, LAMP), "long": asked(LONG)})
+    pair = {"short": asked(FOG, LAMP, label=LONG * 2), "long": asked(LONG, label=LONG * 2)}
+    assert compare(pair, primary="ndcg@2").fairness.characters_per_token == 4
+    found = compare(pair)
     assert found.fairness.is_estimated
-    assert found.primary.budget.most == -(-len(FOG) // 4) + -(-len(LAMP) // 4)
-    assert found.row("short").mean > found.row("long").mean == 0.0
+    assert found.fairness.characters_per_token == 4
     assert any("tokens are estimated, four characters each" in warning for warning in found.warnings)
+
+
+def test_labels_that_are_longer_than_the_prompt_are_warned_of():
+    page = " ".join(f"Line {number} of the log." for number in range(100))
+    pair = {"short": asked(FOG, LAMP, label=page), "long": asked(page, label=page)}
+    found = compare(pair, budget=50)
+    assert found.fairness.long_facts == 1
+    assert any("the labels of 1 of 1 fact are longer than the prompt" in warning for warning in found.warnings)
+    assert compare(pair).fairness.long_facts == 0
 
 
 def test_hits_without_texts_have_no_length_and_so_no_budget():
@@ -223,13 +426,14 @@ def test_where_labels_are_ids_of_chunks_nothing_changes():
     assert (found.fairness, found.primary) == (None, NDCG @ 1)
 
 
-def test_a_metric_that_has_no_meaning_at_a_budget_decides_as_it_is():
+def test_where_runs_were_scored_by_precision_alone_what_is_read_decides_too():
     pair = {"short": asked(FOG, LAMP, metrics=["precision"]), "long": asked(LONG, LONG[:-10], metrics=["precision"])}
     found = compare(pair)
-    assert found.primary == parse("precision@2")
-    assert found.fairness.budgeted is None
-    (warning,) = [one for one in found.warnings if "not like for like" in one]
-    assert warning.endswith("compare at an equal token budget too, e.g. recall@tokens(100)")
+    assert found.primary == AREA
+    assert found.fairness.in_hits == parse("precision@2")
+    named = compare(pair, primary="precision@2")
+    (warning,) = [one for one in named.warnings if "not like for like" in one]
+    assert "by what is read of the same prompt" in warning
 
 
 def test_another_tools_conventions_keep_their_way_of_matching():
@@ -272,7 +476,8 @@ def test_known_chunks_tell_whether_they_differ_whatever_the_length_of_the_hits()
 
 
 def test_the_verdict_says_where_k_hits_are_more_than_a_tenth_of_an_index(comparison):
-    assert fairness_sentences(comparison)[-1] == "10 hits are 42% of the index of 6000 (24 chunks)."
+    told = "10 hits are 42% of the index of 6000 (24 chunks), 10% of the index of 1000 (99 chunks)."
+    assert fairness_sentences(comparison)[-1] == told
 
 
 @pytest.mark.parametrize(

@@ -465,10 +465,12 @@ def _reranked_sections(comparison: ComparisonRecord) -> list[Section]:
 
 
 def _curve_sections(comparison: ComparisonRecord) -> list[Section]:
-    """Return the primary metric over k; nothing if it is the same at every k."""
-    if not has_curve(comparison.primary):
+    """Return the primary metric over k, or the one as deployed; nothing if it is the same at every k."""
+    found = comparison.fairness
+    metric = comparison.primary if found is None or found.in_hits is None else found.in_hits
+    if not has_curve(metric):
         return []
-    return [Section("Quality by depth (k)", figures=(figures.over_k_together(comparison),))]
+    return [Section("Quality by depth (k)", figures=(figures.over_k_together(comparison, metric),))]
 
 
 def _failure_sections(comparison: ComparisonRecord) -> list[Section]:

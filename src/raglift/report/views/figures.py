@@ -55,9 +55,9 @@ def over_k(evaluation: EvaluationRecord, metric: Metric) -> Figure:
     )
 
 
-def over_k_together(comparison: ComparisonRecord) -> Figure:
-    """Return the primary metric's mean over k, of each system after its last stage."""
-    measure = replace(comparison.primary, depth=None)
+def over_k_together(comparison: ComparisonRecord, metric: Metric) -> Figure:
+    """Return a metric's mean over k, of each system after its last stage."""
+    measure = replace(metric, depth=None)
     said = []
     for system, evaluation in zip(comparison.names[:_MANY], comparison.evaluations, strict=False):
         said.append(f"{system}: {_course(curve(evaluation, measure), evaluation.after)}")
