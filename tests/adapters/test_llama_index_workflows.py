@@ -436,8 +436,8 @@ def test_what_cannot_be_measured_is_refused_with_the_function_that_would_do(syst
 
 def test_a_tool_alone_is_refused_with_what_it_asks(retriever, engine):
     for tool, does in (
-        (RetrieverTool.from_defaults(retriever), "tool.retriever.retrieve(query)"),
-        (QueryEngineTool.from_defaults(engine), "tool.query_engine.query(query).source_nodes"),
+        (RetrieverTool.from_defaults(retriever), "tool.call(query).raw_output"),
+        (QueryEngineTool.from_defaults(engine), "tool.call(query).raw_output.source_nodes"),
     ):
         with pytest.raises(UnsupportedSystem) as raised:
             rl.evaluate(tool, rl.Dataset.from_dict({QUERY: ["lantern"]}))

@@ -122,6 +122,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
     for stage in stages:
+        if stage.unopened:
+            notes.append(f"{stage.name}: {stage.unopened}")
         if stage.depth_fixed:
             what = "k" if hasattr(stage, "retriever") else "top_n"
             parts = stage.clearing.message("; ".join(stage.depth_fixed))
