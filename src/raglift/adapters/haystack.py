@@ -89,7 +89,7 @@ class HaystackAdapter(Adapter):
                 f"system: found a {type(system).__name__}; expected a Haystack component from a query's text to "
                 "documents, or a Pipeline; a document store is asked through a retriever"
             )
-        always_async = are_async(changed)  # whoever asks it, asks it so
+        always_async = are_async(system, changed)  # whoever asks it, asks it so
         kind = _AsyncHaystackRetriever if source.supports_async or always_async else _HaystackRetriever
         retriever = kind(source, as_deployed, doc_key)
         fixed = () if as_deployed else retriever.depth_fixed
@@ -210,9 +210,7 @@ class _Source:
     @property
     def supports_async(self) -> bool:
         """Whether every component is async of its own."""
-        runs = self.pipeline is None or (
-            hasattr(self.pipeline, "run_async") and not sync_is_newer(self.pipeline, _RUN)
-        )
+        runs = self.pipeline is None or (hasattr(self.pipeline, "run_async") and not sync_is_newer(self.pipeline, _RUN))
         return runs and all(_runs_async(part.component) for part in self.parts)
 
     def __str__(self) -> str:

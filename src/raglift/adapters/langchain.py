@@ -160,7 +160,7 @@ def _stages(
         return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     unopened, changed = _unopened(runnable)
-    if are_async(changed):  # whoever asks it, asks it so
+    if are_async(runnable, changed):  # whoever asks it, asks it so
         retriever: _RetrieverAdapter = _AsyncOnlyRetriever(runnable, asked, as_deployed, doc_key)
     else:
         retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)

@@ -19,7 +19,15 @@ from raglift.adapters.filters import takes_llama_index_filters, with_llama_index
 from raglift.adapters.llama_index_depth import attributes_of, deepen, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
-from raglift.adapters.overriding import are_async, asked_whole, base_from, base_named, definer, overridden, sync_is_newer
+from raglift.adapters.overriding import (
+    are_async,
+    asked_whole,
+    base_from,
+    base_named,
+    definer,
+    overridden,
+    sync_is_newer,
+)
 from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
@@ -338,8 +346,7 @@ def _composite_of(obj: Any) -> type[Any] | None:
 
 
 def _has_known_parts(obj: Any) -> bool:
-    """Whether the parts of a composite are where its class keeps them, and LlamaIndex's: it takes whatever has methods.
-    """
+    """Whether the parts of a composite are where its class keeps them, and LlamaIndex's: it takes whatever has methods."""
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
@@ -367,7 +374,7 @@ def _sources(engine: Any, query: Any) -> list[Any]:
     known = base_from(engine, "llama_index")
     if overridden(engine, known, _ANSWER):  # its answer may rest on others than it retrieves
         return list(engine.query(query).source_nodes)
-    if are_async(overridden(engine, known, _OF_ENGINES)):  # whoever asks it, asks it so
+    if are_async(engine, overridden(engine, known, _OF_ENGINES)):  # whoever asks it, asks it so
         answers = overridden(engine, known, _ANSWER_ASYNC)
         return list(result_of(engine.aquery(query)).source_nodes if answers else result_of(engine.aretrieve(query)))
     held = vars(engine)

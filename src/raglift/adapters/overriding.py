@@ -102,11 +102,15 @@ def asked_whole(obj: Any, changed: Sequence[str], *, reranks: bool) -> str:
     return f"{type(obj).__name__} has its own {own}, so it is asked as a whole{lift}"
 
 
-def are_async(changed: Sequence[str]) -> bool:
+def are_async(obj: Any, changed: Sequence[str]) -> bool:
     """Whether all that an object overrides are async methods, so that its users ask it by these."""
-    return bool(changed) and all(
-        "async" in name or (name.lstrip("_").startswith("a") and name != "apply") for name in changed
-    )
+    return bool(changed) and all(_is_async(obj, name) for name in changed)
+
+
+def _is_async(obj: Any, name: str) -> bool:
+    """Whether a method is the async form of another: `ainvoke`, `_aget_docs`, `run_async`, but not `apply`."""
+    word = name.lstrip("_")
+    return "async" in name or (word.startswith("a") and hasattr(obj, name[: -len(word)] + word[1:]))
 
 
 def sync_is_newer(obj: Any, pairs: Iterable[tuple[str, str]]) -> bool:
