@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.fairness import made_fair, with_named_budget
+from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import (
     bound_of,
     interval_of,
@@ -321,6 +322,7 @@ def compare_systems(
         ),
         notes=(
             *shared.notes,
+            *(f"{name}: {said}" for name, one in systems.items() if (said := retries_note(one.run))),
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
             *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),

@@ -225,9 +225,18 @@ def failed_note(run: Run) -> str:
     return f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
 
 
+def retries_note(run: Run) -> str:
+    """Say how many queries were asked again after a failure, and how many calls that took; empty if none were."""
+    again = [trace.calls_again for trace in run.traces if trace.calls_again]
+    if not again:
+        return ""
+    were, calls = "was" if len(run.traces) == 1 else "were", counted(sum(again), "more call")
+    return f"{len(again):,} of {counted(len(run.traces), 'query')} {were} retried ({calls})"
+
+
 def _left_out(run: Run, dataset: Dataset) -> list[str]:
     """Say which queries count 0 because they failed, and which count not at all."""
-    notes = [failed_note(run)] if failed_note(run) else []
+    notes = [note for note in (failed_note(run), retries_note(run)) if note]
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'query')} excluded from all averages: unanswerable")
