@@ -13,6 +13,7 @@ from haystack.components.retrievers import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 import raglift as rl
+from raglift.records.labels import Fact, Passage, Query
 
 pytestmark = pytest.mark.slow
 
@@ -165,3 +166,31 @@ def test_a_run_that_was_put_into_the_frameworks_class_is_not_bypassed(monkeypatc
     assert texts == direct
     assert len(evaluation.run.stages) == 1
     assert any("has its own run, so it is asked as a whole" in note for note in evaluation.notes)
+
+
+@component
+class Joining:
+    """Joins the documents that it is given into one, which has the metadata of the first."""
+
+    @component.output_types(documents=list[Document])
+    def run(self, documents: list[Document]):
+        text = " ".join(document.content for document in documents)
+        return {"documents": [Document(content=text, meta=documents[0].meta, score=1.0)] if documents else []}
+
+
+def test_evidence_of_several_documents_that_a_ranker_merges_under_one_is_found_and_said():
+    documents = [rl.Document(f"doc{at}", f"The keeper of lamp {at} lit it at {at} o'clock sharp.") for at in range(3)]
+    store = InMemoryDocumentStore()
+    store.write_documents([Document(content=one.text, meta={"source_id": one.id}) for one in documents])
+    made = Pipeline()
+    made.add_component("retriever", InMemoryBM25Retriever(store, top_k=3))
+    made.add_component("ranker", Joining())
+    made.connect("retriever", "ranker")
+    queries = [
+        Query(f"q{at}", f"when did the keeper of lamp {at} light it?", (Fact((Passage(one.text, one.id),)),))
+        for at, one in enumerate(documents)
+    ]
+    evaluation = rl.evaluate(made, rl.Dataset(tuple(queries), tuple(documents)), ks=(1,), metrics=["recall"])
+    assert evaluation.scores.mean("rerank", "recall@1") == 1
+    assert any("not in the document named with it" in note for note in evaluation.notes)
+    assert not any("offsets" in note for note in evaluation.notes)

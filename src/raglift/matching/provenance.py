@@ -2,7 +2,8 @@
 
 Frameworks name documents in their own ways (a path, a file name, a random id) and compute offsets that are wrong for
 about half the chunks when sizes are counted in tokens and chunks overlap. A document is known only when its name
-leads to a document of the dataset, and offsets are kept only where the document's text there is the hit's text.
+leads to a document of the dataset, and offsets are kept only where the document's text there is the hit's text. A hit
+whose text is not in the document that it names, as where a ranker merged several, may be from any.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from raglift.base.normalization import normalize
 from raglift.matching.chunk_index import is_at
 from raglift.records.rankings import Hit
 
@@ -38,12 +40,17 @@ class Provenance:
     """Its documents are what hits are resolved against; without documents offsets are taken as they are."""
     doc_key: str | None = None
     """The metadata key that the user says holds document ids: then its value is taken as it is."""
+    is_fuzzy: bool = False
+    """Whether texts are matched though they differ: then one that is not in its document is from it nevertheless."""
     unknown_document: int = 0
     """Distinct chunks whose document is unknown."""
     false_offsets: int = 0
     """Distinct chunks that came with offsets where the document has another text."""
+    other_text: int = 0
+    """Distinct chunks whose text is not in the document that they name: they count as from a document not known."""
     _places: dict[tuple[object, ...], _Place] = field(default_factory=dict, repr=False)
     _by_file_name: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _normalized: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         names = [(name, doc_id) for doc_id in self.dataset.document_by_id for name in _file_names(doc_id)]
@@ -89,14 +96,25 @@ class Provenance:
     def _place_of(self, chunk: Chunk) -> _Place:
         doc_id = self._document_of(chunk)
         self.unknown_document += doc_id is None
-        if chunk.start is None and chunk.end is None:
-            return doc_id, None, None
         document = self.dataset.document_by_id.get(doc_id or "")
         if document is None:
+            return doc_id, None, None
+        if not self.is_fuzzy and not self._has_text(document, chunk.text):
+            self.other_text += 1
+            return None, None, None
+        if chunk.start is None and chunk.end is None:
             return doc_id, None, None
         start = _true_start(chunk, document)
         self.false_offsets += start is None
         return doc_id, start, None if start is None else start + len(chunk.text)
+
+    def _has_text(self, document: Document, text: str) -> bool:
+        """Whether a text is in a document, but for white space, case and the like."""
+        if text in document.text:
+            return True
+        if document.id not in self._normalized:
+            self._normalized[document.id] = normalize(document.text, unicode_folding=True)
+        return normalize(text, unicode_folding=True) in self._normalized[document.id]
 
     def _document_of(self, chunk: Chunk) -> str | None:
         if self.doc_key is not None:

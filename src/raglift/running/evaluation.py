@@ -234,7 +234,7 @@ def _evaluated(
         return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls, comparer)
+        measurement = _Measurement(data, config, depths, calls, comparer, rule.mode == "fuzzy")
         try:
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
@@ -284,6 +284,8 @@ class _Measurement:
     depths: _Depths
     calls: CallMeter
     comparer: Comparer
+    is_fuzzy: bool = False
+    """Whether the texts of hits may differ from those of their documents."""
 
     def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
         """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
@@ -425,7 +427,7 @@ class _Measurement:
         return Run(infos, traces, spec, tuple(notes), cost=cost)
 
     def _provenance(self) -> Provenance:
-        return Provenance(self.dataset, self.config.doc_key)
+        return Provenance(self.dataset, self.config.doc_key, self.is_fuzzy)
 
     def _meter(self, stages: Sequence[Stage], k: int, calls: Way) -> CostMeter:
         alone = OneAtATime(stages, k, self.config.policy, self._provenance(), calls)

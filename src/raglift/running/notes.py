@@ -151,6 +151,12 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             f"{counted(provenance.unknown_document, 'distinct chunk')} came from a document that could not be "
             "identified (see doc_key)"
         )
+    if provenance.other_text:
+        have, they = ("has", "it is") if provenance.other_text == 1 else ("have", "they are")
+        notes.append(
+            f"{counted(provenance.other_text, 'distinct chunk')} {have} a text that is not in the document named with it: "
+            f"{they} matched by text, in any document"
+        )
     if provenance.false_offsets:
         notes.append(
             f"{counted(provenance.false_offsets, 'distinct chunk')} came with offsets at which their document has "
