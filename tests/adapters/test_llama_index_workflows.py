@@ -377,7 +377,7 @@ class WaitingInside(Workflow):
             (
                 "Undeclared: found no fields in its start event, StartEvent; expected a subclass of StartEvent "
                 "that declares the question, a text, as the only field it needs. Pass a function that does:\n"
-                "    async def retrieve(query):\n        return (await workflow.run(query=query)).source_nodes"
+                "    async def retrieve(query):\n        return await workflow.run(query=query)"
             ),
         ),
         (
@@ -387,7 +387,7 @@ class WaitingInside(Workflow):
                 "StartEvent that declares the question, a text, as the only field it needs. Pass a function that "
                 "does:\n"
                 "    async def retrieve(query):\n"
-                "        return (await workflow.run(first=query, second=…)).source_nodes"
+                "        return await workflow.run(first=query, second='…')"
             ),
         ),
         (
@@ -397,9 +397,8 @@ class WaitingInside(Workflow):
         (
             Silent,
             (
-                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected "
-                "one of these. Pass a function that does:\n"
-                "    async def retrieve(query):\n        return (await workflow.run(query=query)).source_nodes"
+                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected a "
+                "result that is, or holds, a response with sources or a list of nodes"
             ),
         ),
         (
@@ -412,17 +411,13 @@ class WaitingInside(Workflow):
         ),
         (
             Waiting,
-            (
-                "Waiting: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to its "
-                "end. Pass a function that does:\n    def retrieve(query):\n        return retriever.retrieve(query)"
-            ),
+            ("Waiting: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to its end"),
         ),
         (
             WaitingInside,
             (
                 "WaitingInside: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to "
-                "its end. Pass a function that does:\n"
-                "    def retrieve(query):\n        return retriever.retrieve(query)"
+                "its end"
             ),
         ),
     ],

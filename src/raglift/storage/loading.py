@@ -267,9 +267,7 @@ def _call(chunks: list[Chunk], saved: SavedCall) -> Call:
 
 
 def _stages(chunks: list[Chunk], saved: Iterable[SavedStage]) -> tuple[StageTrace, ...]:
-    return tuple(
-        StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds, stage.retries) for stage in saved
-    )
+    return tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds, stage.retries) for stage in saved)
 
 
 def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:
