@@ -410,8 +410,8 @@ class OwnVectorRetriever(VectorIndexRetriever):
         return super()._retrieve(query_bundle)[::-1]
 
 
-def engine_of(cls=RetrieverQueryEngine, retriever=None, postprocessors=(Longest(),)):
-    return cls.from_args(retriever or Nodes(), node_postprocessors=list(postprocessors))
+def engine_of(cls=RetrieverQueryEngine, retriever=None, postprocessors=None):
+    return cls.from_args(retriever or Nodes(), node_postprocessors=postprocessors or [Longest()])
 
 
 def chat_engine():
@@ -483,7 +483,7 @@ LLAMA_INDEX = {
         lambda: engine_of(retriever=Nothing(), postprocessors=[Fallback()]),
         by_retrieve,
     ),
-    "a chat engine with its own nodes": (lambda: chat_engine(), by_chat),
+    "a chat engine with its own nodes": (chat_engine, by_chat),
     "a chat engine with its own chat": (
         lambda: OwnCondensing.from_defaults(engine_of(), memory=ChatMemoryBuffer.from_defaults()),
         by_chat,

@@ -64,7 +64,7 @@ class OwnAsyncRun(Pipeline):
 
 
 class OwnSteps(Pipeline):
-    def _run_component(self, component_name, component, inputs, component_visits, parent_span=None, **options):  # noqa: PLR0913
+    def _run_component(self, component_name, component, inputs, component_visits, parent_span=None, **options):
         found = super()._run_component(component_name, component, inputs, component_visits, parent_span, **options)
         return {"documents": found["documents"][1:]} if component_name == "ranker" else found
 

@@ -171,7 +171,7 @@ class _Source:
     pipeline: Any = None
     """The user's; None for a component alone."""
     is_whole: bool = False
-    """Whether the pipeline is run as it is, with what comes after the documents: its `run` does other than Haystack's."""
+    """Whether the pipeline is run as it is, to its end: its `run` does other than Haystack's."""
 
     @classmethod
     def of_component(cls, component: Any) -> _Source:

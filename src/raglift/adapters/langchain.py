@@ -161,7 +161,7 @@ def _stages(
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     unopened, changed = _unopened(runnable)
     if are_async(runnable, changed):  # whoever asks it, asks it so
-        retriever: _RetrieverAdapter = _AsyncOnlyRetriever(runnable, asked, as_deployed, doc_key)
+        retriever: Any = _AsyncOnlyRetriever(runnable, asked, as_deployed, doc_key)
     else:
         retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
     return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed, unopened=unopened)]
@@ -191,7 +191,7 @@ def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[Rer
     if changed == ():
         members: list[Any] = obj.transformers  # type: ignore[union-attr]
         return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
-    adapter: type[_RerankerAdapter] = _AsyncReranker if _answers_async(obj) else _Reranker
+    adapter: type[_Reranker | _AsyncOnlyReranker] = _AsyncReranker if _answers_async(obj) else _Reranker
     if not _compresses_sync(obj):
         adapter = _AsyncOnlyReranker
     unopened = asked_whole(obj, changed, reranks=False) if changed else ""
@@ -235,7 +235,7 @@ _OF_COMPRESSION = (*ENTRIES, *RETRIEVING, "base_retriever", "base_compressor")
 _SIDES = (("invoke", "ainvoke"), RETRIEVING, *_COMPRESS)
 
 
-def _retriever(runnable: Any, asked: Asking, *, as_deployed: bool, doc_key: str | None) -> _RetrieverAdapter:
+def _retriever(runnable: Any, asked: Asking, *, as_deployed: bool, doc_key: str | None) -> Any:
     """Choose the adapter whose methods are the ones that the system can be asked by."""
     if not _answers_sync(runnable):
         adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever

@@ -337,7 +337,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "CondenseQuestionChatEngine": (*_CHAT, "_condense_question", "_acondense_question", "_query_engine"),
 }
-"""The classes of llama-index-core that retrieve and then postprocess: what they are asked by, and hold their parts in."""
+"""The classes that retrieve and then postprocess: what they are asked by, and where they hold their parts."""
 
 
 def _composite_of(obj: Any) -> type[Any] | None:
@@ -346,7 +346,7 @@ def _composite_of(obj: Any) -> type[Any] | None:
 
 
 def _has_known_parts(obj: Any) -> bool:
-    """Whether the parts of a composite are where its class keeps them, and LlamaIndex's: it takes whatever has methods."""
+    """Whether the parts of a composite are where its class keeps them, and are LlamaIndex's own kinds."""
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 

@@ -206,8 +206,8 @@ def _outcomes(
 
 def _session(agent: RetrieveStage, query: Query, under_way: UnderWay, outcome: Outcome[Session]) -> Session:
     if outcome.value is not None:
-        known = {"query_id": query.id, "repetition": under_way.repetition, "retries": outcome.tries - 1}
-        return replace(outcome.value, **known)
+        retries = outcome.tries - 1
+        return replace(outcome.value, query_id=query.id, repetition=under_way.repetition, retries=retries)
     error = describe_error(outcome.error or QueryFailed("no session"), secrets=agent.clearing.clearance.held)
     tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
     stopped = Session(

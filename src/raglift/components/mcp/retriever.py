@@ -182,9 +182,10 @@ class McpRetriever:
         servers = self._servers
         if servers.answers < _ENOUGH_TO_TELL or servers.single_texts < servers.answers:
             return ()
+        one_text = f"{self} answered every query with one text, which counts as one hit"
         return (
-            f"{self} answered every query with one text, which counts as one hit: if it holds several, write what stands "
-            "between them as `separator` into the mapping, as separator: '\\n\\n' for blank lines",
+            f"{one_text}: if it holds several, write what stands between them into the mapping, as separator: "
+            "'\\n\\n' for blank lines",
         )
 
     async def _connected(self) -> Connection:
