@@ -192,5 +192,5 @@ def test_evidence_of_several_documents_that_a_ranker_merges_under_one_is_found_a
     ]
     evaluation = rl.evaluate(made, rl.Dataset(tuple(queries), tuple(documents)), ks=(1,), metrics=["recall"])
     assert evaluation.scores.mean("rerank", "recall@1") == 1
-    assert any("not in the document named with it" in note for note in evaluation.notes)
+    assert any("not in the document named with the chunk" in note for note in evaluation.notes)
     assert not any("offsets" in note for note in evaluation.notes)

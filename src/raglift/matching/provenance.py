@@ -3,18 +3,22 @@
 Frameworks name documents in their own ways (a path, a file name, a random id) and compute offsets that are wrong for
 about half the chunks when sizes are counted in tokens and chunks overlap. A document is known only when its name
 leads to a document of the dataset, and offsets are kept only where the document's text there is the hit's text. A hit
-whose text is not in the document that it names, as where a ranker merged several, may be from any.
+with evidence that is not in the document that it names, as where a ranker merged several, may be from any.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raglift.base.normalization import normalize
+from raglift.base.prefixes import Patterns
+from raglift.base.words import is_as_long_as
 from raglift.matching.chunk_index import is_at
+from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.records.rankings import Hit
 
 if TYPE_CHECKING:
@@ -40,14 +44,12 @@ class Provenance:
     """Its documents are what hits are resolved against; without documents offsets are taken as they are."""
     doc_key: str | None = None
     """The metadata key that the user says holds document ids: then its value is taken as it is."""
-    is_fuzzy: bool = False
-    """Whether texts are matched though they differ: then one that is not in its document is from it nevertheless."""
     unknown_document: int = 0
     """Distinct chunks whose document is unknown."""
     false_offsets: int = 0
     """Distinct chunks that came with offsets where the document has another text."""
     other_text: int = 0
-    """Distinct chunks whose text is not in the document that they name: they count as from a document not known."""
+    """Distinct chunks with evidence that is not in the document that they name: they count as from one not known."""
     _places: dict[tuple[object, ...], _Place] = field(default_factory=dict, repr=False)
     _by_file_name: Mapping[str, str] = field(default_factory=dict, repr=False)
     _normalized: dict[str, str] = field(default_factory=dict, repr=False)
@@ -99,7 +101,7 @@ class Provenance:
         document = self.dataset.document_by_id.get(doc_id or "")
         if document is None:
             return doc_id, None, None
-        if not self.is_fuzzy and not self._has_text(document, chunk.text):
+        if self._has_evidence_of_others(chunk.text, document):
             self.other_text += 1
             return None, None, None
         if chunk.start is None and chunk.end is None:
@@ -108,13 +110,33 @@ class Provenance:
         self.false_offsets += start is None
         return doc_id, start, None if start is None else start + len(chunk.text)
 
-    def _has_text(self, document: Document, text: str) -> bool:
-        """Whether a text is in a document, but for white space, case and the like."""
-        if text in document.text:
-            return True
+    def _has_evidence_of_others(self, text: str, document: Document) -> bool:
+        """Whether a passage of another document is in a text, and not in the document that the text is said to be from.
+
+        Text that is in no document, as a header that was put before a chunk, says nothing of where the rest is from.
+        """
+        if text in document.text or not self._passages:
+            return False
+        (found,) = self._patterns.find([normalize(text)])
+        others = {self._passages[number] for number in found.pattern.tolist()}
+        if not others:
+            return False
         if document.id not in self._normalized:
-            self._normalized[document.id] = normalize(document.text, unicode_folding=True)
-        return normalize(text, unicode_folding=True) in self._normalized[document.id]
+            self._normalized[document.id] = normalize(document.text)
+        return any(name != document.id and passage not in self._normalized[document.id] for name, passage in others)
+
+    @cached_property
+    def _passages(self) -> list[tuple[str, str]]:
+        """The documents and normalized texts of the labels, but for texts so short that they may be anywhere."""
+        facts = (fact for query in self.dataset.queries for fact in query.facts)
+        named = {
+            (one.doc_id, normalize(one.text)) for fact in facts for one in fact.passages if one.doc_id and one.text
+        }
+        return sorted((name, text) for name, text in named if name and is_as_long_as(text, SHORTEST_OVERLAP))
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        return Patterns([text for _, text in self._passages])
 
     def _document_of(self, chunk: Chunk) -> str | None:
         if self.doc_key is not None:

@@ -104,7 +104,7 @@ def evaluate_agent(
         chunks = all_chunks(None, config.chunks, doc_key=config.doc_key)
         inventory = inventory_of_chunks(chunks, agent.clearing, asked, config, rule)
         require_chunks(metrics, inventory)
-        provenance, spec = Provenance(asked, config.doc_key, rule.mode == "fuzzy"), spec_of(asked, config)
+        provenance, spec = Provenance(asked, config.doc_key), spec_of(asked, config)
         if config.repeats > 1:
             spec["repeats"] = config.repeats
         run = run_of_sessions(

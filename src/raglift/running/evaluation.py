@@ -234,7 +234,7 @@ def _evaluated(
         return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls, comparer, rule.mode == "fuzzy")
+        measurement = _Measurement(data, config, depths, calls, comparer)
         try:
             if config.depth == "deployed" and not added:
                 run = measurement.deployed(own)
@@ -284,8 +284,6 @@ class _Measurement:
     depths: _Depths
     calls: CallMeter
     comparer: Comparer
-    is_fuzzy: bool = False
-    """Whether the texts of hits may differ from those of their documents."""
 
     def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
         """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
@@ -427,7 +425,7 @@ class _Measurement:
         return Run(infos, traces, spec, tuple(notes), cost=cost)
 
     def _provenance(self) -> Provenance:
-        return Provenance(self.dataset, self.config.doc_key, self.is_fuzzy)
+        return Provenance(self.dataset, self.config.doc_key)
 
     def _meter(self, stages: Sequence[Stage], k: int, calls: Way) -> CostMeter:
         alone = OneAtATime(stages, k, self.config.policy, self._provenance(), calls)

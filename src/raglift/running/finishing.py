@@ -53,7 +53,7 @@ def inventory_of_chunks(
     """Return what is known of all chunks of an index; None when they are not known."""
     if chunks is None:
         return None
-    provenance = Provenance(dataset, config.doc_key, rule.mode == "fuzzy")
+    provenance = Provenance(dataset, config.doc_key)
     checked = hold_chunks(provenance.check_all(map(clearing.chunk, chunks)))
     return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
 

@@ -157,8 +157,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     if provenance.other_text:
         have, they = ("has", "it is") if provenance.other_text == 1 else ("have", "they are")
         notes.append(
-            f"{counted(provenance.other_text, 'distinct chunk')} {have} a text that is not in the document named with "
-            f"it: {they} matched by text, in any document"
+            f"{counted(provenance.other_text, 'distinct chunk')} {have} text of a label that is not in the document "
+            f"named with the chunk: {they} matched by text, in any document"
         )
     if provenance.false_offsets:
         notes.append(

@@ -72,8 +72,7 @@ def evaluate_sessions(
     clearing = Clearing()
     cleared = {query_id: list(map(clearing.session, of_query)) for query_id, of_query in given.items()}
     spec = spec_of(data, Config(doc_key=doc_key))
-    provenance = Provenance(data, doc_key, rule.mode == "fuzzy")
-    run = run_of_sessions(cleared, data, chosen, provenance, system=system, spec=spec)
+    run = run_of_sessions(cleared, data, chosen, Provenance(data, doc_key), system=system, spec=spec)
     return evaluation_of(run, data, chosen, rule, profile, TokenCounts())
 
 

@@ -183,10 +183,8 @@ class McpRetriever:
         if servers.answers < _ENOUGH_TO_TELL or servers.single_texts < servers.answers:
             return ()
         one_text = f"{self} answered every query with one text, which counts as one hit"
-        return (
-            f"{one_text}: if it holds several, write what stands between them into the mapping, as separator: "
-            "'\\n\\n' for blank lines",
-        )
+        advice = "if it holds several, write what stands between them into the mapping, as separator: '\\n\\n'"
+        return (f"{one_text}: {advice}",)
 
     async def _connected(self) -> Connection:
         """Return a connection to a server whose tool is known."""
