@@ -16,7 +16,10 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
 
 if os.environ.get("RAGLIFT_TEST_PROFILE") == "quick":
-    collect_ignore = ["test_haystack.py"]  # Importing Haystack takes each worker as long as a hundred tests
+    collect_ignore = [
+        "test_haystack.py",
+        "test_overridden_haystack.py",
+    ]  # Importing Haystack takes each worker as long as a hundred tests
 
 WORDS = ["lighthouse", "harbour", "keeper", "storm", "lantern", "island", "ferry", "winter", "letter", "bread"]
 

@@ -377,7 +377,7 @@ class WaitingInside(Workflow):
             (
                 "Undeclared: found no fields in its start event, StartEvent; expected a subclass of StartEvent "
                 "that declares the question, a text, as the only field it needs. Pass a function that does:\n"
-                "    async def retrieve(query):\n        return (await workflow.run(query=query)).source_nodes"
+                "    async def retrieve(query):\n        return await workflow.run(query=query)"
             ),
         ),
         (
@@ -387,7 +387,7 @@ class WaitingInside(Workflow):
                 "StartEvent that declares the question, a text, as the only field it needs. Pass a function that "
                 "does:\n"
                 "    async def retrieve(query):\n"
-                "        return (await workflow.run(first=query, second=…)).source_nodes"
+                "        return await workflow.run(first=query, second='…')"
             ),
         ),
         (
@@ -397,9 +397,8 @@ class WaitingInside(Workflow):
         (
             Silent,
             (
-                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected "
-                "one of these. Pass a function that does:\n"
-                "    async def retrieve(query):\n        return (await workflow.run(query=query)).source_nodes"
+                "Silent: its result is a str without documents, and it asked no retriever of LlamaIndex's; expected a "
+                "result that is, or holds, a response with sources or a list of nodes"
             ),
         ),
         (
@@ -412,17 +411,13 @@ class WaitingInside(Workflow):
         ),
         (
             Waiting,
-            (
-                "Waiting: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to its "
-                "end. Pass a function that does:\n    def retrieve(query):\n        return retriever.retrieve(query)"
-            ),
+            ("Waiting: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to its end"),
         ),
         (
             WaitingInside,
             (
                 "WaitingInside: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to "
-                "its end. Pass a function that does:\n"
-                "    def retrieve(query):\n        return retriever.retrieve(query)"
+                "its end"
             ),
         ),
     ],
@@ -436,8 +431,8 @@ def test_what_cannot_be_measured_is_refused_with_the_function_that_would_do(syst
 
 def test_a_tool_alone_is_refused_with_what_it_asks(retriever, engine):
     for tool, does in (
-        (RetrieverTool.from_defaults(retriever), "tool.retriever.retrieve(query)"),
-        (QueryEngineTool.from_defaults(engine), "tool.query_engine.query(query).source_nodes"),
+        (RetrieverTool.from_defaults(retriever), "tool.call(query).raw_output"),
+        (QueryEngineTool.from_defaults(engine), "tool.call(query).raw_output.source_nodes"),
     ):
         with pytest.raises(UnsupportedSystem) as raised:
             rl.evaluate(tool, rl.Dataset.from_dict({QUERY: ["lantern"]}))

@@ -134,12 +134,12 @@ async def search(query):
         (
             set(FOUND),
             "a set, which has no order; expected a list of results, best first",
-            "sorted(search(query), key=score_of",
+            None,
         ),
-        (frozenset(FOUND), "a frozenset, which has no order", "sorted(search(query)"),
+        (frozenset(FOUND), "a frozenset, which has no order", None),
         ("\n".join(FOUND), "a str; expected a list of results", "[search(query)]"),
         (None, "a NoneType; expected a list of results", "search(query) or []"),
-        (7, "a int; expected a list of results", "search(query).documents"),
+        (7, "a int; expected a list of results", None),
         (DOCUMENTS[0], "a Document; expected a list of results", "[search(query)]"),
         ({"text": FOUND[0]}, "a dict that is one result; expected a list of results", "[search(query)]"),
         (
@@ -246,7 +246,7 @@ def test_an_answer_without_an_end_is_refused_and_one_with_an_end_is_read() -> No
             "'_id', '_source'",
             "[{**each, **each['_source'], 'text': each['_source']['body']} for each in search(query)['hits']['hits']]",
         ),
-        ([{"id": 1}], "'id'", "[{**each, 'text': each['the key of the text']} for each in search(query)]"),
+        ([{"id": 1}], "'id'", None),
     ],
     ids=["list", "Elasticsearch", "no text at all"],
 )
@@ -255,8 +255,10 @@ def test_results_without_a_text_are_refused_with_the_function_that_names_it(answ
         UnsupportedSystem, match=f"result that is a dict with the keys {keys}; expected a text"
     ) as caught:
         ranking_of(answer)
-    assert str(caught.value).endswith(f"    def retrieve(query):\n        return {does}")
-    if FOUND[0] in str(answer):
+    assert str(caught.value).endswith(
+        "page_content" if does is None else f"def retrieve(query):\n        return {does}"
+    )
+    if does is not None:
         mended = eval(does, {"search": lambda query: answer, "query": ""})  # noqa: S307 — what the message recommends
         assert [chunk.text for chunk in ranking_of(mended).chunks] == FOUND[:1]
         assert ranking_of(mended).chunks[0].doc_id in (None, "a")

@@ -7,6 +7,7 @@ import pytest
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document
+from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Ranking
 
 TEXT = "It was in July, 1805, and the speaker was Anna Pávlovna."
@@ -185,3 +186,27 @@ def test_one_wrong_hit_changes_no_other() -> None:
     assert [hit.chunk is right for hit in ranking] == [True, False, True]
     assert [(hit.rank, hit.score) for hit in ranking] == [(1, 0.5), (2, None), (3, 0.1)]
     assert (ranking[1].chunk.doc_id, ranking[1].chunk.start) == ("wp", None)
+
+
+class TestEvidence:
+    """Whether a hit has what only other documents than the one that it names have."""
+
+    LAMP, HORN = "The lamp was lit at six o'clock sharp.", "The horn was blown at nine in the evening."
+
+    def provenance(self, **texts: str) -> Provenance:
+        passages = (Passage(self.LAMP, "one"), Passage(self.HORN, "two"))
+        query = Query("q", "when?", tuple(Fact((passage,)) for passage in passages))
+        return Provenance(Dataset((query,), tuple(Document(name, text) for name, text in texts.items())))
+
+    def test_a_merged_hit_is_of_no_document(self) -> None:
+        provenance = self.provenance(one=self.LAMP, two=self.HORN)
+        (found,) = checked(provenance, Chunk(f"{self.LAMP} {self.HORN}", doc_id="one", start=0))
+        assert (found.doc_id, found.start) == (None, None)
+        assert (provenance.other_text, provenance.false_offsets, provenance.unknown_document) == (1, 0, 0)
+
+    @pytest.mark.parametrize("header", ["", "From the log: ", "Title\n\n"])
+    def test_a_hit_with_a_header_is_of_the_document_that_it_names(self, header: str) -> None:
+        both = f"{self.LAMP} {self.HORN}"
+        provenance = self.provenance(one=both, two=self.HORN)
+        assert checked(provenance, Chunk(header + both, doc_id="one"))[0].doc_id == "one"
+        assert provenance.other_text == 0

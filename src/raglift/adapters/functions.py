@@ -423,7 +423,14 @@ def _misfit(part: Any, names: Sequence[str]) -> tuple[str, inspect.Signature, st
                 signature.bind("", 1)
             except TypeError as error:
                 return name, signature, str(error)
+            first = next(iter(signature.parameters), "")
+            if name in ("retrieve", "rerank") and first in _ONE_QUERY:
+                return name, signature, f"it is called with all queries at once, and takes one {first}"
     return None
+
+
+_ONE_QUERY = ("query", "question", "text")
+"""The names of a first parameter that takes one query, and no list of them."""
 
 
 def _described(part: Any) -> str:

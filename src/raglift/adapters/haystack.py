@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,6 +32,8 @@ from raglift.adapters.haystack_components import (
     sockets,
     stored,
 )
+from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden, sync_is_newer
+from raglift.adapters.results import results_in
 from raglift.adapters.stages import RerankStage, RetrieveStage, place_in
 from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
@@ -38,7 +41,7 @@ from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.records.rankings import ReadInPart
@@ -46,6 +49,11 @@ if TYPE_CHECKING:
 
 DOCUMENT_KEYS = ("source_id", "doc_id", "document_id", "file_path", "file_name", "source")
 """Where a document's id is looked for in `meta`; `source_id` is what Haystack's splitters write."""
+
+_RUN = (("run", "run_async"),)
+_OF_PIPELINES = ("run", "run_async", "run_async_generator", "stream", "_run_component", "_run_component_async", "graph")
+"""What a pipeline is asked by, and what it runs its components with."""
+_INCLUDE = "include_outputs_from"
 
 
 class HaystackAdapter(Adapter):
@@ -67,8 +75,13 @@ class HaystackAdapter(Adapter):
         Raises:
             UnsupportedSystem: it is neither, takes no text, gives no documents, or has several outputs with documents.
         """
+        changed: tuple[str, ...] = ()
+        unopened = ""
         if is_pipeline(system):
             source, rankers = _opened(system)
+            if changed := overridden(system, base_from(system, "haystack"), _OF_PIPELINES):
+                unopened = asked_whole(system, changed, reranks=bool(rankers))
+                source, rankers = _whole(system), []
         elif is_component(system):
             source, rankers = _Source.of_component(system), []
         else:
@@ -76,11 +89,21 @@ class HaystackAdapter(Adapter):
                 f"system: found a {type(system).__name__}; expected a Haystack component from a query's text to "
                 "documents, or a Pipeline; a document store is asked through a retriever"
             )
-        kind = _AsyncHaystackRetriever if source.supports_async else _HaystackRetriever
+        always_async = are_async(system, changed)  # whoever asks it, asks it so
+        kind = _AsyncHaystackRetriever if source.supports_async or always_async else _HaystackRetriever
         retriever = kind(source, as_deployed, doc_key)
         fixed = () if as_deployed else retriever.depth_fixed
-        stages: list[Stage] = [RetrieveStage(retriever, str(source), fixed, has_own_depth=as_deployed)]
-        return stages + [_rerank_stage(ranker, as_deployed, doc_key) for ranker in rankers]
+        stages: list[Stage] = [
+            RetrieveStage(
+                retriever,
+                str(source),
+                fixed,
+                asynchronous=always_async,
+                has_own_depth=as_deployed,
+                unopened=unopened,
+            )
+        ]
+        return stages + [_rerank_stage(ranker, as_deployed, doc_key, is_part=True) for ranker in rankers]
 
     def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
         """Adapt a component from documents to documents.
@@ -147,6 +170,8 @@ class _Source:
     """The output of it that holds them."""
     pipeline: Any = None
     """The user's; None for a component alone."""
+    is_whole: bool = False
+    """Whether the pipeline is run as it is, to its end: its `run` does other than Haystack's."""
 
     @classmethod
     def of_component(cls, component: Any) -> _Source:
@@ -185,8 +210,8 @@ class _Source:
     @property
     def supports_async(self) -> bool:
         """Whether every component is async of its own."""
-        runs = self.pipeline is None or hasattr(self.pipeline, "run_async")
-        return runs and all(getattr(part.component, "__haystack_supports_async__", False) for part in self.parts)
+        runs = self.pipeline is None or (hasattr(self.pipeline, "run_async") and not sync_is_newer(self.pipeline, _RUN))
+        return runs and all(_runs_async(part.component) for part in self.parts)
 
     def __str__(self) -> str:
         """Name the components."""
@@ -211,6 +236,8 @@ class _Source:
         depths: dict[str, dict[str, Any]] = {part.name: dict(part.depths(k)) for part in raised}
         if self.pipeline is None:
             return self.parts[0].deepened(k) if raised else self.parts[0].component, depths
+        if self.is_whole and as_deployed:
+            return self.pipeline, depths
         runs = copy.copy(self.pipeline)
         runs.graph = self.pipeline.graph.subgraph([part.name for part in self.parts]).copy()
         for part in raised:
@@ -220,6 +247,31 @@ class _Source:
 
 def _opened(pipeline: Any) -> tuple[_Source, list[Any]]:
     """Return what retrieves in a pipeline, and the rankers that its documents pass in turn.
+
+    Raises:
+        UnsupportedSystem: no component gives documents, or several do whose documents no other takes.
+    """
+    graph = pipeline.graph
+    name, socket, above = _last(pipeline)
+    rankers: list[Any] = []
+    while (sender := _sender(graph, name, above)) is not None:
+        rankers.insert(0, graph.nodes[name]["instance"])
+        name, socket = sender
+    source = _Source(tuple(_parts(graph, above[name] | {name})), name, socket, pipeline)
+    source.check(type(pipeline).__name__)
+    return source, rankers
+
+
+def _whole(pipeline: Any) -> _Source:
+    """Return a pipeline that is run as it is, up to its end."""
+    name, socket, _ = _last(pipeline)
+    source = _Source(tuple(_parts(pipeline.graph, pipeline.graph.nodes)), name, socket, pipeline, is_whole=True)
+    source.check(type(pipeline).__name__)
+    return source
+
+
+def _last(pipeline: Any) -> tuple[str, str, dict[str, set[str]]]:
+    """Return the component and output with the last documents, and for each component those that lead to it.
 
     Raises:
         UnsupportedSystem: no component gives documents, or several do whose documents no other takes.
@@ -236,22 +288,17 @@ def _opened(pipeline: Any) -> tuple[_Source, list[Any]]:
             f"{who}: found documents at the outputs {', '.join(f'{name}.{socket}' for name, socket in outputs)}; "
             "expected one: join them (DocumentJoiner), or evaluate a pipeline for each"
         )
-    name, socket = outputs[0]
-    rankers: list[Any] = []
-    while (sender := _sender(graph, name, above)) is not None:
-        rankers.insert(0, graph.nodes[name]["instance"])
-        name, socket = sender
-    wanted = above[name] | {name}
-    parts = []
+    return (*outputs[0], above)
+
+
+def _parts(graph: Any, wanted: Collection[str]) -> Iterator[Part]:
+    """Yield the components of some names, in the order of the pipeline."""
     for each, data in graph.nodes(data=True):
         if each in wanted:
             inputs = sockets(data["instance"], "input")
             closed = frozenset(key for key, one in inputs.items() if one.senders)
             left = {key: one for key, one in inputs.items() if key not in closed}
-            parts.append(Part(each, data["instance"], left, closed))
-    source = _Source(tuple(parts), name, socket, pipeline)
-    source.check(who)
-    return source, rankers
+            yield Part(each, data["instance"], left, closed)
 
 
 def _above(graph: Any, name: str) -> set[str]:
@@ -317,7 +364,13 @@ class _HaystackRetriever:
         runs, inputs = self._asked(query, k)
         if self._source.pipeline is None:
             return self._ranking(runs.run(**inputs[""]), k)
-        return self._ranking(runs.run(inputs, include_outputs_from={self._source.output}), k)
+        return self._ranking(runs.run(inputs, **self._included(runs.run)), k)
+
+    def _included(self, run: Any) -> dict[str, Any]:
+        """Return what makes a pipeline return its documents, though others take them; not every override knows it."""
+        names = inspect.signature(run).parameters
+        takes = _INCLUDE in names or any(one.kind is one.VAR_KEYWORD for one in names.values())
+        return {_INCLUDE: {self._source.output}} if takes else {}
 
     def _asked(self, query: str, k: int) -> tuple[Any, dict[str, dict[str, Any]]]:
         with self._lock:
@@ -329,7 +382,10 @@ class _HaystackRetriever:
 
     def _ranking(self, outputs: Any, k: int) -> Ranking:
         source = self._source
-        found = outputs if source.pipeline is None else outputs.get(source.output, {})
+        found = outputs if source.pipeline is None or not isinstance(outputs, Mapping) else outputs.get(source.output)
+        if found is None:  # an override may return the documents alone, under a name of its own
+            who = type(source.pipeline).__name__
+            found = results_in(outputs, who, "pipeline.run(…)") if source.is_whole else {}
         documents = _documents(found, source.socket, source.output or type(source.parts[0].component).__name__)
         kept = documents if self._as_deployed else documents[:k]
         return Ranking.of((chunk_of(document, self._doc_key), finite(document.score)) for document in kept)
@@ -341,11 +397,16 @@ class _AsyncHaystackRetriever(_HaystackRetriever):
         runs, inputs = await asyncio.to_thread(self._asked, query, k)
         if self._source.pipeline is None:
             return self._ranking(await runs.run_async(**inputs[""]), k)
-        return self._ranking(await runs.run_async(inputs, include_outputs_from={self._source.output}), k)
+        return self._ranking(await runs.run_async(inputs, **self._included(runs.run_async)), k)
 
 
-def _rerank_stage(component: Any, as_deployed: bool, doc_key: str | None) -> RerankStage:
-    """Adapt a component from documents to documents.
+def _runs_async(component: Any) -> bool:
+    """Whether a component is async of its own, and a subclass did not override its sync method alone."""
+    return bool(getattr(component, "__haystack_supports_async__", False)) and not sync_is_newer(component, _RUN)
+
+
+def _rerank_stage(component: Any, as_deployed: bool, doc_key: str | None, *, is_part: bool = False) -> RerankStage:
+    """Adapt a component from documents to documents, which may be a part of a pipeline.
 
     Raises:
         UnsupportedSystem: it is none, or needs more than documents and the query's text.
@@ -365,14 +426,15 @@ def _rerank_stage(component: Any, as_deployed: bool, doc_key: str | None) -> Rer
             f"reranker: found a {who} whose inputs {', '.join(missing)} must be given; expected no more than documents "
             "and the query's text: pass a function of the query and the texts that runs it"
         )
-    kind = _AsyncHaystackRanker if getattr(component, "__haystack_supports_async__", False) else _HaystackRanker
-    return RerankStage(kind(part, as_deployed, doc_key), described(component))
+    kind = _AsyncHaystackRanker if _runs_async(component) else _HaystackRanker
+    return RerankStage(kind(part, as_deployed, doc_key, is_part=is_part), described(component))
 
 
 class _HaystackRanker:
     """Runs a component over one ranking at a time."""
 
-    def __init__(self, part: Part, as_deployed: bool, doc_key: str | None) -> None:
+    def __init__(self, part: Part, as_deployed: bool, doc_key: str | None, *, is_part: bool = False) -> None:
+        self._is_part = is_part  # of a pipeline, which runs it with no documents as well
         self.uncounted_models = [described(part.component)] if hides_generator(part.component) else []
         self._part = part
         self._as_deployed = as_deployed
@@ -381,8 +443,8 @@ class _HaystackRanker:
         self._warm = False
 
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking; an empty one stays empty and asks nobody."""
-        if not ranking.hits:
+        """Return a new ranking; an empty one stays empty, unless a pipeline would ask for it."""
+        if not (ranking.hits or self._is_part):
             return Ranking()
         candidates = _Candidates(ranking, self._doc_key)
         component, inputs = self._asked(query, candidates)
@@ -428,7 +490,7 @@ def _similarity_inputs(ranker: Any, query: str, documents: Sequence[Any]) -> tup
 class _AsyncHaystackRanker(_HaystackRanker):
     async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
         """Return a new ranking, without blocking."""
-        if not ranking.hits:
+        if not (ranking.hits or self._is_part):
             return Ranking()
         candidates = _Candidates(ranking, self._doc_key)
         component, inputs = await asyncio.to_thread(self._asked, query, candidates)

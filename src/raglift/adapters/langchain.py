@@ -19,15 +19,35 @@ from raglift.adapters.langchain_agents import AsyncAgent, AsyncOnlyAgent, SyncAg
 from raglift.adapters.langchain_chains import (
     Asking,
     asking,
+    changed_entries,
+    changes,
     documents_part,
     graph_answers_sync,
     inside,
     is_graph,
-    runs,
+    is_plain,
     without_memory,
 )
-from raglift.adapters.langchain_depth import children, is_wrapper, resolved, with_depth, with_own_settings, with_room
+from raglift.adapters.langchain_depth import (
+    ENTRIES,
+    RETRIEVING,
+    children,
+    is_wrapper,
+    resolved,
+    with_depth,
+    with_own_settings,
+    with_room,
+)
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
+from raglift.adapters.overriding import (
+    are_async,
+    asked_whole,
+    definer,
+    is_as_written,
+    on_object,
+    overridden,
+    sync_is_newer,
+)
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
@@ -139,8 +159,12 @@ def _stages(
         agent = _agent(runnable, asked, doc_key)
         return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
-    retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
-    return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed)]
+    unopened, changed = _unopened(runnable)
+    if are_async(runnable, changed):  # whoever asks it, asks it so
+        retriever: Any = _AsyncOnlyRetriever(runnable, asked, as_deployed, doc_key)
+    else:
+        retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
+    return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed, unopened=unopened)]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -163,11 +187,15 @@ def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[Rer
         raise UnsupportedSystem(
             f"reranker: found {type(obj).__name__}; expected a LangChain document compressor or transformer"
         )
-    if runs(obj, "compress_documents", "DocumentCompressorPipeline"):
+    changed = changes(obj, "DocumentCompressorPipeline", (*_COMPRESS[0], "transformers"))
+    if changed == ():
         members: list[Any] = obj.transformers  # type: ignore[union-attr]
         return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
-    adapter = _AsyncReranker if _answers_async(obj) else _Reranker
-    return [RerankStage(adapter(obj, as_deployed, doc_key), _describe(obj))]
+    adapter: type[_Reranker | _AsyncOnlyReranker] = _AsyncReranker if _answers_async(obj) else _Reranker
+    if not _compresses_sync(obj):
+        adapter = _AsyncOnlyReranker
+    unopened = asked_whole(obj, changed, reranks=False) if changed else ""
+    return [RerankStage(adapter(obj, as_deployed, doc_key), _describe(obj), unopened=unopened)]
 
 
 def _opened(runnable: Any) -> tuple[Any, Any] | None:
@@ -178,12 +206,33 @@ def _opened(runnable: Any) -> tuple[Any, Any] | None:
     from langchain_core.runnables.base import RunnableBindingBase
 
     if isinstance(runnable, RunnableBindingBase):
-        if opened := _opened(resolved(runnable.bound)):
+        if is_plain(runnable) and (opened := _opened(resolved(runnable.bound))):
             return runnable.model_copy(update={"bound": opened[0]}), opened[1]
         return None
-    if runs(runnable, "_get_relevant_documents", "ContextualCompressionRetriever"):
+    if changes(runnable, "ContextualCompressionRetriever", _OF_COMPRESSION) == ():
         return runnable.base_retriever, runnable.base_compressor
     return None
+
+
+def _unopened(runnable: Any) -> tuple[str, tuple[str, ...]]:
+    """Return why a composite is asked as a whole, and what it overrides; empty for what is no composite."""
+    from langchain_core.runnables.base import RunnableBindingBase, RunnableSequence
+
+    changed = changes(runnable, "ContextualCompressionRetriever", _OF_COMPRESSION) or ()
+    reranks = bool(changed)
+    if isinstance(runnable, RunnableBindingBase):
+        inner = resolved(runnable.bound)
+        if is_plain(runnable):
+            return _unopened(inner)
+        changed, reranks = changed_entries(runnable), _opened(inner) is not None
+    elif isinstance(runnable, RunnableSequence):
+        changed = changed_entries(runnable)
+    return asked_whole(runnable, changed, reranks=reranks) if changed else "", changed
+
+
+_COMPRESS = (("compress_documents", "acompress_documents"), ("transform_documents", "atransform_documents"))
+_OF_COMPRESSION = (*ENTRIES, *RETRIEVING, "base_retriever", "base_compressor")
+_SIDES = (("invoke", "ainvoke"), RETRIEVING, *_COMPRESS)
 
 
 def _retriever(runnable: Any, asked: Asking, *, as_deployed: bool, doc_key: str | None) -> Any:
@@ -325,12 +374,13 @@ def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | N
     """
     from langchain_core.vectorstores import VectorStoreRetriever
 
-    if type(retriever) is not VectorStoreRetriever:
+    changed = overridden(retriever, VectorStoreRetriever, (*ENTRIES, *RETRIEVING))
+    if type(retriever) is not VectorStoreRetriever or changed:
         return None
     store, arguments = retriever.vectorstore, retriever.search_kwargs
     if retriever.search_type == "similarity_score_threshold":
         search = store.similarity_search_with_relevance_scores
-    elif retriever.search_type == "similarity" and _scores_its_own_search(type(store)):
+    elif retriever.search_type == "similarity" and _scores_its_own_search(store):
         search = store.similarity_search_with_score
     else:
         return None
@@ -340,13 +390,17 @@ def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | N
         return None
 
 
-def _scores_its_own_search(store: type) -> bool:
+def _scores_its_own_search(store: Any) -> bool:
     """Whether the scored search is as new as the plain one: a subclass may have changed only that one."""
-    names = ("similarity_search_with_score", "similarity_search")
-    return next(name for cls in store.__mro__ for name in names if name in vars(cls)) == names[0]
+    scored, plain = "similarity_search_with_score", "similarity_search"
+    where = definer(type(store), scored), definer(type(store), plain)
+    if None in where or on_object(store, plain) or on_object(store, scored):
+        return False
+    mro = type(store).__mro__
+    return mro.index(where[0]) <= mro.index(where[1]) and is_as_written(where[1], plain)  # type: ignore[arg-type]
 
 
-class _Reranker:
+class _RerankerAdapter:
     """A LangChain compressor or transformer, with a copy of it for each number of candidates."""
 
     def __init__(self, part: Any, as_deployed: bool, doc_key: str | None) -> None:
@@ -355,21 +409,9 @@ class _Reranker:
         self._doc_key = doc_key
         self._by_room: dict[int, Any] = {}
 
-    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking."""
-        if not ranking:
-            return Ranking()
-        part = self._with_room(len(ranking))
-        candidates = Candidates(ranking, self._doc_key)
-        if hasattr(part, "compress_documents"):
-            outputs = part.compress_documents(candidates.documents, query)
-        else:
-            outputs = part.transform_documents(candidates.documents)
-        return candidates.ranking(documents_in(outputs, type(part).__name__))
-
     def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
         """Return how many candidates a cross-encoder reads in part; None for another compressor."""
-        if not runs(self._part, "compress_documents", "CrossEncoderReranker"):
+        if changes(self._part, "CrossEncoderReranker", _COMPRESS[0]) != ():
             return None
         asked = [
             (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)
@@ -385,21 +427,47 @@ class _Reranker:
         return self._by_room[candidates]
 
 
-class _AsyncReranker(_Reranker):
-    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking, without blocking; in a thread where the async method is only a stub."""
+class _Reranker(_RerankerAdapter):
+    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking."""
         if not ranking:
             return Ranking()
         part = self._with_room(len(ranking))
         candidates = Candidates(ranking, self._doc_key)
+        if hasattr(part, "compress_documents"):
+            outputs = part.compress_documents(candidates.documents, query)
+        else:
+            outputs = part.transform_documents(candidates.documents)
+        return candidates.ranking(documents_in(outputs, type(part).__name__))
+
+
+class _AsyncOnlyReranker(_RerankerAdapter):
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking, without blocking."""
+        if not ranking:
+            return Ranking()
+        part = self._with_room(len(ranking))
+        candidates = Candidates(ranking, self._doc_key)
+        if hasattr(part, "acompress_documents"):
+            outputs = await part.acompress_documents(candidates.documents, query)
+        else:
+            outputs = await part.atransform_documents(candidates.documents)
+        return candidates.ranking(documents_in(outputs, type(part).__name__))
+
+
+class _AsyncReranker(_AsyncOnlyReranker, _Reranker):
+    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        """Return a new ranking, without blocking; in a thread where the async method is only a stub."""
         try:
-            if hasattr(part, "acompress_documents"):
-                outputs = await part.acompress_documents(candidates.documents, query)
-            else:
-                outputs = await part.atransform_documents(candidates.documents)
+            return await super().arerank_one(query, ranking)
         except NotImplementedError:
             return await asyncio.to_thread(self.rerank_one, query, ranking)
-        return candidates.ranking(documents_in(outputs, type(part).__name__))
+
+
+def _compresses_sync(part: Any) -> bool:
+    """Whether a compressor can be asked without an event loop: its sync method is no stub beside an async one."""
+    name = next((sync for sync, _ in _COMPRESS if hasattr(part, sync)), "")
+    return not (never_returns(getattr(part, name, None)) and _overrides_async_method(part))
 
 
 def _describe(part: Any) -> str:
@@ -456,6 +524,8 @@ def _answers_async(part: Any) -> bool:
     part = resolved(part)
     if isinstance(part, RunnableLambda):
         return hasattr(part, "afunc")
+    if sync_is_newer(part, _SIDES):
+        return False
     if not all(_answers_async(child) and not _async_method_raises(child) for child in children(part)):
         return False
     return is_wrapper(part) or (

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from raglift.adapters.base import is_from, never_returns
-from raglift.adapters.langchain_depth import children, resolved
+from raglift.adapters.langchain_depth import ENTRIES, children, resolved
+from raglift.adapters.overriding import base_from, base_named, overridden
 from raglift.adapters.results import (
     LIST_KEYS,
     results_in,
@@ -31,6 +32,11 @@ _CLASSIC = {
 }
 """Classic chains whose documents are what their retriever returns for the first question of a conversation: the class
 with `_get_docs`, the one with `_call`, and the field that makes them drop some."""
+_OF_CHAINS = (
+    *("retriever", "_get_docs", "_aget_docs", "_call", "_acall", "__call__", "acall", "run", "arun", "apply"),
+    *("prep_inputs", "aprep_inputs", "prep_outputs", "aprep_outputs"),
+)
+"""What a classic chain is asked by besides, and what it calls to find documents."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +138,17 @@ def _key(who: str, declared: tuple[Sequence[str], Sequence[str]] | None) -> tupl
         known = known if len(known) == 1 else [name for name in required if name != _HISTORY]
     if len(known) != 1 or set(required) - {*known, _HISTORY}:
         shown = f"the inputs {', '.join(names)}" if names else "a mapping whose keys are not declared as the input"
-        given = ", ".join(f"{name!r}: {'query' if at == 0 else '…'}" for at, name in enumerate(names or ["question"]))
+        given = ", ".join(f"{name!r}: {_blank(at)}" for at, name in enumerate(names or ["question"]))
         raise UnsupportedSystem(
             f"{who}: found {shown}; expected one of {', '.join(QUESTION_KEYS)} to be all that it needs"
-            + wrapper(f'system.invoke({{{given}}})["documents"]')
+            + wrapper(f"system.invoke({{{given}}})")
         )
     return known[0], _HISTORY in names
+
+
+def _blank(place: int) -> str:
+    """Return what a function that a message recommends gives as an input: the query first, then what users fill in."""
+    return "query" if place == 0 else "'…'"
 
 
 def is_graph(runnable: Any) -> bool:
@@ -196,18 +207,47 @@ def _refuse_text(runnable: Any, who: str) -> None:
     """Raise for a Runnable that ends in a text or in a language model."""
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableSequence
 
-    if is_graph(_unbound(runnable)):  # its answer is its state
-        return
+    inner = _unbound(runnable)
+    if is_graph(inner) or (isinstance(inner, RunnableSequence) and not is_plain(inner)):
+        return  # its answer is its state; or is what its own code makes of the last step
     steps = _steps(runnable)
     if not isinstance(steps[-1], BaseLanguageModel) and _schema(runnable, "output").get("type") != "string":
         return
     inside = dict.fromkeys(type(part).__name__ for part in _parts(runnable) if isinstance(part, BaseRetriever))
     here = f", as its {' or '.join(inside)}" if inside else ""
+    where = _where_documents_are(inner, "system")
     raise UnsupportedSystem(
         f"{who}: answers with a text; expected documents. A chain must end where its documents are, before a prompt or "
-        f"a model takes them{here}{wrapper('retriever.invoke(query)')}"
+        f"a model takes them{here}" + ("" if where is None else wrapper(f"{where}.invoke(query)"))
     )
+
+
+def _where_documents_are(part: Any, expression: str) -> str | None:
+    """Return, as Python, the retriever that a chain asks with what it is itself given; None if there is not one alone.
+
+    Args:
+        part: a chain.
+        expression: the Python for it.
+    """
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import RunnableParallel, RunnableSequence
+    from langchain_core.runnables.base import RunnableBindingBase
+
+    if isinstance(part, BaseRetriever):
+        return expression
+    if not is_plain(part):
+        return None
+    if isinstance(part, RunnableBindingBase):
+        return None if part.kwargs else _where_documents_are(part.bound, f"{expression}.bound")
+    if isinstance(part, RunnableSequence):
+        return _where_documents_are(part.steps[0], f"{expression}.steps[0]")
+    if isinstance(part, RunnableParallel):
+        ways = [_where_documents_are(way, f"{expression}.steps__[{key!r}]") for key, way in part.steps__.items()]
+        found = [way for way in ways if way is not None]
+        return found[0] if len(found) == 1 else None
+    return None
 
 
 def _parts(runnable: Any) -> Iterator[Any]:
@@ -232,8 +272,10 @@ def _set_by(step: Any) -> dict[str, Any]:
     from langchain_core.runnables import RunnableParallel
     from langchain_core.runnables.passthrough import RunnableAssign
 
+    if not isinstance(step, RunnableAssign | RunnableParallel) or not is_plain(step):
+        return {}
     mapper = step.mapper if isinstance(step, RunnableAssign) else step
-    return dict(mapper.steps__) if isinstance(mapper, RunnableParallel) else {}
+    return dict(mapper.steps__) if is_plain(mapper) else {}
 
 
 def _steps(runnable: Any) -> list[Any]:
@@ -241,24 +283,31 @@ def _steps(runnable: Any) -> list[Any]:
     from langchain_core.runnables import RunnableBinding, RunnableSequence
 
     runnable = resolved(runnable)
-    if type(runnable) is RunnableBinding and not runnable.kwargs:
+    if type(runnable) is RunnableBinding and not runnable.kwargs and is_plain(runnable):
         return _steps(runnable.bound)
-    return (
-        [each for step in runnable.steps for each in _steps(step)]
-        if isinstance(runnable, RunnableSequence)
-        else [runnable]
-    )
+    if isinstance(runnable, RunnableSequence) and is_plain(runnable):
+        return [each for step in runnable.steps for each in _steps(step)]
+    return [runnable]
 
 
 # Chains that are opened, and copies that keep nothing.
 
 
-def runs(obj: Any, method: str, owner: str) -> bool:
-    """Whether an object runs a method as LangChain's class `owner` wrote it, not as a subclass changed it."""
-    function = getattr(type(obj), method, None)
-    if function is None or function.__qualname__ != f"{owner}.{method}":
-        return False
-    return str(function.__module__).startswith("langchain")
+def changes(obj: Any, owner: str, names: Sequence[str]) -> tuple[str, ...] | None:
+    """Return which of some names an object has otherwise than LangChain's class `owner`; None if it is none of it."""
+    known = base_named(obj, owner, "langchain")
+    return None if known is None else overridden(obj, known, names)
+
+
+def is_plain(runnable: Any) -> bool:
+    """Whether a Runnable of LangChain's is asked by the code of LangChain's own class."""
+    return not changed_entries(runnable)
+
+
+def changed_entries(runnable: Any) -> tuple[str, ...]:
+    """Return which of the methods by which a Runnable is asked, and of its parts, LangChain's own class has not."""
+    parts = ("steps", "mapper", "steps__", "keys", "bound")
+    return overridden(runnable, base_from(runnable, "langchain_core"), (*ENTRIES, *parts))
 
 
 def documents_part(runnable: Any) -> tuple[Any, bool] | None:
@@ -275,11 +324,14 @@ def documents_part(runnable: Any) -> tuple[Any, bool] | None:
     from langchain_core.runnables.base import RunnableBindingBase
 
     if isinstance(runnable, RunnableBindingBase):
-        if runnable.kwargs or (found := documents_part(resolved(runnable.bound))) is None:
+        if runnable.kwargs or not is_plain(runnable):
+            return None
+        if (found := documents_part(resolved(runnable.bound))) is None:
             return None
         return runnable.model_copy(update={"bound": found[0]}), found[1]
     for owner, (base, limit) in _CLASSIC.items():
-        if runs(runnable, "_get_docs", owner) and runs(runnable, "_call", base):
+        names = (*ENTRIES, *_OF_CHAINS)
+        if changes(runnable, owner, names) == () and base_named(runnable, base, "langchain") is not None:
             return None if limit is not None and getattr(runnable, limit) else (runnable.retriever, True)
     found = _before_the_answer(runnable)
     return None if found is None else (found, False)
@@ -297,6 +349,8 @@ def _before_the_answer(runnable: Any) -> Any:
         return None
     last, key, part = setters[-1]
     later = steps[last + 1 :]
+    if not all(map(is_plain, later)):
+        return None
     if later and isinstance(later[-1], RunnablePick):
         picked = later.pop().keys
         if key not in ([picked] if isinstance(picked, str) else picked):

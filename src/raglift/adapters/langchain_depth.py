@@ -11,10 +11,19 @@ import inspect
 import math
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.overriding import on_object
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+ENTRIES = (
+    *("invoke", "ainvoke", "batch", "abatch", "batch_as_completed", "abatch_as_completed"),
+    *("stream", "astream", "transform", "atransform"),
+)
+"""The methods by which a Runnable is asked."""
+RETRIEVING = ("_get_relevant_documents", "_aget_relevant_documents")
+"""The methods by which a retriever of LangChain's finds documents."""
 _RETRIEVER_FIELDS = (
     "k",
     "top_k",
@@ -80,6 +89,10 @@ class _Deepening:
             if not self.as_deployed:
                 return _copied(part, limits | inside)
             self.fixed += [f"{name} ({field} as deployed)" for field in limits]
+            return part
+        if changed := [entry for entry in (*ENTRIES, *RETRIEVING) if on_object(part, entry)]:
+            # A function that was set on the object asks the object that it knows, and no copy
+            self.fixed.append(f"{name} (its own {changed[0]})")
             return part
         if is_wrapper(part):
             return _copied(part, self._bound_arguments(part) | self._nested(part, path))

@@ -10,13 +10,24 @@ retriever whose `_retrieve` only raises is asked by its async method alone.
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.filters import takes_llama_index_filters, with_llama_index_filters
-from raglift.adapters.llama_index_depth import attributes_of, deepen, definer, describe, parts_of, raise_top_n
+from raglift.adapters.llama_index_depth import attributes_of, deepen, describe, parts_of, raise_top_n
 from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
+from raglift.adapters.overriding import (
+    are_async,
+    asked_whole,
+    base_from,
+    base_named,
+    definer,
+    overridden,
+    sync_is_newer,
+)
 from raglift.adapters.results import wrapper
 from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
@@ -101,28 +112,32 @@ def retriever_stages(
     """
     from llama_index.core.base.base_query_engine import BaseQueryEngine
     from llama_index.core.base.base_retriever import BaseRetriever
-    from llama_index.core.chat_engine import CondenseQuestionChatEngine
     from llama_index.core.indices.base import BaseIndex
 
     if is_workflow(obj):
         return list(workflow_stages(obj, as_deployed=as_deployed, doc_key=doc_key))
     if isinstance(obj, BaseIndex):
         return retriever_stages(_retriever_of(obj), doc_key=doc_key)  # an index has no depth of its own
-    if isinstance(obj, CondenseQuestionChatEngine):
-        return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
     if isinstance(obj, BaseRetriever):
         adapter: _Adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
-        if definer(obj, "_aretrieve") is not BaseRetriever and never_returns(getattr(obj, "_retrieve", None)):
+        if definer(type(obj), "_aretrieve") is not BaseRetriever and never_returns(getattr(obj, "_retrieve", None)):
             adapter = AsyncOnlyLlamaIndexRetriever
         return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
-    if _is_retriever_then_postprocessors(obj):
+    known = _composite_of(obj)
+    changed = () if known is None else overridden(obj, known, _NAMES[known.__name__])
+    if known is not None and not changed and _has_known_parts(obj):
+        if "_query_engine" in vars(obj):
+            return retriever_stages(vars(obj)["_query_engine"], as_deployed=as_deployed, doc_key=doc_key)
         retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
         stages = retriever_stages(retriever, as_deployed=as_deployed, doc_key=doc_key)
         for postprocessor in postprocessors:
-            stages += reranker_stages(postprocessor, as_deployed=as_deployed, doc_key=doc_key)
+            stages += _rerank_stages(postprocessor, as_deployed=as_deployed, doc_key=doc_key, is_part=True)
         return stages
-    if isinstance(obj, BaseQueryEngine):
-        return [_retrieve_stage(obj, LlamaIndexQueryEngine, as_deployed=as_deployed, doc_key=doc_key)]
+    asks = LlamaIndexQueryEngine if isinstance(obj, BaseQueryEngine) else LlamaIndexChatEngine
+    if isinstance(obj, BaseQueryEngine) or known is not None:
+        stage = _retrieve_stage(obj, asks, as_deployed=as_deployed, doc_key=doc_key)
+        reranks = bool(vars(obj).get("_node_postprocessors"))
+        return [replace(stage, unopened=asked_whole(obj, changed, reranks=reranks) if changed else "")]
     raise UnsupportedSystem(
         f"{_found(obj)} is not something LlamaIndex retrieves with; expected {ACCEPTED}{_instead(obj)}"
     )
@@ -139,6 +154,11 @@ def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None 
     Raises:
         UnsupportedSystem: the object is something else.
     """
+    return _rerank_stages(obj, as_deployed=as_deployed, doc_key=doc_key)
+
+
+def _rerank_stages(obj: Any, *, as_deployed: bool, doc_key: str | None, is_part: bool = False) -> list[RerankStage]:
+    """Adapt a node postprocessor, which may be a part of an engine."""
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
     if not isinstance(obj, BaseNodePostprocessor):
@@ -146,9 +166,9 @@ def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None 
             f"{_found(obj)} is not something LlamaIndex reranks with; expected a node postprocessor "
             "(BaseNodePostprocessor), as SentenceTransformerRerank is"
         )
-    is_async = definer(obj, "_apostprocess_nodes") is not BaseNodePostprocessor
-    adapter = AsyncLlamaIndexReranker if is_async else LlamaIndexReranker
-    reranker = adapter(obj, as_deployed=as_deployed, doc_key=doc_key)
+    is_async = definer(type(obj), "_apostprocess_nodes") is not BaseNodePostprocessor
+    adapter = AsyncLlamaIndexReranker if is_async and not sync_is_newer(obj, _POSTPROCESS) else LlamaIndexReranker
+    reranker = adapter(obj, as_deployed=as_deployed, doc_key=doc_key, is_part=is_part)
     return [RerankStage(reranker, describe(obj))]
 
 
@@ -193,7 +213,10 @@ class LlamaIndexRetriever(_Asked):
         return self._ranking(self._ask(self._at_depth(k, given), query), k)
 
     def _ask(self, system: Any, query: str) -> Sequence[Any]:
-        return list(system.retrieve(query))
+        try:
+            return list(system.retrieve(query))
+        except NotImplementedError:  # a stub beside an async method
+            return list(result_of(system.aretrieve(query)))
 
 
 class AsyncOnlyLlamaIndexRetriever(_Asked):
@@ -206,13 +229,6 @@ class AsyncOnlyLlamaIndexRetriever(_Asked):
 
 class AsyncLlamaIndexRetriever(AsyncOnlyLlamaIndexRetriever, LlamaIndexRetriever):
     """Asks a LlamaIndex retriever that is async of its own, in either way."""
-
-    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
-        try:
-            return super().retrieve_one(query, k, given)
-        except NotImplementedError:
-            return result_of(self.aretrieve_one(query, k, given))
 
 
 _Adapter = type[LlamaIndexRetriever] | type[AsyncOnlyLlamaIndexRetriever]
@@ -227,31 +243,45 @@ class LlamaIndexQueryEngine(LlamaIndexRetriever):
         return _sources(system, QueryBundle(query))
 
 
+class LlamaIndexChatEngine(LlamaIndexRetriever):
+    """Asks a LlamaIndex chat engine for the sources of its answer to the first message of a conversation."""
+
+    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+        from llama_index.core.memory import ChatMemoryBuffer
+
+        twin = copy.copy(system)
+        twin._memory = ChatMemoryBuffer.from_defaults()  # noqa: SLF001 — LlamaIndex has no other way
+        return list(twin.chat(query).source_nodes)
+
+
 class LlamaIndexReranker:
     """Runs a LlamaIndex node postprocessor over one ranking at a time."""
 
-    def __init__(self, postprocessor: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+    def __init__(
+        self, postprocessor: Any, *, as_deployed: bool = False, doc_key: str | None = None, is_part: bool = False
+    ) -> None:
         self._postprocessor = postprocessor
+        self._is_part = is_part  # of an engine, which postprocesses an empty list as well
         self._as_deployed = as_deployed
         self._doc_key = doc_key
         self._copies: dict[int, Any] = {}
 
     def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking of the same chunks; an empty ranking stays empty and asks nobody."""
+        """Return a new ranking of the same chunks; an empty ranking stays empty, unless an engine would ask for it."""
         from llama_index.core.schema import QueryBundle
 
-        if not ranking.hits:
+        if not (ranking.hits or self._is_part):
             return Ranking()
         handover = Handover(ranking, self._doc_key)
         postprocessor = self._copy(len(ranking))
-        return handover.ranking(postprocessor.postprocess_nodes(handover.nodes(), QueryBundle(query)))
+        return handover.ranking(postprocessor.postprocess_nodes(handover.nodes(), query_bundle=QueryBundle(query)))
 
     def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
         """Return how many candidates a `SentenceTransformerRerank` reads in part; None for another postprocessor."""
         from llama_index.core.schema import MetadataMode
 
-        reranks = definer(self._postprocessor, "_postprocess_nodes")
-        if reranks is None or reranks.__name__ != "SentenceTransformerRerank":
+        known = base_named(self._postprocessor, "SentenceTransformerRerank", "llama_index")
+        if known is None or overridden(self._postprocessor, known, [name for pair in _POSTPROCESS for name in pair]):
             return None
         asked = [
             # It reads the metadata as well
@@ -274,11 +304,12 @@ class AsyncLlamaIndexReranker(LlamaIndexReranker):
         """Return a new ranking, without blocking."""
         from llama_index.core.schema import QueryBundle
 
-        if not ranking.hits:
+        if not (ranking.hits or self._is_part):
             return Ranking()
         handover = Handover(ranking, self._doc_key)
         postprocessor = self._copy(len(ranking))
-        return handover.ranking(await postprocessor.apostprocess_nodes(handover.nodes(), QueryBundle(query)))
+        nodes = await postprocessor.apostprocess_nodes(handover.nodes(), query_bundle=QueryBundle(query))
+        return handover.ranking(nodes)
 
 
 def _retrieve_stage(obj: Any, adapter: _Adapter, *, as_deployed: bool, doc_key: str | None) -> RetrieveStage:
@@ -287,22 +318,44 @@ def _retrieve_stage(obj: Any, adapter: _Adapter, *, as_deployed: bool, doc_key: 
     return RetrieveStage(retriever, describe(obj), fixed, has_own_depth=as_deployed)
 
 
-def _is_retriever_then_postprocessors(obj: Any) -> bool:
-    """Whether a system is known to retrieve and then postprocess, with no step of a subclass's own."""
-    from llama_index.core.chat_engine.types import BaseChatEngine
-    from llama_index.core.query_engine import (
-        CitationQueryEngine,
-        RetrieverQueryEngine,
-        SimpleMultiModalQueryEngine,
-    )
+_POSTPROCESS = (("postprocess_nodes", "apostprocess_nodes"), ("_postprocess_nodes", "_apostprocess_nodes"))
+_RETRIEVE = (("retrieve", "aretrieve"), ("_retrieve", "_aretrieve"))
+_ANSWER = ("query", "_query", "synthesize")
+_ANSWER_ASYNC = ("aquery", "_aquery", "asynthesize")
+_OF_ENGINES = (
+    *(*_ANSWER, *_ANSWER_ASYNC, "retrieve", "aretrieve"),
+    *("_apply_node_postprocessors", "_async_apply_node_postprocessors", "_retriever", "_node_postprocessors"),
+)
+_CHAT = ("chat", "achat", "stream_chat", "astream_chat")
+_OF_CHATS = (*_CHAT, "_get_nodes", "_aget_nodes", "_retriever", "_node_postprocessors")
+_NAMES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("RetrieverQueryEngine", "CitationQueryEngine", "SimpleMultiModalQueryEngine"), _OF_ENGINES),
+    **dict.fromkeys(("ContextChatEngine", "MultiModalContextChatEngine"), _OF_CHATS),
+    **dict.fromkeys(
+        ("CondensePlusContextChatEngine", "MultiModalCondensePlusContextChatEngine"),
+        (*_OF_CHATS, "_run_c3", "_arun_c3", "_condense_question", "_acondense_question"),
+    ),
+    "CondenseQuestionChatEngine": (*_CHAT, "_condense_question", "_acondense_question", "_query_engine"),
+}
+"""The classes that retrieve and then postprocess: what they are asked by, and where they hold their parts."""
 
-    if isinstance(obj, BaseChatEngine):
-        return getattr(definer(obj, "_get_nodes"), "__module__", "").startswith("llama_index.core.")
-    for known in (RetrieverQueryEngine, CitationQueryEngine, SimpleMultiModalQueryEngine):
-        if isinstance(obj, known):
-            steps = definer(obj, "retrieve"), definer(obj, "_apply_node_postprocessors") or known
-            return steps == (known, known)
-    return False
+
+def _composite_of(obj: Any) -> type[Any] | None:
+    """Return the class that is known to retrieve and then postprocess of which a system is an instance."""
+    return next((found for name in _NAMES if (found := base_named(obj, name, "llama_index.core"))), None)
+
+
+def _has_known_parts(obj: Any) -> bool:
+    """Whether the parts of a composite are where its class keeps them, and are LlamaIndex's own kinds."""
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+    held = vars(obj)
+    if "_query_engine" in held:
+        return True
+    return isinstance(held.get("_retriever"), BaseRetriever) and all(
+        isinstance(one, BaseNodePostprocessor) for one in held.get("_node_postprocessors", [None])
+    )
 
 
 def _sources(engine: Any, query: Any) -> list[Any]:
@@ -318,18 +371,25 @@ def _sources(engine: Any, query: Any) -> list[Any]:
         TransformQueryEngine,
     )
 
+    known = base_from(engine, "llama_index")
+    if overridden(engine, known, _ANSWER):  # its answer may rest on others than it retrieves
+        return list(engine.query(query).source_nodes)
+    if are_async(engine, overridden(engine, known, _OF_ENGINES)):  # whoever asks it, asks it so
+        answers = overridden(engine, known, _ANSWER_ASYNC)
+        return list(result_of(engine.aquery(query)).source_nodes if answers else result_of(engine.aretrieve(query)))
     held = vars(engine)
-    if definer(engine, "_query") is RouterQueryEngine:
+    is_known = not overridden(engine, known, ("retrieve",))
+    if is_known and definer(known, "_query") is RouterQueryEngine:
         chosen = held["_selector"].select(held["_metadatas"], query).inds
         return [node for place in chosen for node in _sources(held["_query_engines"][place], query)]
-    if definer(engine, "_query") is ToolRetrieverRouterQueryEngine:
+    if is_known and definer(known, "_query") is ToolRetrieverRouterQueryEngine:
         tools = held["_retriever"].retrieve(query)
         return [node for tool in tools for node in _sources(tool.query_engine, query)]
-    if definer(engine, "_query") is RetrieverRouterQueryEngine:
+    if is_known and definer(known, "_query") is RetrieverRouterQueryEngine:
         found = held["_retriever"].retrieve(query)
         if len(found) == 1:  # of any other number it says itself what is wrong
             return _sources(held["_node_to_query_engine_fn"](found[0].node), query)
-    if definer(engine, "retrieve") is TransformQueryEngine:
+    if is_known and definer(known, "retrieve") is TransformQueryEngine:
         transformed = held["_query_transform"].run(query, metadata=held["_transform_metadata"])
         return _sources(held["_query_engine"], transformed)
     try:
@@ -358,8 +418,8 @@ def _instead(obj: Any) -> str:
     from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
     if isinstance(obj, RetrieverTool):
-        return wrapper("tool.retriever.retrieve(query)")
-    return wrapper("tool.query_engine.query(query).source_nodes") if isinstance(obj, QueryEngineTool) else ""
+        return wrapper("tool.call(query).raw_output")
+    return wrapper("tool.call(query).raw_output.source_nodes") if isinstance(obj, QueryEngineTool) else ""
 
 
 def _is_async(retriever: Any) -> bool:
@@ -371,7 +431,9 @@ def _is_async(retriever: Any) -> bool:
     """
     from llama_index.core.base.base_retriever import BaseRetriever
 
-    if definer(retriever, "_aretrieve") is BaseRetriever or getattr(retriever, "use_async", True) is False:
+    if definer(type(retriever), "_aretrieve") is BaseRetriever or getattr(retriever, "use_async", True) is False:
+        return False
+    if sync_is_newer(retriever, _RETRIEVE):
         return False
     return not any(_lacks_async_client(store) for store in _stores(retriever, set()))
 

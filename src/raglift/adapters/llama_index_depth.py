@@ -22,6 +22,8 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.overriding import definer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -92,14 +94,6 @@ def describe(system: Any) -> str:
     """Name a system by class and what it is made of, as `QueryFusionRetriever(VectorIndexRetriever + …)`."""
     store = vars(system).get("_vector_store")
     return _named(system, frozenset(), [] if store is None else [type(store).__name__])
-
-
-def definer(obj: Any, method: str) -> type[Any] | None:
-    """Return the class whose version of a method an object runs, None if it has none.
-
-    LlamaIndex decorates methods so that each look gives a new function: comparing functions does not do.
-    """
-    return next((cls for cls in type(obj).__mro__ if method in vars(cls)), None)
 
 
 def parts_of(part: Any) -> list[Any]:
@@ -232,7 +226,7 @@ def _is_sealed(part: Any) -> bool:
 
 
 def _returns_everything(part: Any) -> bool:
-    retriever = definer(part, "_retrieve")
+    retriever = definer(type(part), "_retrieve")
     return retriever is not None and retriever.__name__ in UNLIMITED
 
 

@@ -88,8 +88,7 @@ class Asking:
             raise UnsupportedSystem(f"{self.who} called tools that handed on no documents; {_HANDS_ON}")
         raise UnsupportedSystem(
             f"{self.who}: its result is a {type(answer).__name__} without documents, and it asked no retriever of "
-            "LlamaIndex's; expected one of these"
-            + wrapper(f"(await workflow.run({self.key}=query)).source_nodes", is_async=True)
+            "LlamaIndex's; expected a result that is, or holds, a response with sources or a list of nodes"
         )
 
 
@@ -192,18 +191,20 @@ def _key(who: str, event: Any) -> str:
     if len(known) == 1 and fields[known[0]].annotation in (str, str | None, Any):
         return str(known[0])
     shown = f"the fields {', '.join(fields)}" if fields else "no fields"
-    given = ", ".join(f"{name}={'query' if at == 0 else '…'}" for at, name in enumerate(required or ["query"]))
+    given = ", ".join(f"{name}={_blank(at)}" for at, name in enumerate(required or ["query"]))
     raise UnsupportedSystem(
         f"{who}: found {shown} in its start event, {event.__name__}; expected a subclass of StartEvent that declares "
-        "the question, a text, as the only field it needs"
-        + wrapper(f"(await workflow.run({given})).source_nodes", is_async=True)
+        "the question, a text, as the only field it needs" + wrapper(f"await workflow.run({given})", is_async=True)
     )
+
+
+def _blank(place: int) -> str:
+    return "query" if place == 0 else "'…'"
 
 
 def _waits(who: str) -> UnsupportedSystem:
     return UnsupportedSystem(
         f"{who}: waits for a person to answer it (InputRequiredEvent); expected a workflow that runs to its end"
-        + wrapper("retriever.retrieve(query)")
     )
 
 

@@ -100,7 +100,12 @@ def require_text(found: Iterable[Any], answer: Any, who: str, call: str) -> None
     answer = answer.body if is_from(answer, "elastic_transport") else answer
     lists = list(lists_in(answer)) if isinstance(answer, Mapping) else []
     where = _taken(call, lists[0]) if lists else call
-    path = _longest_text(unfit) or ("the key of the text",)
+    path = _longest_text(unfit)
+    if path is None:
+        raise UnsupportedSystem(
+            f"{who} returned a result that is a {type(unfit).__name__} with the keys {shown_keys(unfit)}; expected a "
+            f"text at {', '.join(TEXT_KEYS)}"
+        )
     fields = "".join(f"**{_taken('each', path[:depth])}, " for depth in range(len(path)))
     raise UnsupportedSystem(
         f"{who} returned a result that is a {type(unfit).__name__} with the keys {shown_keys(unfit)}; expected a text "
@@ -165,7 +170,7 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
         return _of_mapping(answer, who, call)
     found = f"a {type(answer).__name__}"
     if isinstance(answer, (set, frozenset)):
-        raise _refused(who, f"{found}, which has no order", f"sorted({call}, key=score_of, reverse=True)")
+        raise _refused(who, f"{found}, which has no order", None, f"{_LISTED}: sort it by what ranks its results")
     if isinstance(answer, (str, bytes, Chunk)) or is_from(answer, *_FRAMEWORKS):
         raise _refused(who, found, f"[{call}]")
     if answer is None:
@@ -173,7 +178,8 @@ def results_in(answer: Any, who: str, call: str = "search(query)") -> list[Any]:
     if type(answer).__name__ == "LazyFrame":
         raise _refused(who, found, f"{call}.collect()")
     if not isinstance(answer, Iterable):
-        raise _refused(who, found, f"{call}.documents  # wherever its results are")
+        where = _attribute_with_results(answer)
+        raise _refused(who, found, None if where is None else f"{call}.{where}")
     return read_all(answer, who)
 
 
@@ -192,8 +198,16 @@ def read_all(results: Iterable[Any], who: str) -> list[Any]:
     return found
 
 
-def _refused(who: str, found: str, expression: str, expected: str = _LISTED) -> UnsupportedSystem:
-    return UnsupportedSystem(f"{who} returned {found}; {expected}{wrapper(expression)}")
+def _refused(who: str, found: str, expression: str | None, expected: str = _LISTED) -> UnsupportedSystem:
+    does = "" if expression is None else wrapper(expression)
+    return UnsupportedSystem(f"{who} returned {found}; {expected}{does}")
+
+
+def _attribute_with_results(answer: Any) -> str | None:
+    """Return the attribute of an object that holds its results; None if none does for certain."""
+    lists = [name for name, value in getattr(answer, "__dict__", {}).items() if isinstance(value, (list, tuple))]
+    known = [name for name in lists if name in LIST_KEYS] or lists
+    return known[0] if len(known) == 1 else None
 
 
 def _unwrapped(answer: Any) -> Any:
@@ -243,11 +257,10 @@ def _of_mapping(answer: Mapping[Any, Any], who: str, call: str) -> list[Any]:
         best_first = f"sorted({call}.items(), key=lambda pair: -pair[1])"
         raise _refused(who, f"a {type(answer).__name__} of scores, which has no order", best_first)
     lists = [key for key, value in answer.items() if isinstance(value, (list, tuple))]
-    where = (lists[0],) if lists else ("the key of the results",)
     raise _refused(
         who,
         f"a {type(answer).__name__} with the keys {shown_keys(answer)}",
-        _taken(call, where),
+        _taken(call, lists[:1]) if lists else None,
         f"{_LISTED}, or one at {', '.join(LIST_KEYS)}",
     )
 
@@ -354,16 +367,27 @@ def _rows(frame: Any, who: str, call: str) -> list[dict[str, Any]]:
     columns = [str(column) for column in frame.columns]
     text = next((key for key in TEXT_KEYS if key in columns), None)
     if text is None:
-        named = f"{{{columns[0]!r}: 'text'}}" if columns else "…"
+        longest = _column_of_texts(frame)
+        named = f"{{{longest!r}: 'text'}}"
         renamed = f"columns={named}" if is_from(frame, "pandas") else named
         raise _refused(
             who,
             f"a DataFrame with the columns {shorten(', '.join(columns), _LONGEST) or 'none'}",
-            f"{call}.rename({renamed})",
+            None if longest is None else f"{call}.rename({renamed})",
             f"expected a column of texts named {', '.join(TEXT_KEYS)}",
         )
     rows = frame.to_dicts() if is_from(frame, "polars") else _without_gaps(frame).to_dict("records")
     return [_result_of(row, text) for row in rows]
+
+
+def _column_of_texts(frame: Any) -> Any:
+    """Return the column with the longest text; None if no column has texts."""
+    lengths = {
+        column: max((len(value) for value in frame[column] if isinstance(value, str)), default=0)
+        for column in frame.columns
+    }
+    longest = max(lengths, key=lengths.__getitem__, default=None)
+    return longest if lengths.get(longest) else None
 
 
 def _without_gaps(frame: Any) -> Any:

@@ -62,6 +62,8 @@ class RetrieveStage:
     """Whether it returns as many hits as its own settings say, whatever number it is asked for."""
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
+    unopened: str = ""
+    """Why a composite is asked as a whole, for people; empty where it is opened, and for what is no composite."""
     for_sessions: bool = False
     """Whether an agent is asked for sessions; otherwise for the hits of its searches, one search after the other."""
 
@@ -95,6 +97,8 @@ class RerankStage:
     """Returns why what came back so far was most likely meant otherwise than it was read; None if it was not."""
     keeper: Keeper | None = None
     """Keeps its answers; None where they are not kept."""
+    unopened: str = ""
+    """Why a composite is asked as a whole, as for a `RetrieveStage`."""
 
     shared: Clearing | None = field(default=None, repr=False, compare=False)
     """Knows the secrets of all stages of the system, where the stage is one of several."""

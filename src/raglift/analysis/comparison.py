@@ -12,6 +12,7 @@ import numpy as np
 from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.chunking import differently_chunked
 from raglift.analysis.fairness import made_fair, prompts_of, with_leads, with_named_budget
+from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
     bound_of,
@@ -331,6 +332,7 @@ def compare_systems(
         ),
         notes=(
             *shared.notes,
+            *(f"{name}: {said}" for name, one in systems.items() if (said := retries_note(one.run))),
             *_not_in_common(systems, metrics),
             *(note for row in deciding for note in wins_against_means(row, row.system, chosen)),
             *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),

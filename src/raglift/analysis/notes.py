@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk
     from raglift.records.metric import Tokens
-    from raglift.records.rankings import Run
+    from raglift.records.rankings import Hit, Run
 
 
 # Chunk-id labels that no hit ever has: most likely the hits have other ids, or none.
@@ -146,12 +146,33 @@ def primary_notes(evaluation: EvaluationRecord) -> list[str]:
     found = unjudged_of({"": evaluation}, primary)
     if found is not None:
         notes.append(unjudged_text(found))
+    notes += _ties(evaluation.run, primary.k)
     share, inventory = index_share(evaluation, primary.k), evaluation.run.inventory
     if share is not None and inventory is not None:
         hits = "1 hit is" if primary.k == 1 else f"{primary.k} hits are"
         chunks = f"{inventory.chunks:,} chunk{'s' * (inventory.chunks != 1)}"
         notes.append(f"{hits} {share * 100:.0f} % of the index ({chunks})")
     return notes
+
+
+def _ties(run: Run, k: int | None) -> list[str]:
+    """Say for how many queries the last hit that counts and the next one have equal scores, at any stage."""
+    if k is None or run.has_sessions:
+        return []
+    tied = []
+    for number, stage in enumerate(run.stages):
+        rankings = [trace.stages[number].ranking.hits for trace in run.traces if len(trace.stages) > number]
+        count = sum(_is_tied(hits, k) for hits in rankings)
+        if count:
+            computed = ", computed in bfloat16" if ":bfloat16" in stage.system else ""
+            tied.append(f"{count:,} of {counted(len(rankings), 'query')} ({stage.name}{computed})")
+    if not tied:
+        return []
+    return [f"equal scores at ranks {k} and {k + 1}, where the order alone decides which counts: {', '.join(tied)}"]
+
+
+def _is_tied(hits: Sequence[Hit], k: int) -> bool:
+    return len(hits) > k and hits[k - 1].score is not None and hits[k - 1].score == hits[k].score
 
 
 def _nothing_fits(dataset: Dataset, last: MatchTable, budget: Tokens) -> list[str]:
@@ -225,9 +246,18 @@ def failed_note(run: Run) -> str:
     return f"{counted(many, 'query')} failed and {_as_zero(many)}; the first, {first.query_id}: {first.error}"
 
 
+def retries_note(run: Run) -> str:
+    """Say how many queries were asked again after a failure, and how many calls that took; empty if none were."""
+    again = [trace.calls_again for trace in run.traces if trace.calls_again]
+    if not again:
+        return ""
+    were, calls = "was" if len(run.traces) == 1 else "were", counted(sum(again), "more call")
+    return f"{len(again):,} of {counted(len(run.traces), 'query')} {were} retried ({calls})"
+
+
 def _left_out(run: Run, dataset: Dataset) -> list[str]:
     """Say which queries count 0 because they failed, and which count not at all."""
-    notes = [failed_note(run)] if failed_note(run) else []
+    notes = [note for note in (failed_note(run), retries_note(run)) if note]
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'query')} excluded from all averages: unanswerable")

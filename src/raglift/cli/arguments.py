@@ -90,7 +90,11 @@ Reranker = Annotated[
     ),
 ]
 DtypeOption = Annotated[
-    str, choice(DTYPES, help="Number format of local models; auto is bfloat16 if the device supports it.")
+    str,
+    choice(
+        DTYPES,
+        help="Number format of local models; auto is the model's own, and bfloat16 for minilm if the device has it.",
+    ),
 ]
 DeviceOption = Annotated[
     str,

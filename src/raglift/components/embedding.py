@@ -114,7 +114,8 @@ class SentenceTransformerEmbedder:
 
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id.
-        dtype: what to compute in; `auto` is bfloat16 where the device has it.
+        dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
+            type for another.
         device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`; `auto` is the best that is there.
         batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows. A
             batch for which the memory does not suffice is halved.
@@ -133,7 +134,7 @@ class SentenceTransformerEmbedder:
     ) -> None:
         self.model = model
         self.device = resolve_device(device)
-        self.dtype = resolve_dtype(dtype, self.device)
+        self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
         self.batch_tokens = checked_batch_tokens(batch_tokens)
 
     @property

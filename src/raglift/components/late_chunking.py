@@ -92,7 +92,7 @@ class LateChunkingEmbedder(SentenceTransformerEmbedder):
 
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id.
-        dtype: what to compute in; `auto` is bfloat16 where the device has it.
+        dtype: what to compute in, as for `SentenceTransformerEmbedder`.
         device: where to compute.
         batch_tokens: how many tokens a batch may hold.
     """

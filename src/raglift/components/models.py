@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.limits import is_file, is_folder, user_path
-from raglift.components.devices import CPU, require_device
+from raglift.components.devices import CPU, OWN, require_device
 from raglift.errors import MissingDependency, ModelError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def load_sentence_transformer(name: str, dtype: str, device: str = CPU) -> Sente
 
     Args:
         name: `minilm`, a path, or a hub id.
-        dtype: `float32`, `bfloat16` or `float16`.
+        dtype: `float32`, `bfloat16`, `float16`, or `own` for the model's own.
         device: `cpu`, `cuda`, `cuda:1` or `mps`.
 
     Raises:
@@ -136,7 +136,7 @@ def load_cross_encoder(name: str, dtype: str, device: str = CPU) -> CrossEncoder
 
     Args:
         name: a path, or a hub id.
-        dtype: `float32`, `bfloat16` or `float16`.
+        dtype: `float32`, `bfloat16`, `float16`, or `own` for the model's own.
         device: `cpu`, `cuda`, `cuda:1` or `mps`.
 
     Raises:
@@ -188,7 +188,6 @@ def one_thread() -> Iterator[None]:
 @lru_cache(maxsize=4)
 def _load_sentence_transformer(path: str, dtype: str, device: str, _identity: str) -> SentenceTransformer:
     try:
-        import torch
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingDependency(error.name or "sentence_transformers", "local", f"the model {path}") from None
@@ -196,7 +195,7 @@ def _load_sentence_transformer(path: str, dtype: str, device: str, _identity: st
     require_reachable(path)
     with quiet_loading():
         try:
-            return SentenceTransformer(path, device=device, model_kwargs={"dtype": getattr(torch, dtype)})
+            return SentenceTransformer(path, device=device, model_kwargs=_number_type(dtype))
         except Exception as error:
             raise model_not_loaded(path, error) from error
 
@@ -204,7 +203,6 @@ def _load_sentence_transformer(path: str, dtype: str, device: str, _identity: st
 @lru_cache(maxsize=4)
 def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> CrossEncoder:
     try:
-        import torch
         from sentence_transformers import CrossEncoder
     except ImportError as error:
         raise MissingDependency(error.name or "sentence_transformers", "local", f"the cross-encoder {path}") from None
@@ -212,10 +210,17 @@ def _load_cross_encoder(path: str, dtype: str, device: str, _identity: str) -> C
     require_reachable(path)
     with quiet_loading():
         try:
-            model: CrossEncoder = CrossEncoder(path, device=device, model_kwargs={"dtype": getattr(torch, dtype)})
+            model: CrossEncoder = CrossEncoder(path, device=device, model_kwargs=_number_type(dtype))
         except Exception as error:
             raise model_not_loaded(path, error) from error
     return model
+
+
+def _number_type(dtype: str) -> dict[str, Any]:
+    """Return the argument that loads a model in a number type; none for its own, as its users load it."""
+    import torch
+
+    return {} if dtype == OWN else {"dtype": getattr(torch, dtype)}
 
 
 def local_or_hub(name: str) -> str:

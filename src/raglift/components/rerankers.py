@@ -270,7 +270,8 @@ class CrossEncoderReranker(PairReranker):
     Args:
         model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
             its weights have no name).
-        dtype: what to compute in, for a model that raglift loads; an object is used as it is.
+        dtype: what to compute in, for a model that raglift loads; `auto` is the model's own number type, as of an
+            object, which is used as it is.
         device: where to compute, for a model that raglift loads: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows.
         cache: where scores are looked up and kept; by default the user's.
@@ -293,7 +294,7 @@ class CrossEncoderReranker(PairReranker):
         super().__init__(cache=cache if named else Cache(None), progress=progress)
         self.model = model
         self.device = resolve_device(device) if named else str(getattr(model, "device", CPU))
-        self._dtype = resolve_dtype(dtype, self.device) if named else None
+        self._dtype = resolve_dtype(dtype, self.device, is_embedded=False) if named else None
         self.batch_tokens = checked_batch_tokens(batch_tokens)
 
     @cached_property
@@ -400,7 +401,8 @@ class LateInteractionReranker(PairReranker):
 
     Args:
         model: `minilm` (the embedded model), a folder, or a hub id of an embedding model.
-        dtype: what to compute in; `auto` is bfloat16 where the device has it.
+        dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
+            type for another.
         device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows.
         cache: where scores are looked up and kept; by default the user's.
@@ -420,7 +422,7 @@ class LateInteractionReranker(PairReranker):
         super().__init__(cache=cache, progress=progress)
         self.model = model
         self.device = resolve_device(device)
-        self.dtype = resolve_dtype(dtype, self.device)
+        self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
         self.batch_tokens = checked_batch_tokens(batch_tokens)
         self._query_tokens: dict[str, Any] = {}
 

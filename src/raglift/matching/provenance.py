@@ -2,17 +2,23 @@
 
 Frameworks name documents in their own ways (a path, a file name, a random id) and compute offsets that are wrong for
 about half the chunks when sizes are counted in tokens and chunks overlap. A document is known only when its name
-leads to a document of the dataset, and offsets are kept only where the document's text there is the hit's text.
+leads to a document of the dataset, and offsets are kept only where the document's text there is the hit's text. A hit
+with evidence that is not in the document that it names, as where a ranker merged several, may be from any.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from raglift.base.normalization import normalize
+from raglift.base.prefixes import Patterns
+from raglift.base.words import is_as_long_as
 from raglift.matching.chunk_index import is_at
+from raglift.matching.overlap import SHORTEST_OVERLAP
 from raglift.records.rankings import Hit
 
 if TYPE_CHECKING:
@@ -42,8 +48,11 @@ class Provenance:
     """Distinct chunks whose document is unknown."""
     false_offsets: int = 0
     """Distinct chunks that came with offsets where the document has another text."""
+    other_text: int = 0
+    """Distinct chunks with evidence that is not in the document that they name: they count as from one not known."""
     _places: dict[tuple[object, ...], _Place] = field(default_factory=dict, repr=False)
     _by_file_name: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _normalized: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         names = [(name, doc_id) for doc_id in self.dataset.document_by_id for name in _file_names(doc_id)]
@@ -89,14 +98,45 @@ class Provenance:
     def _place_of(self, chunk: Chunk) -> _Place:
         doc_id = self._document_of(chunk)
         self.unknown_document += doc_id is None
-        if chunk.start is None and chunk.end is None:
-            return doc_id, None, None
         document = self.dataset.document_by_id.get(doc_id or "")
         if document is None:
+            return doc_id, None, None
+        if self._has_evidence_of_others(chunk.text, document):
+            self.other_text += 1
+            return None, None, None
+        if chunk.start is None and chunk.end is None:
             return doc_id, None, None
         start = _true_start(chunk, document)
         self.false_offsets += start is None
         return doc_id, start, None if start is None else start + len(chunk.text)
+
+    def _has_evidence_of_others(self, text: str, document: Document) -> bool:
+        """Whether a passage of another document is in a text, and not in the document that the text is said to be from.
+
+        Text that is in no document, as a header that was put before a chunk, says nothing of where the rest is from.
+        """
+        if text in document.text or not self._passages:
+            return False
+        (found,) = self._patterns.find([normalize(text)])
+        others = {self._passages[number] for number in found.pattern.tolist()}
+        if not others:
+            return False
+        if document.id not in self._normalized:
+            self._normalized[document.id] = normalize(document.text)
+        return any(name != document.id and passage not in self._normalized[document.id] for name, passage in others)
+
+    @cached_property
+    def _passages(self) -> list[tuple[str, str]]:
+        """The documents and normalized texts of the labels, but for texts so short that they may be anywhere."""
+        facts = (fact for query in self.dataset.queries for fact in query.facts)
+        named = {
+            (one.doc_id, normalize(one.text)) for fact in facts for one in fact.passages if one.doc_id and one.text
+        }
+        return sorted((name, text) for name, text in named if name and is_as_long_as(text, SHORTEST_OVERLAP))
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        return Patterns([text for _, text in self._passages])
 
     def _document_of(self, chunk: Chunk) -> str | None:
         if self.doc_key is not None:

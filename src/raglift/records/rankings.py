@@ -120,6 +120,8 @@ class StageTrace:
     """The hits after the stage."""
     seconds: float
     """Time of the call; for a stage that takes all queries at once, its share of the batch."""
+    retries: int = 0
+    """How often the call was made again after a failure, before it returned this."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,17 @@ class Trace:
     """What exact search finds; None where it was not asked."""
     matching: int | None = None
     """How many chunks of the index match the query's filter; None for a query without, and where it is not known."""
+    retries: int = 0
+    """How often a call was made again that no stage tells of: of the stage that failed, or of the run of a session."""
+
+    @property
+    def calls_again(self) -> int:
+        """How many calls were made again after a failure, in all stages and repetitions.
+
+        A call for all queries at once counts for each of them.
+        """
+        of_stages = sum(stage.retries for stage in self.stages)
+        return of_stages + self.retries + sum(again.calls_again for again in self.repetitions)
 
 
 @dataclass(frozen=True)

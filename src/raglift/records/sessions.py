@@ -35,6 +35,8 @@ class Session:
     """Which run of the same query it is, where the query was run several times: 1, 2, …"""
     error: str | None = None
     """Why the agent stopped before it was done; None if it did not. Its calls up to then count."""
+    retries: int = 0
+    """How often the agent was run again after a failure, before it did this."""
 
     def __post_init__(self) -> None:
         where = f"Session {quoted(self.query_id)}"
@@ -98,7 +100,7 @@ def session_trace(session: Session, stages: Sequence[str]) -> Trace:
         for name in stages
     )
     context = session.context if isinstance(session.context, Ranking) else None
-    return Trace(session.query_id, done, session.error, tuple(session.calls), context)
+    return Trace(session.query_id, done, session.error, tuple(session.calls), context, retries=session.retries)
 
 
 def ranking_at(call: Call, stage: str, stages: Sequence[str]) -> Ranking:

@@ -76,7 +76,7 @@ def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
     """Return one row per query, metric and stage.
 
     Columns: `query_id`, `query`, `tags`, `metric` (as `ndcg@10`), `stage`, `value` (NaN for a query that is left out),
-    `hits` (how many the stage returned), `seconds`, `error`.
+    `hits` (how many the stage returned), `seconds`, `retries` (how often it was asked again after a failure), `error`.
     """
     import pandas as pd
 
@@ -102,6 +102,14 @@ def per_query_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
             "value": scores.values.transpose(2, 0, 1).ravel(),
             "hits": np.repeat([len(trace.ranking) if trace else 0 for row in done for trace in row], metrics),
             "seconds": np.repeat([trace.seconds if trace else np.nan for row in done for trace in row], metrics),
+            "retries": np.repeat(
+                [
+                    trace.retries if stage is None else stage.retries
+                    for trace, row in zip(traces, done, strict=True)
+                    for stage in row
+                ],
+                metrics,
+            ),
             "error": a_query([trace.error for trace in traces]),
         }
     )

@@ -206,8 +206,11 @@ def _outcomes(
 
 def _session(agent: RetrieveStage, query: Query, under_way: UnderWay, outcome: Outcome[Session]) -> Session:
     if outcome.value is not None:
-        return replace(outcome.value, query_id=query.id, repetition=under_way.repetition)
+        retries = outcome.tries - 1
+        return replace(outcome.value, query_id=query.id, repetition=under_way.repetition, retries=retries)
     error = describe_error(outcome.error or QueryFailed("no session"), secrets=agent.clearing.clearance.held)
     tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-    stopped = Session(query.id, under_way.calls(), None, under_way.repetition, f"{agent.name}: {error}{tried}")
+    stopped = Session(
+        query.id, under_way.calls(), None, under_way.repetition, f"{agent.name}: {error}{tried}", outcome.tries - 1
+    )
     return agent.clearing.session(stopped)

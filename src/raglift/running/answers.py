@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -214,7 +215,7 @@ class _StageKeeper:
         if kept.failure is not None:
             raise kept.failure
         asked = dict(zip(places, found, strict=True))
-        earlier = {key: Outcome(answer.value, answer.seconds) for key, answer in known.items()}
+        earlier = {key: Outcome(answer.value, answer.seconds, tries=answer.tries) for key, answer in known.items()}
         return [asked[place] if place in asked else earlier[key] for place, key in enumerate(keys)]
 
     def unanswered(self, stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
@@ -256,6 +257,7 @@ class _Asking:
         self._stage = stage
         self._timeout = policy.timeout
         self._died = died
+        self._tries: Counter[bytes] = Counter()
         kept: Any = _Keeping(asked_of(stage), self)
         if isinstance(stage, RerankStage):
             self.stage: Stage = replace(stage, keeper=None, reranker=kept)
@@ -304,6 +306,7 @@ class _Asking:
             raise kept.failure
         each = zip(queries, given, filters or [None] * len(queries), strict=True)
         keys = [self._keeper.key(self._stage, *one) for one in each]
+        self._tries.update(keys)
         with self._noting_failures():
             store.begin(keys, self._died)
         began = time.perf_counter()
@@ -313,7 +316,7 @@ class _Asking:
             with self._noting_failures():
                 for key, ranking in zip(keys, rankings, strict=True):
                     if self._may_be_kept(ranking) and not self._is_late(began):
-                        store.keep(key, Answer(self._clearing.answer(ranking), seconds))
+                        store.keep(key, Answer(self._clearing.answer(ranking), seconds, self._tries[key]))
 
         try:
             yield keep

@@ -129,7 +129,7 @@ def _outcome(call: Call[T], policy: Policy, tries: _Tries) -> Outcome[T]:
         value = tenacity.Retrying(**tries.retrying(policy))(call)
     except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
         return Outcome(None, time.perf_counter() - started, error, tries.made)
-    return Outcome(value, time.perf_counter() - started)
+    return Outcome(value, time.perf_counter() - started, tries=tries.made)
 
 
 async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> Outcome[T]:
@@ -143,7 +143,7 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> O
         value: T = await tenacity.AsyncRetrying(**tries.retrying(policy))(attempt)
     except BaseException as error:  # noqa: BLE001 — also where the user's system cancels itself
         return Outcome(None, time.perf_counter() - started, error, tries.made)
-    return Outcome(value, time.perf_counter() - started)
+    return Outcome(value, time.perf_counter() - started, tries=tries.made)
 
 
 def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:

@@ -126,10 +126,12 @@ def deployed_and_candidates(
     joined = []
     for query, own, more in zip(queries, deployed, deep, strict=True):
         if own.error is not None or more.error is not None:
-            joined.append(Trace(query.id, own.stages, own.error or more.error))
+            retries = own.retries + more.retries
+            joined.append(Trace(query.id, own.stages, own.error or more.error, retries=retries))
         else:
             seconds = sum(stage.seconds for stage in more.stages)
-            last = StageTrace(CANDIDATES, more.stages[-1].ranking, seconds)
+            retries = sum(stage.retries for stage in more.stages)
+            last = StageTrace(CANDIDATES, more.stages[-1].ranking, seconds, retries)
             joined.append(Trace(query.id, (*own.stages, last)))
     return tuple(joined)
 

@@ -106,7 +106,7 @@ def run_stages(
     """
     state = _State(queries, k, provenance)
     for place, trace in enumerate(after or ()):
-        state.done[place], state.errors[place] = list(trace.stages), trace.error
+        state.done[place], state.errors[place], state.retries[place] = list(trace.stages), trace.error, trace.retries
     ahead = _Ahead()
     for number, stage in enumerate(stages):
         alive = [place for place, error in enumerate(state.errors) if error is None]
@@ -153,6 +153,7 @@ class _State:
     def __init__(self, queries: Sequence[Query], k: int, provenance: Provenance) -> None:
         self.done: list[list[StageTrace]] = [[] for _ in queries]
         self.errors: list[str | None] = [None] * len(queries)
+        self.retries = [0] * len(queries)
         self._queries = queries
         self._k = k
         self._provenance = provenance
@@ -175,15 +176,18 @@ class _State:
             tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
             reason = _described(stage, outcome.error or QueryFailed("no ranking"))
             self.errors[place] = f"{stage.name}: {reason}{tried}"
+            self.retries[place] = outcome.tries - 1
         else:
             ranking = outcome.value if is_checked else self._provenance.check(outcome.value)
-            self.done[place].append(StageTrace(stage.name, ranking, outcome.seconds))
+            self.done[place].append(StageTrace(stage.name, ranking, outcome.seconds, outcome.tries - 1))
 
     def traces(self) -> tuple[Trace, ...]:
         """Return one trace per query."""
         return tuple(
-            Trace(query.id, tuple(stages_done), error)
-            for query, stages_done, error in zip(self._queries, self.done, self.errors, strict=True)
+            Trace(query.id, tuple(stages_done), error, retries=retries)
+            for query, stages_done, error, retries in zip(
+                self._queries, self.done, self.errors, self.retries, strict=True
+            )
         )
 
 
@@ -386,8 +390,9 @@ def _run_batch(
     if not inputs:
         return []
     started = time.perf_counter()
+    retrying = tenacity.Retrying(**policy.retry_policy.for_tenacity())
     try:
-        rankings = tenacity.Retrying(**policy.retry_policy.for_tenacity())(_call_batch, stage, call, inputs)
+        rankings = retrying(_call_batch, stage, call, inputs)
     except BaseException as error:
         if (order := order_to_stop(error)) is not None:
             raise order from None
@@ -400,10 +405,14 @@ def _run_batch(
             raise QueryFailed(f"{stage.name} ({system}) failed: {_described(stage, error)}") from error
         # In turn: what takes all queries at once was not promised to be safe to call from several threads
         in_turn = replace(policy, concurrency=1)
-        return call_all([partial(_alone, stage, call, given) for given in inputs], in_turn, advance)
+        outcomes = call_all([partial(_alone, stage, call, given) for given in inputs], in_turn, advance)
+        # The retries of the call for all of them were retries of each
+        retries = int(retrying.statistics["attempt_number"]) - 1
+        return [replace(one, tries=one.tries + retries) for one in outcomes]
     advance(len(inputs))
     seconds = (time.perf_counter() - started) / len(inputs)
-    return [Outcome(ranking, seconds) for ranking in rankings]
+    tries = int(retrying.statistics["attempt_number"])
+    return [Outcome(ranking, seconds, tries=tries) for ranking in rankings]
 
 
 def _alone(stage: Stage, call: Callable[..., list[Ranking]], given: tuple[Any, ...]) -> Ranking:

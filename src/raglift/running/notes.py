@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.scoring import cut_stages
 from raglift.base.display import counted
+from raglift.components.mcp.retriever import McpRetriever
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
 from raglift.records.dataset import Dataset
@@ -125,6 +126,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
     for stage in stages:
+        if stage.unopened:
+            notes.append(f"{stage.name}: {stage.unopened}")
         if stage.depth_fixed:
             what = "k" if hasattr(stage, "retriever") else "top_n"
             parts = stage.clearing.message("; ".join(stage.depth_fixed))
@@ -142,6 +145,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             for cost in _read_in_part(getattr(stage, "retriever", None))
         ]
         asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+        if isinstance(asked, McpRetriever):
+            notes += [f"{stage.name}: {stage.clearing.message(note)}" for note in asked.notes]
         notes += [
             f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not report "
             "them"
@@ -153,6 +158,12 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
         notes.append(
             f"{counted(provenance.unknown_document, 'distinct chunk')} came from a document that could not be "
             "identified (see doc_key)"
+        )
+    if provenance.other_text:
+        have, they = ("has", "it is") if provenance.other_text == 1 else ("have", "they are")
+        notes.append(
+            f"{counted(provenance.other_text, 'distinct chunk')} {have} text of a label that is not in the document "
+            f"named with the chunk: {they} matched by text, in any document"
         )
     if provenance.false_offsets:
         notes.append(

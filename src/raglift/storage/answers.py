@@ -40,6 +40,8 @@ class Answer:
     """Its hits; of an agent, its session."""
     seconds: float
     """Of the call."""
+    tries: int = 1
+    """How often the call was made."""
 
     def to_bytes(self) -> bytes:
         """Return what is kept: JSON, with metadata as a saved evaluation has it.
@@ -49,7 +51,7 @@ class Answer:
         """
         value = self.value
         kept = {"hits": hits_as_json(value)} if isinstance(value, Ranking) else {"session": _session_as_json(value)}
-        return json.dumps({**kept, "seconds": self.seconds}).encode()
+        return json.dumps({**kept, "seconds": self.seconds, "tries": self.tries}).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Answer:
@@ -60,7 +62,7 @@ class Answer:
         """
         kept = json.loads(content)
         value = _session(kept["session"]) if "session" in kept else _ranking(kept["hits"])
-        return cls(value, float(kept["seconds"]))
+        return cls(value, float(kept["seconds"]), int(kept.get("tries", 1)))
 
 
 def hits_as_json(ranking: Ranking) -> list[list[Any]]:

@@ -165,6 +165,7 @@ class SavedStage(SavedModel):
     seconds: Number
     hits: Hits
     """Number of the chunk and score of each; there are many, and what reads them checks them."""
+    retries: Count = 0
 
 
 class SavedCall(SavedModel):
@@ -192,6 +193,7 @@ class SavedRun(SavedModel):
     # These may be missing, but not null
     calls: Several[SavedCall] = Field(default=None)  # type: ignore[arg-type]
     context: Hits = Field(default=None)  # type: ignore[arg-type]
+    retries: Count = 0
 
 
 class SavedExact(SavedModel):

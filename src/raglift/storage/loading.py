@@ -257,6 +257,7 @@ def _run(chunks: list[Chunk], saved: SavedRun) -> dict[str, Any]:
         "error": saved.error,
         "calls": None if calls is None else tuple(_call(chunks, call) for call in calls),
         "context": None if saved.context is None else _ranking(chunks, saved.context),
+        "retries": saved.retries,
     }
 
 
@@ -266,7 +267,7 @@ def _call(chunks: list[Chunk], saved: SavedCall) -> Call:
 
 
 def _stages(chunks: list[Chunk], saved: Iterable[SavedStage]) -> tuple[StageTrace, ...]:
-    return tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds) for stage in saved)
+    return tuple(StageTrace(stage.stage, _ranking(chunks, stage.hits), stage.seconds, stage.retries) for stage in saved)
 
 
 def _ranking(chunks: list[Chunk], saved: list[Any]) -> Ranking:

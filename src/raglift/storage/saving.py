@@ -127,7 +127,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     write_lines(folder / CHUNKS, chunks.lines())
     write_lines(folder / QUERIES, map(_query_line, evaluation.dataset.queries))
     head = {
-        "format": FORMAT if run.has_sessions or _is_filtered_or_compared(evaluation) else _FIRST,
+        "format": FORMAT if run.has_sessions or _is_of_second(evaluation) else _FIRST,
         "dataset": evaluation.dataset.name,
         "spec": run.spec,
         "stages": [_stage_line(stage) for stage in run.stages],
@@ -250,6 +250,8 @@ def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
         line["exact"] = {"full": chunks.hits(trace.exact.full), "held": chunks.hits(trace.exact.held)}
     if trace.matching is not None:
         line["matching"] = trace.matching
+    if trace.retries:
+        line["retries"] = trace.retries
     if trace.repetitions:
         line["repetitions"] = [_trace_line(again, chunks) for again in trace.repetitions]
     return line
@@ -268,7 +270,15 @@ def _rankings(trace: Trace) -> Iterator[Ranking]:
 
 
 def _stage_lines(stages: Iterable[StageTrace], chunks: _Chunks) -> list[dict[str, Any]]:
-    return [{"stage": stage.stage, "seconds": stage.seconds, "hits": chunks.hits(stage.ranking)} for stage in stages]
+    return [
+        {
+            "stage": stage.stage,
+            "seconds": stage.seconds,
+            "hits": chunks.hits(stage.ranking),
+            **({"retries": stage.retries} if stage.retries else {}),
+        }
+        for stage in stages
+    ]
 
 
 def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
@@ -277,10 +287,10 @@ def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
     return {**known, "stages": _stage_lines(call.stages, chunks)}
 
 
-def _is_filtered_or_compared(evaluation: EvaluationRecord) -> bool:
-    """Whether queries have filters, or exact search was asked too."""
+def _is_of_second(evaluation: EvaluationRecord) -> bool:
+    """Whether queries have filters, exact search was asked too, or calls were made again."""
     return any(query.filter is not None for query in evaluation.dataset.queries) or any(
-        trace.exact is not None or trace.matching is not None for trace in evaluation.run.traces
+        trace.exact is not None or trace.matching is not None or trace.calls_again for trace in evaluation.run.traces
     )
 
 

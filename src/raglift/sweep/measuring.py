@@ -8,15 +8,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.adapt import adapt_reranker, adapt_system, named_stages
+from raglift.adapters.adapt import LATE_INTERACTION, adapt_reranker, adapt_system, named_stages
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.splitters import chunker_by_name
 from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
 from raglift.components.approximate_index import require_searchable, searched
-from raglift.components.devices import CPU
+from raglift.components.devices import AUTO, CPU, OWN
 from raglift.components.embedding import build_index, texts_to_embed
+from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.components.truncation import count_truncated
@@ -149,10 +150,11 @@ class Parts:
         """How many hits are retrieved for each query."""
         return max(self.sweep.candidates, *(k for k in self.sweep.ks if isinstance(k, int)))
 
-    @property
-    def computing(self) -> dict[str, Any]:
-        """How models compute, as `embedder_by_name` and `adapt_reranker` take it."""
+    def computing(self, model: str) -> dict[str, Any]:
+        """Return how a model computes, as `embedder_by_name` and `adapt_reranker` take it."""
         dtype, device = self.placed or (self.sweep.dtype, self.sweep.device)
+        if self.sweep.dtype == AUTO and model.partition("(")[0] not in (EMBEDDED_MODEL, LATE_INTERACTION):
+            dtype = OWN if self.placed else AUTO  # a device elsewhere need not be here
         return {"dtype": dtype, "device": device, "batch_tokens": self.sweep.batch_tokens}
 
     @property
@@ -173,7 +175,7 @@ class Parts:
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
         if model not in self._embedders:
-            self._embedders[model] = embedder_by_name(model, **self.computing)
+            self._embedders[model] = embedder_by_name(model, **self.computing(model))
         return self._embedders[model]
 
     def reranker(self, name: str) -> PairReranker:
@@ -197,7 +199,7 @@ class Parts:
 
     def _stage(self, name: str) -> RerankStage:
         if name not in self._rerankers:
-            (self._rerankers[name],) = adapt_reranker(name, **self.computing, progress=self.progress)
+            (self._rerankers[name],) = adapt_reranker(name, **self.computing(name), progress=self.progress)
         return self._rerankers[name]
 
     def retriever(self, cell: Cell) -> Remembered:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CONTEXT
+from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
@@ -363,6 +364,9 @@ def _notes(result: SweepResultRecord, table: Table, advised: Recommendation | No
         yield f"the {_MOST_ROWS} best of {len(table.rows):,} cells; the details have all"
     yield from sweep_sentences(result)
     measured = [entry.evaluation for entry in result.finished if entry.evaluation is not None]
+    runs = ((entry.cell.name, entry.evaluation.run) for entry in result.finished if entry.evaluation is not None)
+    retried = _by_reason((name, retries_note(run)) for name, run in runs)
+    yield from (f"{_several(names)}: {note}" for note, names in retried.items() if note)
     cut = [entry for entry in result.finished if entry.is_truncated]
     if cut:
         yield f"{CUT} {_cutters(cut)} only the beginning of this share of the chunks; scores include what that costs"

@@ -88,6 +88,7 @@ def test_one_row_a_query_metric_and_stage(evaluation):
         "value",
         "hits",
         "seconds",
+        "retries",
         "error",
     ]
     assert len(frame) == 4 * 4 * 2

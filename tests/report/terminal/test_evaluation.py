@@ -67,6 +67,7 @@ found by rank 1      2   100%        2
 
 ! only 2 labelled queries: below 30, intervals and p-values are unreliable
 - 1 query excluded from all averages: no labels
+- equal scores at ranks 1 and 2, where the order alone decides which counts: 2 of 3 queries (rerank)
 - rerank: returned at most 2 hits: no fair lift at a deeper k"""
 
 

@@ -58,6 +58,11 @@ class ResultReader:
         is_prose = any(_parsed(text) is None for text in _texts(result.content)) or len(listed) > len(values)
         return self._reader.read(values[0] if values and not is_prose else listed)
 
+    def is_one_text(self, result: Any, hits: Sequence[tuple[Chunk, float | None]]) -> bool:
+        """Whether a result is one text that was read as one hit, where nothing says how it would be split."""
+        texts = _texts(result.content)
+        return self.separator is None and len(hits) == len(texts) == 1 and hits[0][0].text == texts[0].strip()
+
     @property
     def _reader(self) -> AnswerReader:
         return AnswerReader(self.paths, self.secrets, self.doc_key)

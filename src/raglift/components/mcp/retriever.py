@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _MOST_CRASHES = 5
 """A server that ends so often in a row without an answer is not started again."""
 _CLOSING = 7.0
+_ENOUGH_TO_TELL = 2
+"""So many answers of one text are no chance."""
 
 
 class McpRetriever:
@@ -168,7 +170,21 @@ class McpRetriever:
         reader = ResultReader(
             plan.name, response, self.mapping.separator, self.mapping.empty, self._secrets, self._doc_key
         )
-        return Ranking.of(reader.read(result)[:k])
+        hits = reader.read(result)
+        with self._servers.lock:
+            self._servers.answers += 1
+            self._servers.single_texts += k > 1 and reader.is_one_text(result, hits)
+        return Ranking.of(hits[:k])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers of its rankings must know."""
+        servers = self._servers
+        if servers.answers < _ENOUGH_TO_TELL or servers.single_texts < servers.answers:
+            return ()
+        one_text = f"{self} answered every query with one text, which counts as one hit"
+        advice = "if it holds several, write what stands between them into the mapping, as separator: '\\n\\n'"
+        return (f"{one_text}: {advice}",)
 
     async def _connected(self) -> Connection:
         """Return a connection to a server whose tool is known."""
@@ -249,6 +265,10 @@ class _Servers:
         self.crashes = 0
         """How often the server ended in a row without an answer."""
         self.plan: ToolCall | None = None
+        self.answers = 0
+        """How many results came, …"""
+        self.single_texts = 0
+        """… and how many of them were one text."""
         self.refused: ServiceUnusable | None = None
         """Why the server cannot be asked."""
         self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = (

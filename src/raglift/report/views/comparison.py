@@ -200,7 +200,7 @@ def notes_of(comparison: ComparisonRecord) -> list[str]:
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
         for note in evaluation.notes:
             by_note.setdefault(note, []).append(name)
-    told = " ".join(comparison.warnings)
+    told = " ".join((*comparison.warnings, *comparison.notes))
     return [f"{_whose(names, len(comparison.names))}: {note}" for note, names in by_note.items() if note not in told]
 
 

@@ -84,6 +84,18 @@ def test_one_text_is_separated_where_the_mapping_says_so(server: str, sdk_module
         assert texts(retriever) == ["\n---\n".join(expected(sdk_module))]
 
 
+def test_a_tool_that_answers_every_query_with_one_text_is_told_of_the_separator(server: str) -> None:
+    data = rl.Dataset.from_dict({QUERY: ["the lamp"], "when was the lamp lit?": ["the lamp"]})
+
+    def said(mapping: dict[str, str]) -> list[str]:
+        with McpRetriever(f"{server}#as_prose", mapping) as retriever:
+            notes = rl.evaluate(retriever, data, ks=(3,), metrics=["recall"], progress=False).notes
+        return [note for note in notes if "separator" in note]
+
+    assert len(said({})) == 1
+    assert said({"separator": "\n---\n"}) == []
+
+
 def test_a_text_that_says_that_nothing_was_found_is_no_hit(server: str) -> None:
     with McpRetriever(f"{server}#as_prose", {"empty": "Nothing found"}) as retriever:
         assert retriever.retrieve_one("", 3).hits == ()
