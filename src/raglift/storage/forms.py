@@ -263,6 +263,8 @@ class _Spec(SavedModel):
     match: Annotated[Object, AfterValidator(_match_rule)]
     depth: Text = "deep"
     deployed_depth: Count = 0
+    budget: Count = 0
+    filled: Count = 0
     profile: Text = ""
     ks: Several[AtLeastOne] = ()
     dataset: dict[Text, TextOrInteger] = {}
