@@ -8,10 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import over_k as curve
+from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.tradeoffs import tradeoff as costs_beside_quality
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Figure
+from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
+from raglift.records.metric import Tokens
+from raglift.rendering.document import Figure, Table, row_of
+from raglift.report.cells import mean_cell
 from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
 from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
 from raglift.report.format import (
@@ -66,6 +70,33 @@ def over_k_together(comparison: ComparisonRecord) -> Figure:
         f"{mean_title(measure)} at each depth after the last stage. {'. '.join(said)}.",
         partial(ComparisonPlots(comparison).over_k, measure),
         "Each line is a system, after its last stage.",
+    )
+
+
+def prompt_curve(comparison: ComparisonRecord) -> Figure | None:
+    """Return recall of each system by how much of a prompt is read; None where nothing came back, or of agents alone.
+
+    Its table has the sizes at which recall is shown everywhere, as far as prompts go; systems come in their order.
+    """
+    curves = {name: curve for name, curve in prompt_curves(comparison).items() if len(curve) > 1}
+    if not curves:
+        return None
+    most = max(curve[-1].tokens for curve in curves.values())
+    sizes = [size for size in NAMED_BUDGETS if size <= most] or [most]
+    rows, said = [], []
+    for name, points in curves.items():
+        known = {point.tokens: point for point in points}
+        at = [(size, known.get(size, points[-1])) for size in sizes]  # behind its end nothing is read
+        cells = (mean_cell(PromptRecall @ Tokens(size), point.recall, point.interval) for size, point in at)
+        rows.append(row_of((name, *cells)))
+        said.append(f"{name}: {', '.join(f'{point.recall:.3f} at {size:,}' for size, point in at)}")
+    return Figure(
+        "Recall by prompt size",
+        f"Mean recall where so many tokens of hits are read. {'; '.join(said[:_MANY])}.",
+        ComparisonPlots(comparison).by_prompt_size,
+        "The share of a query's facts that are found in the first tokens of the prompt; each band holds the true mean "
+        f"{level(comparison.method)} of the time. A line ends where the longest prompt of its system does.",
+        Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
     )
 
 
