@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -38,17 +39,31 @@ class PromptSize:
     """Where it may lie; None if that is unknown."""
 
 
-def prompt_curves(comparison: ComparisonRecord) -> Mapping[str, tuple[PromptSize, ...]]:
-    """Return recall over prompt sizes, after the last stage of each system that is asked once.
+@dataclass(frozen=True)
+class PromptCurve:
+    """A system's recall over prompt sizes."""
 
-    A curve ends where the longest prompt of its system does, and at 4,000 tokens at the latest. One token has as many
-    characters for all systems: the mean of the labelled passages.
+    points: tuple[PromptSize, ...]
+    """From 0 tokens up to the end of the system with the longest prompts: the same sizes for all."""
+    end: int
+    """At how many tokens half of the system's own prompts have ended."""
+
+    def at(self, tokens: int) -> PromptSize:
+        """Return the recall where so much is read, one of the sizes."""
+        return next(point for point in self.points if point.tokens == tokens)
+
+
+def prompt_curves(comparison: ComparisonRecord) -> Mapping[str, PromptCurve]:
+    """Return recall over prompt sizes up to 4,000 tokens, after the last stage of each system that is asked once.
+
+    One token has as many characters for all systems: the mean of the labelled passages. What a system returned is read
+    as far as it goes; more may be asked for with `budget=`.
 
     Args:
         comparison: of the systems.
 
     Returns:
-        By system, from 0 tokens on; agents, whose hits are spread over calls, are left out.
+        By system; agents, whose hits are spread over calls, are left out, and so are systems that returned nothing.
     """
     tables = {
         name: match_tables_of(one)[-1]
@@ -59,20 +74,19 @@ def prompt_curves(comparison: ComparisonRecord) -> Mapping[str, tuple[PromptSize
         return {}
     counter = next(iter(tables.values())).counter if is_at_hand() else EstimatedTokens()
     scale = scale_of_labels(comparison.evaluation(comparison.baseline).dataset.queries, counter)
-    read = {name: float(characters_sent(table).max(initial=0.0)) / scale for name, table in tables.items()}
-    step = _FINE if max(read.values()) <= _FEW else _STEP
+    lengths = {name: characters_sent(table) / scale for name, table in tables.items()}
+    medians = {name: float(np.median(some[some > 0])) for name, some in lengths.items() if np.any(some > 0)}
+    longest = min(_LONGEST, max(medians.values(), default=0.0))
+    step = _FINE if longest <= _FEW else _STEP
+    ends = {name: math.ceil(min(_LONGEST, median) / step) * step for name, median in medians.items()}
+    sizes = range(step, max(ends.values(), default=0) + 1, step)
     return {
-        name: _curve(comparison, name, replace(table, characters_per_token=scale), _sizes(read[name], step))
-        for name, table in tables.items()
+        name: PromptCurve(_points(comparison, name, replace(tables[name], characters_per_token=scale), sizes), end)
+        for name, end in ends.items()
     }
 
 
-def _sizes(longest: float, step: int) -> range:
-    """Return the sizes up to that of the longest prompt, rounded up."""
-    return range(step, min(_LONGEST, int(-(-longest // step)) * step) + 1, step)
-
-
-def _curve(comparison: ComparisonRecord, name: str, table: MatchTable, sizes: range) -> tuple[PromptSize, ...]:
+def _points(comparison: ComparisonRecord, name: str, table: MatchTable, sizes: range) -> tuple[PromptSize, ...]:
     evaluation = comparison.evaluation(name)
     metrics = [PromptRecall @ Tokens(size) for size in sizes]
     last = replace(evaluation.run, stages=evaluation.run.stages[-1:])

@@ -128,7 +128,9 @@ def rerank(
     made = Run((*run.stages, *infos), traces, spec, notes, run.inventory, cost)
     if "budget" in spec:
         prompt = replace(Prompt.of(spec["budget"], dataset.queries, counter), total=_chunks_of(run))
-        made = replace(made, notes=(*notes, *unfilled_note(made, dataset.queries, prompt, _RERANKED)))
+        before = tuple(unfilled_note(run, dataset.queries, prompt, ""))  # of the prompts that there were, whyever
+        kept = [note for note in notes if not (before and note.startswith(before))]
+        made = replace(made, notes=(*kept, *unfilled_note(made, dataset.queries, prompt, _RERANKED)))
     rule = MatchRule(**run.spec["match"])
     return require_answers(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
 

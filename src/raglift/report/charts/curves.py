@@ -156,21 +156,20 @@ def by_prompt_size(comparison: ComparisonRecord, called: Mapping[str, str]) -> a
     Raises:
         ConfigurationError: agents alone, or nothing came back.
     """
-    curves = {name: curve for name, curve in prompt_curves(comparison).items() if len(curve) > 1}
+    curves = prompt_curves(comparison)
     if not curves:
         raise ConfigurationError("by_prompt_size: found no hits; expected a system that is asked once, with hits")
-    # Of curves that end at different sizes, that with the higher recall at the end of all
-    least = min(len(curve) for curve in curves.values())
     others = [name for name in curves if name != comparison.baseline]
-    best = sorted(others, key=lambda name: -curves[name][least - 1].recall)[: len(PALETTE) - 1]
+    least = min(curve.end for curve in curves.values())  # all have prompts as long as this
+    best = sorted(others, key=lambda name: -curves[name].at(least).recall)[: len(PALETTE) - 1]
     shown = {called.get(name, name): curve for name, curve in curves.items() if name not in set(others) - set(best)}
     colours = dict(zip((called.get(name, name) for name in others if name in best), PALETTE, strict=False))
     rows = [
         {"k": point.tokens, "s": plain(name), "v": point.recall, "t": f"{point.recall:.3f}"}
         | ({} if point.interval is None else {"l": point.interval.low, "h": point.interval.high})
         for name, curve in shown.items()
-        for point in curve
-        if not np.isnan(point.recall)
+        for point in curve.points
+        if point.tokens <= curve.end and not np.isnan(point.recall)
     ]
     alt = altair()
     last = max(row["k"] for row in rows)
@@ -179,7 +178,9 @@ def by_prompt_size(comparison: ComparisonRecord, called: Mapping[str, str]) -> a
     y = alt.Y("v:Q", title="recall", axis=alt.Axis(format=".2~f", tickCount=5), scale=alt.Scale(domain=[0, 1]))
     names = [plain(name) for name in shown]
     colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=names, range=[colours.get(n, BEFORE) for n in shown]))
-    colour.legend = legend_of(names)
+    if (legend := legend_of(names)) is not None:  # its signs are those of the bands, which are faint
+        legend.symbolOpacity, legend.symbolType = 1, "stroke"
+    colour.legend = legend
     base = alt.Chart(data_of(rows)).encode(x=x, color=colour)
     banded = alt.Chart(data_of(row for row in rows if "l" in row)).encode(x=x, color=colour)
     tooltip = [alt.Tooltip("s:N", title="of"), alt.Tooltip("k:Q", title="tokens", format=",d")]
@@ -189,7 +190,9 @@ def by_prompt_size(comparison: ComparisonRecord, called: Mapping[str, str]) -> a
         base.mark_line(strokeWidth=2.5).encode(y=y),
         base.mark_point(filled=True, size=44, opacity=0).encode(y=y, tooltip=tooltip),
     )
-    ends = "; ".join(f"{plain(name)} {curve[-1].recall:.3f} at {curve[-1].tokens:,}" for name, curve in shown.items())
+    ends = "; ".join(
+        f"{plain(name)} {curve.at(curve.end).recall:.3f} at {curve.end:,}" for name, curve in shown.items()
+    )
     aside = "" if len(shown) == len(curves) else f"{len(shown)} of {len(curves)} systems"
     return themed(
         chart.properties(width=WIDTH, height=HEIGHT, title=alt.Title("Recall by prompt size", subtitle=aside or [])),

@@ -160,7 +160,7 @@ class ComparisonPlots:
     def by_prompt_size(self) -> alt.LayerChart:
         """Return recall over how many tokens of hits are read, a line per system with its interval as a band.
 
-        A line ends where the longest prompt of its system does. Where there are many systems, the best ones and the
+        A line ends where half of its system's prompts have ended. Where there are many systems, the best ones and the
         baseline are shown.
 
         Raises:

@@ -78,24 +78,23 @@ def prompt_curve(comparison: ComparisonRecord) -> Figure | None:
 
     Its table has the sizes at which recall is shown everywhere, as far as prompts go; systems come in their order.
     """
-    curves = {name: curve for name, curve in prompt_curves(comparison).items() if len(curve) > 1}
+    curves = prompt_curves(comparison)
     if not curves:
         return None
-    most = max(curve[-1].tokens for curve in curves.values())
+    most = max(curve.end for curve in curves.values())
     sizes = [size for size in NAMED_BUDGETS if size <= most] or [most]
     rows, said = [], []
-    for name, points in curves.items():
-        known = {point.tokens: point for point in points}
-        at = [(size, known.get(size, points[-1])) for size in sizes]  # behind its end nothing is read
-        cells = (mean_cell(PromptRecall @ Tokens(size), point.recall, point.interval) for size, point in at)
+    for name, found in curves.items():
+        at = [found.at(size) for size in sizes]
+        cells = (mean_cell(PromptRecall @ Tokens(one.tokens), one.recall, one.interval) for one in at)
         rows.append(row_of((name, *cells)))
-        said.append(f"{name}: {', '.join(f'{point.recall:.3f} at {size:,}' for size, point in at)}")
+        said.append(f"{name}: {', '.join(f'{one.recall:.3f} at {one.tokens:,}' for one in at)}")
     return Figure(
         "Recall by prompt size",
         f"Mean recall where so many tokens of hits are read. {'; '.join(said[:_MANY])}.",
         ComparisonPlots(comparison).by_prompt_size,
         "The share of a query's facts that are found in the first tokens of the prompt; each band holds the true mean "
-        f"{level(comparison.method)} of the time. A line ends where the longest prompt of its system does.",
+        f"{level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
         Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
     )
 
