@@ -97,6 +97,7 @@ def test_each_cell_is_what_evaluating_it_alone_gives(sweep: Sweep, island: Datas
             ks=(1, 3),
             match="coverage",
             dtype="float32",
+            budget=2000,
         )
         assert entry.evaluation is not None
         assert rankings(entry.evaluation) == rankings(expected), entry.cell.name
@@ -309,7 +310,7 @@ def test_the_frame_has_a_row_for_each_metric_and_for_each_failure(island: Datase
     sweep = Sweep(dataset=island, systems={"lamp": lamp_only, "database": never_made}, ks=(1, 3), primary="ndcg@1")
     frame = run_sweep(sweep, tmp_path / "sweep", progress=False).to_frame()
     assert set(frame.cell) == {"lamp · none", "database · none"}
-    assert len(frame[frame.cell == "lamp · none"]) == 7 * 2
+    assert len(frame[frame.cell == "lamp · none"]) == 7 * 2 + 2
     assert frame[frame.cell == "database · none"].error.item().startswith("ConfigurationError")
 
 

@@ -86,7 +86,8 @@ def scored_run(
         truncated_tokens=fewest_tokens(truncated, match_tables, run) if any(each.budget for each in metrics) else {},
         beyond_candidates=beyond,
     )
-    return replace(found, notes=(*evaluation_notes(found, budgets), *notes))
+    cut = {metric.budget for metric in metrics if metric.budget is not None and not MEASURES[metric.name].needs_budget}
+    return replace(found, notes=(*evaluation_notes(found, sorted(cut)), *notes))
 
 
 def scored_by(evaluation: EvaluationRecord, rule: MatchRule, counter: TokenCounts) -> EvaluationRecord:

@@ -423,7 +423,10 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
         ConfigurationError: k is not a depth of the run.
     """
     k = depth_of(evaluation, k)
-    overlaps = overlaps_by_query(match_tables_of(evaluation)[0])
+    retrieved = match_tables_of(evaluation)[0]
+    if "filled" in evaluation.run.spec:  # no reranker gets the hits that fill prompts
+        retrieved = retrieved.cut(np.minimum(retrieved.hits, int(evaluation.run.spec["candidates"])))
+    overlaps = overlaps_by_query(retrieved)
     rule, queries = rule_of(evaluation), evaluation.dataset.queries
     recall, ndcg = np.full(len(queries), np.nan), np.full(len(queries), np.nan)
     exact = np.ones(len(queries), dtype=np.bool_)

@@ -125,6 +125,13 @@ class RunSweep:
             help="Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps.",
         ),
     ] = None
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens of hits in a prompt, in place of the file's: as many hits are requested as fill it. Default: "
+            "that of the file, else budget in [tool.raglift] of pyproject.toml, else 2000."
+        ),
+    ] = None
     max_model_calls: Annotated[
         int | None,
         typer.Option(help="Stop before your systems, all cells together, make more model calls in this run."),

@@ -22,6 +22,7 @@ from raglift.cli.arguments import CHUNKER
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
 from raglift.cli.model_options import parse_price
+from raglift.cli.project import project_budget
 from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
@@ -134,6 +135,7 @@ def _settings(request: Evaluate) -> dict[str, Any]:
     return {
         **{name: getattr(request, name) for name in _UNCHANGED},
         "ks": ks,
+        "budget": project_budget(request.budget),
         "k": request.hits,
         "exact": request.exact or None,
         "match": match,

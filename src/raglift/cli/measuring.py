@@ -146,6 +146,7 @@ class Walkthrough:
     sections={
         "System": [
             *("system", "mapping", "retriever", "embedding", "reranker", "chunker", "candidates", "hits", "depth"),
+            "budget",
             *("dtype", "device", "batch_tokens", "doc_key", "system_version", "exact"),
         ],
         "Data": ["documents", "encoding", "include"],
@@ -222,6 +223,13 @@ class Evaluate:
             help="deployed keeps the settings of every component; deep requests as many hits as there are candidates.",
         ),
     ] = "deployed"
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens of hits in a prompt, such as 2000: as many hits are requested as fill it, and recall is "
+            "measured up to it. Default: budget in [tool.raglift] of pyproject.toml, else none."
+        ),
+    ] = None
     hits: Annotated[
         int | None,
         typer.Option(

@@ -12,6 +12,7 @@ from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
 from raglift.cli.model_options import parse_price
+from raglift.cli.project import project_budget
 from raglift.cli.tracking import Tracking
 from raglift.components.devices import checked_device
 from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
@@ -57,10 +58,12 @@ def run(request: RunSweep) -> None:
         show(request, tracking)
         return
     console = Console(stderr=True)
-    sweep = load_sweep(request.file)
-    if request.device is not None:
-        named = sweep.primary if sweep.names_primary else None
-        sweep = replace(sweep, device=checked_device(request.device), primary=named)
+    budget = project_budget(request.budget)
+    sweep = load_sweep(request.file, budget=budget)
+    changed = {} if request.device is None else {"device": checked_device(request.device)}
+    changed |= {} if request.budget is None else {"budget": budget}
+    if changed:
+        sweep = replace(sweep, primary=sweep.primary if sweep.names_primary else None, **changed)
     if request.plan:
         plan = plan_sweep(sweep, request.folder)
         if request.as_json:

@@ -148,7 +148,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
 
     @property
     def plot(self) -> ComparisonPlots:
-        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.over_k()`, `.tags()` and others."""
+        """Its charts: `comparison.plot.intervals()`, `.differences()`, `.lift()`, `.by_prompt_size()` and others."""
         from raglift.report.charts.plots import ComparisonPlots
 
         return ComparisonPlots(self)

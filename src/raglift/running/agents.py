@@ -83,6 +83,7 @@ def agent_notes(config: Config, system: str) -> list[str]:
     """Return which settings have no effect on an agent."""
     given = [] if config.k is None else [f"k={config.k}"]
     given += ["depth='deep'"] if config.depth == "deep" else []
+    given += [] if config.budget is None else [f"budget={config.budget}"]
     return [f"{system}: an agent asks for as many hits as it chooses, so {one} has no effect" for one in given]
 
 

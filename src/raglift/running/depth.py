@@ -21,7 +21,7 @@ from raglift.running.execution import run_stages
 from raglift.running.model_calls import Halted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raglift.adapters.stages import Policy, Stage
     from raglift.matching.provenance import Provenance
@@ -45,6 +45,8 @@ class Probe:
     """The most hits that the deployed system returned."""
     deepest: int
     """The most that it returned at the greater depth."""
+    asked: int = 0
+    """The greater depth."""
     example: str = ""
     """Where the two rank otherwise: the query, the rank, and what is there; empty if they do not."""
 
@@ -58,9 +60,9 @@ class Probe:
         """Whether more hits came back at the greater depth."""
         return self.deepest > self.returned
 
-    def note(self, name: str, candidates: int) -> str:
+    def note(self, name: str) -> str:
         """Return what readers of the figures must know of the depth."""
-        asked = f"asked for {counted(candidates, 'hit')}"
+        asked = f"asked for {counted(self.asked, 'hit')}"
         if self.example:
             return (
                 f"{name}: {asked}, the system does not begin with the hits that it returns as deployed: "
@@ -78,7 +80,7 @@ def probe(
     queries: Sequence[Query],
     *,
     k: int,
-    candidates: int,
+    candidates: int | Callable[[Sequence[Trace]], int],
     policy: Policy,
     provenance: Provenance,
     is_timed: bool = False,
@@ -91,7 +93,8 @@ def probe(
         deep: its stages with their depths raised.
         queries: of the dataset.
         k: how many hits the deployed system is asked for where it has no depth of its own.
-        candidates: the greater depth.
+        candidates: the greater depth; or what tells it by the deployed answers, and the system is asked no deeper
+            where it is none.
         policy: concurrency, timeout and retries.
         provenance: resolves the document of every hit.
         is_timed: whether the run after it is.
@@ -105,6 +108,11 @@ def probe(
     # What a cache learned here would make a run that is timed look faster than it is
     with bypassed() if is_timed else nullcontext():
         own = run_stages(deployed, chosen, k, calm, provenance, calls=calls[0])
+        returned = max((len(one.stages[-1].ranking) for one in own if one.error is None), default=0)
+        if not isinstance(candidates, int):
+            candidates = candidates(own)
+            if candidates <= returned:
+                return Probe(sum(one.error is None for one in own), returned, returned, candidates)
         try:
             more = run_stages(deep, chosen, candidates, calm, provenance, calls=calls[1])
         except Halted:
@@ -115,8 +123,8 @@ def probe(
             compared += 1
             before, after = left.stages[-1].ranking, right.stages[-1].ranking
             returned, deepest = max(returned, len(before)), max(deepest, len(after))
-            example = example or _difference(query, before.hits[:candidates], after)
-    return Probe(compared, returned, deepest, example)
+            example = example or difference(query, before.hits[:candidates], after)
+    return Probe(compared, returned, deepest, candidates, example)
 
 
 def deployed_and_candidates(
@@ -141,7 +149,7 @@ def _chosen(queries: Sequence[Query]) -> list[Query]:
     return [queries[place] for place in sorted(places.tolist())]
 
 
-def _difference(query: Query, deployed: Sequence[Hit], deep: Ranking) -> str:
+def difference(query: Query, deployed: Sequence[Hit], deep: Ranking) -> str:
     """Return the first rank at which a deeper ranking has another hit; "" if it begins with the deployed ones."""
     for rank, hit in enumerate(deployed, start=1):
         other = deep[rank - 1].chunk if rank <= len(deep) else None

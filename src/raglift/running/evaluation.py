@@ -12,19 +12,21 @@ from raglift.adapters.clearing import without_uncleared_origins
 from raglift.adapters.stages import Policy, RerankStage, RetrieveStage, clearing_of
 from raglift.base.display import counted
 from raglift.base.progress import steps
-from raglift.base.tokens import TokenCounts
+from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
 from raglift.matching.rule import MatchRule
-from raglift.metrics.computing import choose_metrics
+from raglift.metrics.computing import choose_metrics, counts_tokens
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import CANDIDATES, Cost, Run
+from raglift.records.metric import Tokens
+from raglift.records.rankings import CANDIDATES, Cost, Run, Trace
 from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import PROBES, deployed_and_candidates, probe
 from raglift.running.exact import Comparer, comparer_of
 from raglift.running.execution import run_stages
+from raglift.running.filling import Prompt, fill, unfilled_note, without_filling
 from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
@@ -40,10 +42,18 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
     from raglift.records.labels import Query
-    from raglift.records.metric import Calls, Metric, Tokens
-    from raglift.records.rankings import Inventory, Trace
+    from raglift.records.metric import Calls, Metric
+    from raglift.records.rankings import Inventory
     from raglift.results.evaluation import Evaluation
     from raglift.running.model_calls import CallMeter, Way
+
+
+_OF_PROMPTS = ("recall_area", "prompt_recall")
+"""The metrics that are taken of a prompt."""
+_RERANKED = "no more came back from the reranker, which gets its candidates alone"
+_FIXED = "no more come back than by the system's own settings"
+_NO_MORE = "no more came back"
+_TO_FILL = "asked to fill the prompt"
 
 
 # `rerank()`: another reranker on the saved retrieval of a run.
@@ -61,7 +71,8 @@ def rerank(
     """Put the last rankings of an evaluation through one more reranker, without retrieving again.
 
     It reranks the hits that the run holds: evaluate with `depth="deep"` first, or with a reranker, to have candidates
-    beyond those that the deployed system returns. The metrics, match rule and profile stay the same.
+    beyond those that the deployed system returns. Hits that fill a prompt behind the candidates (`budget=`) are not
+    reranked. The metrics, match rule and profile stay the same.
 
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
@@ -101,7 +112,7 @@ def rerank(
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given
     provenance = Provenance(replace(dataset, documents=()))
     depth = run.spec["candidates"]
-    retrieved = tuple(map(without_uncleared_origins, run.traces))
+    retrieved = tuple(map(without_uncleared_origins, without_filling(run)))
     with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
         way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
         traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
@@ -112,10 +123,20 @@ def rerank(
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
     cost = with_models(_index_alone(run.cost), calls)
-    made = Run((*run.stages, *infos), traces, run.spec, notes, run.inventory, cost)
-    rule = MatchRule(**run.spec["match"])
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
+    spec = {name: value for name, value in run.spec.items() if name != "filled"}
+    made = Run((*run.stages, *infos), traces, spec, notes, run.inventory, cost)
+    if "budget" in spec:
+        prompt = replace(Prompt.of(spec["budget"], dataset.queries, counter), total=_chunks_of(run))
+        before = tuple(unfilled_note(run, dataset.queries, prompt, ""))  # of the prompts that there were, whyever
+        kept = [note for note in notes if not (before and note.startswith(before))]
+        made = replace(made, notes=(*kept, *unfilled_note(made, dataset.queries, prompt, _RERANKED)))
+    rule = MatchRule(**run.spec["match"])
     return require_answers(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
+
+
+def _chunks_of(run: Run) -> int | None:
+    return None if run.inventory is None else run.inventory.chunks
 
 
 def _index_alone(cost: Cost | None) -> Cost | None:
@@ -194,6 +215,9 @@ def _evaluated(
     data = checked_dataset(dataset)
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
+    # Nobody who only wants full prompts, as in a sweep, needs tokens counted exactly
+    estimates = config.budget is not None and not is_at_hand() and not any(map(counts_tokens, metrics))
+    counter = EstimatedTokens() if estimates else TokenCounts(progress=config.progress)
     rule = checked_rule(match, profile)
     if config.latency:
         positive("latency", config.latency)
@@ -225,22 +249,25 @@ def _evaluated(
     known_chunks = comparer.chunks
     inventory = inventory_of_chunks(known_chunks, clearing, data, config, rule)
     require_chunks(metrics, inventory)
+    prompt = None if config.budget is None else Prompt.of(config.budget, data.queries, counter, known_chunks)
 
     def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
         notes = (*run.notes, *(kept.notes if kept is not None else ()))
         known = replace(run, inventory=inventory, notes=notes, cost=with_models(run.cost, calls))
         chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
-        counter = TokenCounts(progress=config.progress)
+        if config.budget is not None:
+            read = choose_metrics(_OF_PROMPTS, [Tokens(config.budget)])
+            chosen = tuple(dict.fromkeys((*chosen, *read)))
         return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
 
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls, comparer)
+        measurement = _Measurement(data, config, depths, calls, comparer, prompt)
         try:
-            if config.depth == "deployed" and not added:
+            if config.depth == "deployed" and not added and prompt is None:
                 run = measurement.deployed(own)
             else:
                 deep = prepared(named_stages(adapt_system(system, doc_key=config.doc_key)), "deep", added)
-                run = measurement.deeper(own, deep, added)
+                run = measurement.deeper(own, deep, added) if prompt is None else measurement.filled(own, deep, added)
         except NotAsked:
             raise calls.limit_reached(0) from None
         except Halted as halted:
@@ -284,6 +311,8 @@ class _Measurement:
     depths: _Depths
     calls: CallMeter
     comparer: Comparer
+    prompt: Prompt | None = None
+    """What the hits of each query are to fill; None for what the other settings give."""
 
     def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
         """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
@@ -304,8 +333,11 @@ class _Measurement:
         """Ask each stage with its own settings."""
         self.calls.plan({AS_DEPLOYED: len(self.dataset) + self._timed}, self._told(""))
         if not _has_own_depth(own[0]):
-            run = self._one_pass(own, self.depths.k, notes, AS_DEPLOYED)
-            return replace(run, spec={**run.spec, "k": self.depths.k})
+            k = self.depths.k
+            if self.prompt is not None and self.config.k is None:
+                k = max(k, self.prompt.needed or DEFAULT_CANDIDATES)
+            run = self._one_pass(own, k, notes, AS_DEPLOYED)
+            return replace(run, spec={**run.spec, "k": k})
         if self.config.k is not None:
             unused = f"{own[0].name}: returns as many hits as its own settings say, so k={self.config.k} has no effect"
             notes = (*notes, f"{unused}; the depths of metrics are ks (-k)")
@@ -342,7 +374,7 @@ class _Measurement:
             is_timed=bool(self.config.latency),
             calls=(ways[AS_DEPLOYED], ways[deeper]),
         )
-        note = found.note(own[-1].name, candidates)
+        note = found.note(own[-1].name)
         if not found.agrees and not added:
             return self.deployed(own, note)
         both = {} if found.agrees else {AS_DEPLOYED: len(self.dataset)}
@@ -353,6 +385,81 @@ class _Measurement:
             return self._one_pass(named_stages([*deep, *added]), candidates, (), deeper)
         run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [], deeper)
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
+
+    def filled(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
+        """Ask as without a budget, and for as many hits as fill the prompts where no reranker decides what they hold.
+
+        Args:
+            own: the stages with their own settings.
+            deep: the stages with their depths raised.
+            added: rerankers that are tried on the system.
+        """
+        prompt, queries = self.prompt, self.dataset.queries
+        assert prompt is not None  # noqa: S101 — the caller asks for filled prompts only where there are any
+        is_reranked = len(deep) > 1 or bool(added)
+        if self.config.depth == "deep" or added:
+            run = self.deeper(own, deep, added)
+        elif is_reranked or not _has_own_depth(own[0]) or _has_own_depth(deep[0]):
+            run = self.deployed(own)
+        else:
+            run = self._deep_enough(own, deep, prompt)
+        why = _RERANKED if is_reranked else _FIXED
+        if not is_reranked and not run.stages[0].has_own_depth:
+            run, why = self._with_more_hits(run, deep if _has_own_depth(own[0]) else own, prompt)
+        return replace(run, notes=(*run.notes, *unfilled_note(run, queries, prompt, why)))
+
+    def _deep_enough(self, own: Sequence[Stage], deep: Sequence[Stage], prompt: Prompt) -> Run:
+        """Ask a system with a depth of its own for hits that fill prompts, if it begins with the deployed ones."""
+        probed, all_queries = min(PROBES, len(self.dataset)), len(self.dataset) + self._timed
+        told = self._told(f", {probed} of them asked both ways first")
+        ways = self.calls.plan({AS_DEPLOYED: probed, _TO_FILL: probed + all_queries}, told)
+
+        def needed(answers: Sequence[Trace]) -> int:
+            if prompt.needed is not None:
+                return prompt.needed
+            return prompt.needed_after([one.stages[-1].ranking for one in answers if one.error is None])
+
+        found = probe(
+            own,
+            deep,
+            self.dataset.queries,
+            k=self.depths.k,
+            candidates=needed,
+            policy=self.config.policy,
+            provenance=self._provenance(),
+            is_timed=bool(self.config.latency),
+            calls=(ways[AS_DEPLOYED], ways[_TO_FILL]),
+        )
+        if found.asked <= found.returned:
+            return self.deployed(own)
+        note = found.note(own[-1].name)
+        if not found.agrees:
+            return self.deployed(own, note)
+        self.calls.plan({_TO_FILL: all_queries}, self._told(""))
+        run = self._one_pass(deep, found.asked, [note] if found.is_deeper else [], _TO_FILL)
+        return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
+
+    def _with_more_hits(self, run: Run, stages: Sequence[Stage], prompt: Prompt) -> tuple[Run, str]:
+        """Return a run with more hits behind its own where prompts are not full, and why some are not even so."""
+        policy = replace(self.config.policy, on_error="keep", progress=False)
+        reached = ""
+
+        def ask(queries: Sequence[Query], k: int) -> Sequence[Trace]:
+            nonlocal reached
+            calls = self.calls.plan({_TO_FILL: len(queries)}, "")[_TO_FILL]
+            try:
+                return run_stages(stages, queries, k, policy, self._provenance(), calls=calls)
+            except (Halted, NotAsked):
+                reached = "a limit of calls or cost was reached"
+            except ConfigurationError as error:  # a service that refuses so many hits
+                reached = str(error)
+            return [Trace(query.id, (), reached) for query in queries]
+
+        found = fill(run, self.dataset.queries, prompt, int(run.spec["candidates"]), ask)
+        why = f"asked for more, the system ranks otherwise: {found.example}" if found.example else _NO_MORE
+        if found.deepest:
+            run = replace(run, traces=found.traces, spec={**run.spec, "filled": found.deepest})
+        return run, reached or why
 
     @property
     def _timed(self) -> int:

@@ -114,6 +114,9 @@ class Options(TypedDict, total=False):
     depth: Literal["deployed", "deep"]
     """`deployed` (default) asks every part with its own settings, and gives no figures deeper than it returns; `deep`
     asks for `candidates` hits, and keeps to the deployed ones where the first hits would be others."""
+    budget: int | None
+    """How many tokens of hits a prompt has, as 2000: the system is then asked for as many hits as fill it, where its
+    depth can be raised, and `recall_area` and `prompt_recall` are taken at it. Default: none, as deployed."""
     k: int | None
     """How many hits a system is asked for that takes the number as an argument. Default: 10, or the deepest of `ks`."""
     doc_key: str | None
@@ -164,6 +167,7 @@ class Config:
     chunks: Sequence[Any] | None = None
     exact: bool | None = None
     depth: Literal["deployed", "deep"] = "deployed"
+    budget: int | None = None
     k: int | None = None
     doc_key: str | None = None
     dtype: Dtype = "auto"
@@ -197,8 +201,9 @@ class Config:
         config = cls(**options)
         if config.depth not in DEPTHS:
             raise ConfigurationError(f"depth: found {config.depth!r}; expected one of {', '.join(map(repr, DEPTHS))}")
-        if config.k is not None:
-            positive("k", config.k)
+        for name in ("k", "budget"):
+            if getattr(config, name) is not None:
+                positive(name, getattr(config, name))
         if config.exact not in (True, False, None):
             raise ConfigurationError(f"exact: found {config.exact!r}; expected True, False or None")
         positive("repeats", config.repeats)
@@ -243,6 +248,7 @@ def spec_of(dataset: Dataset, config: Config) -> dict[str, Any]:
     """Return what was asked of the system, and where; never what could be secret."""
     return {
         "depth": config.depth,
+        **({} if config.budget is None else {"budget": config.budget}),
         "doc_key": config.doc_key,
         **named_in_spec(names_of(config.metrics)),
         "dtype": config.dtype,

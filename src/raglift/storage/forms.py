@@ -265,6 +265,8 @@ class _Spec(SavedModel):
     match: Annotated[Object, AfterValidator(_match_rule)]
     depth: Text = "deep"
     deployed_depth: Count = 0
+    budget: Count = 0
+    filled: Count = 0
     profile: Text = ""
     ks: Several[AtLeastOne] = ()
     metrics: Several[Text] = ()

@@ -247,6 +247,14 @@ class SweepPlots:
         """
         return self._compared(baseline).differences(metric)
 
+    def by_prompt_size(self) -> alt.LayerChart:
+        """Return recall over how many tokens of hits are read, a line per cell: see `Comparison.plot`.
+
+        Raises:
+            ConfigurationError: fewer than two cells were measured, or nothing came back.
+        """
+        return self._compared().by_prompt_size()
+
     def tradeoff(
         self,
         quality: Metric | str | None = None,

@@ -11,7 +11,7 @@ from raglift.sweep.specification.record import DEFAULTS, Sweep
 from raglift.sweep.specification.validation import checked
 
 
-def load_sweep(path: str | os.PathLike[str]) -> Sweep:
+def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sweep:
     """Read a sweep from a YAML file; docs/how-to/sweeps.md describes it.
 
     The fields are those of `Sweep`, each value in its text form. Relative paths are relative to the folder of the file.
@@ -19,6 +19,7 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
 
     Args:
         path: the file.
+        budget: how many tokens a prompt has where the file does not say; None for the default of `Sweep`.
 
     Raises:
         SweepError: the file is not there, is not YAML, or does not describe a sweep; every fault is listed.
@@ -32,8 +33,9 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
         given = reading.read(file)
     except NotYaml as error:
         raise SweepError(file.name, [error.fault]) from None
+    defaults = DEFAULTS if budget is None else {**DEFAULTS, "budget": budget}
     try:
-        values = checked(given, DEFAULTS, reading.locate, folder=resolved(file).parent)
+        values = checked(given, defaults, reading.locate, folder=resolved(file).parent)
     except SweepError as error:
         reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
     if reading.faults:

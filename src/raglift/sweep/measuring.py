@@ -26,6 +26,7 @@ from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, Ranking
 from raglift.running.evaluation import evaluate, rerank
+from raglift.running.filling import without_filling
 from raglift.running.latency import OneAtATime, latency_asks, measure_latency
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, NotAsked, counting
 from raglift.running.systems import chunks_of, load_system, versioned
@@ -55,21 +56,27 @@ def source_of(cell: Cell) -> Cell:
 
 
 class Remembered:
-    """A retriever that is asked once and remembers what it answered."""
+    """A retriever that is asked once and remembers what it answered.
+
+    Asked for more hits than before, it returns those that it returned before, and behind them the others: a fusion or
+    an approximate index may rank otherwise when more hits are asked for.
+    """
 
     def __init__(self, retriever: Any) -> None:
         self._retriever = retriever
-        self._asked: tuple[tuple[str, ...], int, Any] = ((), 0, None)
-        self._rankings: list[Ranking] = []
+        self._known: dict[tuple[str, Filter | None], tuple[int, Ranking]] = {}
 
     def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
         """Return the first `k` hits of each query."""
-        known, depth, filtered = self._asked
-        if known != tuple(queries) or depth < k or filtered != filters:
-            options = {} if filters is None else {"filters": filters}
-            self._rankings = self._retriever.retrieve(queries, k, **options)
-            self._asked = (tuple(queries), k, filters)
-        return [Ranking(ranking.hits[:k]) for ranking in self._rankings]
+        keys = list(zip(queries, filters or [None] * len(queries), strict=True))
+        missing = [key for key in dict.fromkeys(keys) if self._known.get(key, (0, None))[0] < k]
+        if missing:
+            texts = [text for text, _ in missing]
+            options = {} if filters is None else {"filters": [given for _, given in missing]}
+            for key, ranking in zip(missing, self._retriever.retrieve(texts, k, **options), strict=True):
+                before = self._known[key][1] if key in self._known else Ranking()
+                self._known[key] = (k, _continued(before, ranking, k))
+        return [Ranking(self._known[key][1].hits[:k]) for key in keys]
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is the retriever's own: its chunks, its index, its cost."""
@@ -77,6 +84,13 @@ class Remembered:
 
     def __str__(self) -> str:
         return str(self._retriever)
+
+
+def _continued(before: Ranking, deeper: Ranking, k: int) -> Ranking:
+    """Return a ranking, and behind it what else is in a deeper one, up to k hits."""
+    seen = {hit.chunk.id for hit in before.hits}
+    others = [hit for hit in deeper.hits if hit.chunk.id not in seen]
+    return Ranking.of((hit.chunk, hit.score) for hit in [*before.hits, *others][:k]) if seen else deeper
 
 
 class KnownScores:
@@ -340,6 +354,7 @@ def evaluated(
         ks=sweep.ks,
         depth="deep",
         candidates=sweep.candidates,
+        budget=sweep.budget,
         match=sweep.rule,
         profile=sweep.profile,
         metrics=sweep.metrics,
@@ -419,10 +434,10 @@ def score_pairs(reranker: PairReranker, pairs: Iterable[Pair], workers: Workers)
 
 
 def candidate_pairs(evaluation: Evaluation) -> set[Pair]:
-    """Return the distinct pairs of each query with the texts of its last ranking."""
+    """Return the distinct pairs of each query with the texts of its candidates: its last ranking."""
     return {
         (query.text, chunk.text)
-        for query, trace in zip(evaluation.dataset.queries, evaluation.run.traces, strict=True)
+        for query, trace in zip(evaluation.dataset.queries, without_filling(evaluation.run), strict=True)
         if trace.error is None
         for chunk in trace.stages[-1].ranking.chunks
     }

@@ -30,7 +30,7 @@ class SweepResult(Presentable, SweepResultRecord):
 
     @property
     def plot(self) -> SweepPlots:
-        """Its charts: `sweep.plot.heatmap()`, `.intervals()`, `.differences()` and `.tradeoff()`."""
+        """Its charts: `sweep.plot.heatmap()`, `.intervals()`, `.tradeoff()`, `.by_prompt_size()` and others."""
         from raglift.sweep.charts import SweepPlots
 
         return SweepPlots(self)

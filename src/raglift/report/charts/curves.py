@@ -1,4 +1,4 @@
-"""Line charts: a metric over k, and quality against a cost."""
+"""Line charts: a metric over k, recall by prompt size, and quality against a cost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from raglift.analysis.explanation import over_k as curve
 from raglift.analysis.paired_statistics import is_bounded
+from raglift.analysis.prompt_curves import prompt_curves
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import parse
@@ -144,6 +145,59 @@ def _ticks(last: int) -> list[int]:
     """Return 1 and a few round depths after it."""
     step = next((step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500) if last / step <= 8), 1000)
     return [1, *(k for k in range(step, last + 1, step) if k > 1)]
+
+
+# Recall by prompt size, one line per system, with its interval as a band.
+
+
+def by_prompt_size(comparison: ComparisonRecord, called: Mapping[str, str]) -> alt.LayerChart:
+    """Return a line and a band per system: the baseline and, where there are many, the best of the others.
+
+    Raises:
+        ConfigurationError: agents alone, or nothing came back.
+    """
+    curves = prompt_curves(comparison)
+    if not curves:
+        raise ConfigurationError("by_prompt_size: found no hits; expected a system that is asked once, with hits")
+    others = [name for name in curves if name != comparison.baseline]
+    least = min(curve.end for curve in curves.values())  # all have prompts as long as this
+    best = sorted(others, key=lambda name: -curves[name].at(least).recall)[: len(PALETTE) - 1]
+    shown = {called.get(name, name): curve for name, curve in curves.items() if name not in set(others) - set(best)}
+    colours = dict(zip((called.get(name, name) for name in others if name in best), PALETTE, strict=False))
+    rows = [
+        {"k": point.tokens, "s": plain(name), "v": point.recall, "t": f"{point.recall:.3f}"}
+        | ({} if point.interval is None else {"l": point.interval.low, "h": point.interval.high})
+        for name, curve in shown.items()
+        for point in curve.points
+        if point.tokens <= curve.end and not np.isnan(point.recall)
+    ]
+    alt = altair()
+    last = max(row["k"] for row in rows)
+    x = alt.X("k:Q", title="tokens of a prompt that are read", scale=alt.Scale(domain=[0, last], nice=False))
+    x.axis = alt.Axis(format=",d", tickCount=8, grid=False)
+    y = alt.Y("v:Q", title="recall", axis=alt.Axis(format=".2~f", tickCount=5), scale=alt.Scale(domain=[0, 1]))
+    names = [plain(name) for name in shown]
+    colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=names, range=[colours.get(n, BEFORE) for n in shown]))
+    if (legend := legend_of(names)) is not None:  # its signs are those of the bands, which are faint
+        legend.symbolOpacity, legend.symbolType = 1, "stroke"
+    colour.legend = legend
+    base = alt.Chart(data_of(rows)).encode(x=x, color=colour)
+    banded = alt.Chart(data_of(row for row in rows if "l" in row)).encode(x=x, color=colour)
+    tooltip = [alt.Tooltip("s:N", title="of"), alt.Tooltip("k:Q", title="tokens", format=",d")]
+    tooltip.append(alt.Tooltip("t:N", title="recall"))
+    chart = alt.layer(
+        banded.mark_area(opacity=0.15, aria=False).encode(y=alt.Y("l:Q", title="recall"), y2="h:Q"),
+        base.mark_line(strokeWidth=2.5).encode(y=y),
+        base.mark_point(filled=True, size=44, opacity=0).encode(y=y, tooltip=tooltip),
+    )
+    ends = "; ".join(
+        f"{plain(name)} {curve.at(curve.end).recall:.3f} at {curve.end:,}" for name, curve in shown.items()
+    )
+    aside = "" if len(shown) == len(curves) else f"{len(shown)} of {len(curves)} systems"
+    return themed(
+        chart.properties(width=WIDTH, height=HEIGHT, title=alt.Title("Recall by prompt size", subtitle=aside or [])),
+        f"Lines with bands: recall for prompts of 0 to {last:,} tokens. Where each ends: {ends}.",
+    )
 
 
 # Quality against a cost, with the Pareto front.

@@ -15,7 +15,7 @@ from raglift.analysis.sessions import session_analysis
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
-from raglift.report.charts.curves import over_k_of_comparison, over_k_of_evaluation, tradeoff_chart
+from raglift.report.charts.curves import by_prompt_size, over_k_of_comparison, over_k_of_evaluation, tradeoff_chart
 from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
 from raglift.report.charts.lift import Changes, failure_chart, lift_chart
 from raglift.report.charts.parts import of_labels
@@ -156,6 +156,17 @@ class ComparisonPlots:
             ConfigurationError: no such measure, or a depth that some system does not have.
         """
         return self._told(over_k_of_comparison(self.comparison, metric, ks, self.names))
+
+    def by_prompt_size(self) -> alt.LayerChart:
+        """Return recall over how many tokens of hits are read, a line per system with its interval as a band.
+
+        A line ends where half of its system's prompts have ended. Where there are many systems, the best ones and the
+        baseline are shown.
+
+        Raises:
+            ConfigurationError: agents alone, or nothing came back.
+        """
+        return self._told(by_prompt_size(self.comparison, self.names))
 
     def recall_after_calls(self) -> alt.LayerChart:
         """Return recall after each call, a line for each agent.

@@ -8,10 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import over_k as curve
+from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.tradeoffs import tradeoff as costs_beside_quality
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Figure
+from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
+from raglift.records.metric import Tokens
+from raglift.rendering.document import Figure, Table, row_of
+from raglift.report.cells import mean_cell
 from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
 from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
 from raglift.report.format import (
@@ -66,6 +70,32 @@ def over_k_together(comparison: ComparisonRecord, metric: Metric) -> Figure:
         f"{mean_title(measure)} at each depth after the last stage. {'. '.join(said)}.",
         partial(ComparisonPlots(comparison).over_k, measure),
         "Each line is a system, after its last stage.",
+    )
+
+
+def prompt_curve(comparison: ComparisonRecord) -> Figure | None:
+    """Return recall of each system by how much of a prompt is read; None where nothing came back, or of agents alone.
+
+    Its table has the sizes at which recall is shown everywhere, as far as prompts go; systems come in their order.
+    """
+    curves = prompt_curves(comparison)
+    if not curves:
+        return None
+    most = max(curve.end for curve in curves.values())
+    sizes = [size for size in NAMED_BUDGETS if size <= most] or [most]
+    rows, said = [], []
+    for name, found in curves.items():
+        at = [found.at(size) for size in sizes]
+        cells = (mean_cell(PromptRecall @ Tokens(one.tokens), one.recall, one.interval) for one in at)
+        rows.append(row_of((name, *cells)))
+        said.append(f"{name}: {', '.join(f'{one.recall:.3f} at {one.tokens:,}' for one in at)}")
+    return Figure(
+        "Recall by prompt size",
+        f"Mean recall where so many tokens of hits are read. {'; '.join(said[:_MANY])}.",
+        ComparisonPlots(comparison).by_prompt_size,
+        "The share of a query's facts that are found in the first tokens of the prompt; each band holds the true mean "
+        f"{level(comparison.method)} of the time. A line ends where half of the prompts of its system have ended.",
+        Table("Recall by tokens read", ("system", *(f"{size:,}" for size in sizes)), tuple(rows)),
     )
 
 

@@ -431,6 +431,7 @@ class SweepModel(Model):
         Discriminator(list_or_mapping),
     ]
     candidates: Annotated[Integer, at_least(1)]
+    budget: Annotated[Integer, at_least(1)] | None
     ks: Annotated[list[Annotated[Any, PlainValidator(depth)]], AsList, NotEmpty, Distinct]
     metrics: Annotated[list[Annotated[str, PlainValidator(metric)]], AsList, NotEmpty, Distinct]
     primary: Annotated[str, PlainValidator(metric)] | None

@@ -15,6 +15,7 @@ from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
+from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import code_of
 from raglift.running.systems import digest_of_mapping
 from raglift.stats.margins import MARGIN
@@ -36,7 +37,7 @@ _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
 _HOW_COMPARED = ("margin",)
 """May change without anything being measured again."""
-_ADDED = ("include_files", "encoding", "indexes", "dimensions", "device", "batch_tokens")
+_ADDED = ("include_files", "encoding", "indexes", "dimensions", "device", "batch_tokens", "budget")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
@@ -87,6 +88,9 @@ class Sweep:
     `SystemSpec`s."""
     candidates: int = 50
     """How many hits are retrieved for the rerankers."""
+    budget: int | None = DEFAULT_BUDGET
+    """How many tokens of hits a prompt has: without a reranker, every query is asked for as many hits as fill it. They
+    change no metric at a number of hits. None leaves prompts at `candidates` hits."""
     ks: Sequence[int | str] = (1, 5, 10)
     """The depths at which metrics are taken."""
     metrics: Sequence[Any] = DEFAULT_METRICS
