@@ -159,8 +159,8 @@ def made_fair(
     # What agents return is spread over calls, and not what reaches a prompt: their tokens are shown beside the figures
     if any(evaluation.run.has_sessions for evaluation in systems.values()) or min(lengths.values()) == 0:
         return found, fairness
-    of_primary = None if primary.budget is None else primary.budget.most
-    tokens = Tokens(of_primary or DEFAULT_BUDGET if budget is None else budget)
+    named = primary.budget.most if primary.budget is not None else DEFAULT_BUDGET
+    tokens = Tokens(named if budget is None or primary.name == RecallArea.name else budget)
     area, recall = RecallArea @ tokens, PromptRecall @ tokens
     scale = scale_of_labels(systems[first].dataset.queries, counter)
     found = {name: at_scale(one, (area, recall), scale, counter) for name, one in found.items()}

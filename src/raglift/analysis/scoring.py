@@ -63,8 +63,7 @@ def scored_run(
     notes = []
     if reach is not None and run.inventory is not None and not run.inventory.abutting:
         notes.append(_WITHOUT_ABUTTING)
-    cut = (metric for metric in metrics if not MEASURES[metric.name].needs_budget)
-    budgets = sorted({metric.budget for metric in cut if metric.budget is not None})
+    budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
         "budgets": [budget.most for budget in budgets],

@@ -109,7 +109,8 @@ def _finalists(measuring: Measuring, last: Sequence[Entrant], primary: Metric) -
     results = [
         CellResult(one.cell, _together(measuring, one.cell, measuring.evaluations[one.cell], parts)) for one in last
     ]
-    decided, decides, fairness = decided_fairly(results, primary, is_named=True)
+    sweep = measuring.search.sweep
+    decided, decides, fairness = decided_fairly(results, primary, is_named=True, budget=sweep.budget, seed=sweep.seed)
     return SweepResult(
         measuring.search.sweep.title,
         decides,

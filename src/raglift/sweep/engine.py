@@ -22,7 +22,9 @@ from raglift.errors import CacheError, ConfigurationError, CostLimitReached, Mod
 from raglift.llm.providers import dollars_in_short, dollars_of
 from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
+from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.records.dataset import Dataset
+from raglift.records.metric import Tokens
 from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
 from raglift.running.options import dataset_hash
 from raglift.stats.margins import MARGIN, checked_margin
@@ -95,11 +97,14 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
             for cell in cells
         ]
         margin = checked_margin(head["sweep"].get("margin", MARGIN))
+        budget = Tokens(head["sweep"].get("budget", DEFAULT_BUDGET)).most
         primary = parse(head["primary"])  # by now, what stands for a metric that is not installed here is known
     except ConfigurationError as error:
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
-    results, decides, fairness = decided_fairly(results, primary, is_named=_is_named(head), seed=head["seed"])
+    results, decides, fairness = decided_fairly(
+        results, primary, is_named=_is_named(head), budget=budget, seed=head["seed"]
+    )
     return SweepResult(
         head["title"],
         decides,

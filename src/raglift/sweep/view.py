@@ -31,7 +31,7 @@ from raglift.report.recommendation import (
     recommendation_section,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
-from raglift.report.views.comparison import comparison_sections, other_of
+from raglift.report.views.comparison import comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.parts import (
     beside_columns,
     cost_columns,
@@ -430,6 +430,8 @@ def _sections(
             yield Section(WHY, tuple(reasons))
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
+    if (of_sizes := comparison or result.compared) is not None:
+        yield from prompt_sections(only(of_sizes, shown_cells(of_sizes)))
     yield from index_sections(result)
     if detail < Detail.DETAILS:
         return

@@ -172,7 +172,7 @@ def by_prompt_size(comparison: ComparisonRecord, called: Mapping[str, str]) -> a
         if point.tokens <= curve.end and not np.isnan(point.recall)
     ]
     alt = altair()
-    last = max(row["k"] for row in rows)
+    last = max(curve.end for curve in shown.values())
     x = alt.X("k:Q", title="tokens of a prompt that are read", scale=alt.Scale(domain=[0, last], nice=False))
     x.axis = alt.Axis(format=",d", tickCount=8, grid=False)
     y = alt.Y("v:Q", title="recall", axis=alt.Axis(format=".2~f", tickCount=5), scale=alt.Scale(domain=[0, 1]))

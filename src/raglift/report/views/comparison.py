@@ -124,6 +124,7 @@ def comparison_view(
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
         sections=(
             *(section for section in of_agents if section.detail <= detail),
+            *prompt_sections(only(comparison, names)),
             *(comparison_sections(comparison, names) if detail >= Detail.DETAILS else ()),
         ),
         curves=() if agents is None else session_curves(agents.analyses, comparison.baseline),
@@ -375,6 +376,14 @@ def only(comparison: ComparisonRecord, names: Sequence[str]) -> ComparisonRecord
         evaluations=tuple(map(comparison.evaluation, names)),
         rows=tuple(comparison.row(name, metric) for metric in comparison.metrics for name in names),
     )
+
+
+def prompt_sections(comparison: ComparisonRecord) -> list[Section]:
+    """Return recall by how much of a prompt is read, where chunks differ."""
+    if comparison.fairness is None or comparison.fairness.area is None:
+        return []
+    found = figures.prompt_curve(comparison)
+    return [] if found is None else [Section(found.title, figures=(found,))]
 
 
 def _pairs_section(comparison: ComparisonRecord) -> Section:
