@@ -233,8 +233,11 @@ def prompts_of(evaluation: EvaluationRecord, area: Metric) -> Prompts:
     limit = budget_in_characters(table, area)
     characters = characters_sent(table)
     most = evaluation.truncated.get(evaluation.after, int(run.spec["candidates"]))
+    may_grow = table.hits >= most
+    if (deepest := run.spec.get("filled")) is not None:  # whoever has more than the candidates was asked for so many
+        may_grow = (table.hits == most) | (table.hits >= int(deepest))
     has_all = np.zeros(len(lowest), dtype=np.bool_) if run.inventory is None else table.hits >= run.inventory.chunks
-    unfilled = (table.hits >= most) & ~has_all & (characters < limit)
+    unfilled = may_grow & ~has_all & (characters < limit)
     query = table.facts.query
     missing = np.bincount(query, weights=np.isinf(positions_of_facts(table)), minlength=table.queries)
     facts = np.maximum(np.bincount(query, minlength=table.queries), 1)
@@ -276,7 +279,7 @@ def _last_scores(evaluation: EvaluationRecord, table: MatchTable, metric: Metric
 # Which system leads at which prompt size, and whether that changes.
 
 
-_UNFILLED = 0.05
+UNFILLED = 0.05
 """Above this share of queries whose prompts end before it, a size is not looked at."""
 
 
@@ -338,7 +341,7 @@ def recall_at(evaluation: EvaluationRecord, size: Tokens) -> NDArray[np.float64]
 def _is_filled(evaluation: EvaluationRecord, places: NDArray[np.int64], size: Tokens) -> bool:
     area = RecallArea @ size
     unfilled = prompts_of(with_metrics(evaluation, [area]), area).unfilled[places]
-    return not len(unfilled) or float(unfilled.mean()) <= _UNFILLED
+    return not len(unfilled) or float(unfilled.mean()) <= UNFILLED
 
 
 def with_named_budget(

@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
+from raglift.analysis.fairness import UNFILLED
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import bound_of, within_reach
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, Method
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, Method
     from raglift.records.metric import Metric
     from raglift.stats.margins import NonInferiority
     from raglift.stats.paired_tests import PairedDifference
@@ -83,7 +84,8 @@ class RecommendationRecord:
     beaten: tuple[Contender, ...]
     """The others, the highest mean first."""
     left_out: tuple[str, ...]
-    """The systems that return fewer hits than the metric looks at, so that they cannot be compared."""
+    """The systems that cannot be compared: they return fewer hits than the metric looks at, or prompts that end before
+    the budget for more than 5% of the queries."""
     decided_by: str | None
     """The cost in which the choice is cheaper than the best; None where it is the best itself."""
     queries: int
@@ -108,6 +110,8 @@ class RecommendationRecord:
     """The difference of the choice to `best_without_truncation`, not corrected; None where they are the same."""
     check: HeldOutCheck | None = None
     """What queries that took no part in a choice say of it; None where there are too few."""
+    at_budget: ComparisonRow | None = None
+    """Recall of the choice at the budget, where recall up to a budget decides."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
 
@@ -167,13 +171,15 @@ def recommendation(
     """
     margin = checked_margin(margin)
     rows = comparison.of(comparison.primary)
-    taking_part = [row.system for row in rows if not row.truncated and row.n]
-    left_out = tuple(row.system for row in rows if row.truncated)
+    left_out = tuple(row.system for row in rows if row.truncated or _is_unfilled(comparison, row))
+    taking_part = [row.system for row in rows if row.n and row.system not in left_out]
     values = _values(comparison, taking_part)
     counted = np.flatnonzero(~np.isnan(values).any(axis=1)) if taking_part else np.arange(0)
     costs = costs_of(comparison, {} if known is None else known)
     if not len(counted):
         return _nothing(comparison, left_out, margin)
+    fairness = comparison.fairness
+    recall = None if fairness is None or comparison.primary != fairness.area else fairness.recall
     choice = _Choice(taking_part, values[counted], costs, comparison, margin)
     best, system, whole = choice.best, choice.system, comparison.best_without_truncation
     contenders = choice.contenders()
@@ -204,8 +210,17 @@ def recommendation(
         truncation=truncation_of(evaluation),
         to_untruncated=None if whole in (None, system) else choice.difference(system, whole),
         check=check or _check(choice, counted),
+        at_budget=comparison.row(system, recall) if recall in comparison.metrics else None,
         label_sources=comparison.label_sources,
     )
+
+
+def _is_unfilled(comparison: ComparisonRecord, row: ComparisonRow) -> bool:
+    """Whether a system may be better than its figures, because too many of its prompts end before the budget."""
+    found = comparison.fairness
+    if found is None or found.unfilled is None or comparison.primary != found.area:
+        return False
+    return found.unfilled[row.system] > UNFILLED * row.n
 
 
 def _nothing(comparison: ComparisonRecord, left_out: tuple[str, ...], margin: float) -> RecommendationRecord:

@@ -112,8 +112,18 @@ def recommendation_view(found: RecommendationRecord) -> Document:
 
 
 def recommendation_lead(found: RecommendationRecord) -> str:
-    """Return what is recommended, and what its models truncate."""
-    return " ".join(filter(None, [recommendation_sentence(found), truncation_sentence(found)]))
+    """Return what is recommended, what it finds in a prompt of the budget, and what its models truncate."""
+    told = [recommendation_sentence(found), budget_sentence(found), truncation_sentence(found)]
+    return " ".join(filter(None, told))
+
+
+def budget_sentence(found: RecommendationRecord) -> str:
+    """Return what the choice finds in a prompt of the budget; empty where recall up to a budget does not decide."""
+    row = found.at_budget
+    if found.recommended is None or row is None or row.interval is None or row.metric.budget is None:
+        return ""
+    share, low, high = (percent_text(value, 0) for value in (row.mean, row.interval.low, row.interval.high))
+    return f"At {row.metric.budget.most:,} tokens it finds {share} [{low}, {high}] of the facts."
 
 
 def truncation_sentence(found: RecommendationRecord) -> str:

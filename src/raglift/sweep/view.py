@@ -431,7 +431,8 @@ def _sections(
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
     if (of_sizes := comparison or result.compared) is not None:
-        yield from prompt_sections(only(of_sizes, shown_cells(of_sizes)))
+        few = of_sizes.names if len(of_sizes.names) <= _MOST_SHOWN else shown_cells(of_sizes)
+        yield from prompt_sections(only(of_sizes, few))
     yield from index_sections(result)
     if detail < Detail.DETAILS:
         return
