@@ -19,9 +19,9 @@ from .paired_tests import paired_differences as paired_differences
 from .paired_tests import sign_flip_test as sign_flip_test
 from .power import minimum_detectable_effect_of as minimum_detectable_effect_of
 from .power import minimum_detectable_effects as minimum_detectable_effects
+from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
 from .prediction_powered import Clusters as Clusters
 from .prediction_powered import CorrectedTotal as CorrectedTotal
-from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
 from .prediction_powered import corrected_total as corrected_total
 from .prediction_powered import sequential_estimates as sequential_estimates
 from .prediction_powered import sequential_total as sequential_total
