@@ -74,6 +74,11 @@ class ApproximateIndex:
         return self.dense.read_in_part
 
     @property
+    def distinct(self) -> int:
+        """How many distinct chunks there are."""
+        return self.dense.distinct
+
+    @property
     def text(self) -> str:
         """The index and the dimensions, as `hnsw(ef=128), 128 dimensions`."""
         return ", ".join([str(self.spec), *([] if self.dimensions is None else [self.dimensions.title])])

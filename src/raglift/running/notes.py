@@ -14,7 +14,6 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Query
-from raglift.records.rankings import IndexCost
 from raglift.report.format import percent_text
 from raglift.running.options import DEFAULT_KS, dataset_hash
 
@@ -112,11 +111,12 @@ def usual_depths(run: Run) -> list[int]:
     return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, own, DEFAULT_KS[-1])})
 
 
-def _read_in_part(retriever: Any) -> Iterator[IndexCost]:
-    """Yield, for each index that a retriever searches and of which a model truncated chunks, how many it has."""
-    cost = getattr(getattr(retriever, "index", None), "cost", None)
-    if isinstance(cost, IndexCost) and cost.read_in_part:
-        yield cost
+def _read_in_part(retriever: Any) -> Iterator[tuple[int, int]]:
+    """Yield, for each index that a retriever searches, how many chunks its model truncated, if any, of how many."""
+    index = getattr(retriever, "index", None)
+    count, distinct = getattr(index, "read_in_part", None), getattr(index, "distinct", None)
+    if isinstance(count, int) and isinstance(distinct, int) and count > 0:
+        yield count, distinct
     parts = getattr(retriever, "retrievers", ())
     for part in parts if isinstance(parts, tuple) else ():
         yield from _read_in_part(part)
@@ -138,11 +138,10 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
                 "environment, kept as ***; what was changed may no longer match its labels"
             )
         notes += [
-            f"{cost.read_in_part:,} of {counted(cost.distinct_texts, 'distinct chunk')} "
-            f"({percent_text((cost.read_in_part or 0) / cost.distinct_texts, 0)}) "
-            f"{'exceeds' if cost.read_in_part == 1 else 'exceed'} the embedding model's input limit; only the "
-            "beginning was embedded"
-            for cost in _read_in_part(getattr(stage, "retriever", None))
+            f"{count:,} of {counted(distinct, 'distinct chunk')} ({percent_text(count / distinct, 0)}) "
+            f"{'exceeds' if count == 1 else 'exceed'} the embedding model's input limit; only the beginning was "
+            "embedded"
+            for count, distinct in _read_in_part(getattr(stage, "retriever", None))
         ]
         asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
         if isinstance(asked, McpRetriever):

@@ -207,10 +207,7 @@ class SweepResultRecord:
 
     @property
     def recommended(self) -> str | None:
-        """The name of the cell to use: the recommended one, or the only one that was measured.
-
-        None where held-out queries contradict it, and where there is none.
-        """
+        """The name of the cell to use, or of the only one measured; None where there is none, or it is contradicted."""
         if len(self.finished) > 1:
             return self.recommend().recommended
         is_contradicted = self.check is not None and self.check.verdict == "contradicted"

@@ -41,7 +41,7 @@ class WithDepthOfAPart:
 
     def __init__(self, letters: str, read_in_part: int) -> None:
         self.chunks = ranking(letters).chunks
-        self.index = type("Index", (), {"read_in_part": read_in_part})()
+        self.index = type("Index", (), {"read_in_part": read_in_part, "distinct": 10})()
 
     def retrieve(self, queries: Any, k: int) -> list[Ranking]:
         return [Ranking.of((chunk, None) for chunk in self.chunks[:k]) for _ in queries]
@@ -188,7 +188,7 @@ def test_its_cost_is_that_of_all_its_parts_where_all_tell() -> None:
 def test_chunks_that_the_model_truncated_are_reported() -> None:
     hybrid = HybridRetriever([WithDepthOfAPart("abc", 7), WithDepthOfAPart("abc", 0)])
     notes = evaluate(hybrid, load_dataset("lighthouse"), ks=(1,), depth="deep", candidates=3).run.notes
-    assert [note for note in notes if note.startswith("7 distinct chunks exceed")]
+    assert [note for note in notes if note.startswith("7 of 10 distinct chunks (70%) exceed")]
 
 
 @pytest.mark.slow
