@@ -16,7 +16,7 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.results.evaluation import load_evaluation
-from raglift.running.options import DEFAULT_KS
+from raglift.running.options import DEFAULT_KS, named_in_spec
 from raglift.running.scoring import rescore
 from raglift.storage.saving import check_free
 
@@ -51,7 +51,13 @@ def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
     if labels is not None and not request.metrics:
         measures = _without_chunks(measures)
     match = _rule(evaluation, request)
-    return rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile, labels=labels)
+    found = rescore(evaluation, metrics=measures, ks=ks, match=match, profile=request.profile, labels=labels)
+    if request.metrics:
+        return found
+    # These metrics were not asked for by name now: what was when the run was made is still shown
+    spec = {key: value for key, value in found.run.spec.items() if key != "metrics"}
+    spec |= named_in_spec(evaluation.run.spec.get("metrics", ()))
+    return replace(found, run=replace(found.run, spec=spec))
 
 
 def _labels(request: Rescore) -> Dataset | None:
