@@ -62,6 +62,7 @@ def warnings_of(
         is_chosen: whether the baseline was chosen for its mean.
     """
     deciding = rows[: len(systems)]
+    by_size = fairness is not None and fairness.decides
     return [
         *few_queries(min(row.n for row in deciding)),
         *_no_fair_pair(paired),
@@ -73,7 +74,8 @@ def warnings_of(
         ),
         *_differing("queries failed and count 0", _failures(systems, shared)),
         *_differing("queries have a value", {row.system: row.n for row in deciding}),
-        *_differing("candidates were asked for", _candidates(systems)),
+        # Prompts of one size have as many hits as it takes
+        *([] if by_size else _differing("candidates were asked for", _candidates(systems))),
         *(_containment(systems, fairness.lengths) if fairness is not None else []),
         *_lengths(systems, paired.metrics[0], rows, fairness),
         *(_budget(fairness, _facts(shared)) if fairness is not None else []),

@@ -14,7 +14,7 @@ from raglift.base.display import counted
 from raglift.metrics.computing import mean_title, title
 from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
 from raglift.records.metric import Tokens
-from raglift.rendering.document import Figure, Table, row_of
+from raglift.rendering.document import Cell, Figure, Table, row_of
 from raglift.report.cells import mean_cell
 from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
 from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
@@ -85,9 +85,9 @@ def prompt_curve(comparison: ComparisonRecord) -> Figure | None:
     sizes = [size for size in NAMED_BUDGETS if size <= most] or [most]
     rows, said = [], []
     for name, found in curves.items():
-        at = [found.at(size) for size in sizes]
-        cells = (mean_cell(PromptRecall @ Tokens(one.tokens), one.recall, one.interval) for one in at)
-        rows.append(row_of((name, *cells)))
+        at = [found.at(size) for size in sizes if size <= found.end]
+        cells = [mean_cell(PromptRecall @ Tokens(one.tokens), one.recall, one.interval) for one in at]
+        rows.append(row_of((name, *cells, *[Cell("–", "muted")] * (len(sizes) - len(at)))))
         said.append(f"{name}: {', '.join(f'{one.recall:.3f} at {one.tokens:,}' for one in at)}")
     return Figure(
         "Recall by prompt size",
