@@ -160,8 +160,8 @@ def test_false_alarms_are_no_more_often_than_asked(with_values) -> None:
     rng = np.random.default_rng(20)
     tried, failed = 120, 0
     for _ in range(tried):
-        hard = rng.random(12)  # what makes a query hard for one system makes it hard for the other
-        before, after = (np.clip(hard + rng.normal(0.0, 0.2, 12), 0.0, 1.0).round(2) for _ in range(2))
+        hard = rng.random(40)  # what makes a query hard for one system makes it hard for the other
+        before, after = (np.clip(hard + rng.normal(0.0, 0.2, 40), 0.0, 1.0).round(2) for _ in range(2))
         failed += not rl.gate(with_values(after), baseline=with_values(before), no_regression=["rr@1"]).passed
     assert 0 < failed / tried <= 0.05  # two-sided at 0.05, of which the drops are half
 
