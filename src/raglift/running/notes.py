@@ -139,8 +139,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             )
         notes += [
             f"{count:,} of {counted(distinct, 'distinct chunk')} ({percent_text(count / distinct, 0)}) "
-            f"{'exceeds' if count == 1 else 'exceed'} the embedding model's input limit; only the beginning was "
-            "embedded"
+            f"{'exceeds' if count == 1 else 'exceed'} the embedding model's input limit; only the "
+            "beginning was embedded"
             for count, distinct in _read_in_part(getattr(stage, "retriever", None))
         ]
         asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker

@@ -81,7 +81,7 @@ def test_a_system_that_returns_fewer_hits_than_the_primary_metric_looks_at(ranke
 
 def test_chunks_that_were_truncated_are_passed_on_in_the_words_of_the_evaluation(ranked):
     class Index:
-        read_in_part = 7
+        read_in_part, distinct = 7, 10
 
     class Dense:
         index = Index()
