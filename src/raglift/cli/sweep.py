@@ -59,7 +59,7 @@ def run(request: RunSweep) -> None:
     console = Console(stderr=True)
     budget = project_budget(request.budget)
     sweep = load_sweep(request.file, budget=budget)
-    changed = {} if request.device is None else {"device": checked_device(request.device)}
+    changed: dict[str, Any] = {} if request.device is None else {"device": checked_device(request.device)}
     changed |= {} if request.budget is None else {"budget": budget}
     if changed:
         sweep = replace(sweep, primary=sweep.primary if sweep.names_primary else None, **changed)
