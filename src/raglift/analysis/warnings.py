@@ -406,7 +406,13 @@ def _may_be_wrong(error: LabelError) -> str:
 
 
 def _candidates(systems: Mapping[str, EvaluationRecord]) -> dict[str, int]:
-    """Return how many hits each system was asked for; agents, which ask for as many as they choose, are left out."""
+    """Return how many hits each system was asked for; agents, which ask for as many as they choose, are left out.
+
+    None where all were asked for as many as fill one prompt.
+    """
+    budgets = {one.run.spec.get("budget") for one in systems.values()}
+    if len(budgets) == 1 and None not in budgets:
+        return {}
     return {name: int(one.run.spec["candidates"]) for name, one in systems.items() if not one.run.has_sessions}
 
 

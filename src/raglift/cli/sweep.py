@@ -60,13 +60,10 @@ def run(request: RunSweep) -> None:
     console = Console(stderr=True)
     budget = project_budget(request.budget)
     sweep = load_sweep(request.file, budget=budget)
-    if request.device is not None or request.budget is not None:
-        sweep = replace(
-            sweep,
-            primary=sweep.primary if sweep.names_primary else None,
-            device=sweep.device if request.device is None else checked_device(request.device),
-            budget=sweep.budget if request.budget is None or budget is None else budget,
-        )
+    changed: dict[str, Any] = {} if request.device is None else {"device": checked_device(request.device)}
+    changed |= {} if request.budget is None else {"budget": budget}
+    if changed:
+        sweep = replace(sweep, primary=sweep.primary if sweep.names_primary else None, **changed)
     if request.plan:
         plan = plan_sweep(sweep, request.folder)
         if request.as_json:

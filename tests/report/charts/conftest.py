@@ -51,6 +51,7 @@ def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
         "intervals": one.intervals("rr@3", "recall@3"),
         "tags": one.tags("rr@3"),
         "over_k of systems": many.over_k("rr"),
+        "by_prompt_size": many.by_prompt_size(),
         "lift of a system": many.lift(),
         "intervals of systems": many.intervals(),
         "differences": many.differences(),

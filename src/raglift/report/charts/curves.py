@@ -164,7 +164,7 @@ def by_prompt_size(comparison: ComparisonRecord, called: Mapping[str, str]) -> a
     best = sorted(others, key=lambda name: -curves[name].at(least).recall)[: len(PALETTE) - 1]
     shown = {called.get(name, name): curve for name, curve in curves.items() if name not in set(others) - set(best)}
     colours = dict(zip((called.get(name, name) for name in others if name in best), PALETTE, strict=False))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"k": point.tokens, "s": plain(name), "v": point.recall, "t": f"{point.recall:.3f}"}
         | ({} if point.interval is None else {"l": point.interval.low, "h": point.interval.high})
         for name, curve in shown.items()
