@@ -26,6 +26,13 @@ from raglift.cli.choices import (
 
 BASELINE = "Default: the first of two, else the only plain BM25, else the best."
 
+PromptBudget = Annotated[
+    int | None,
+    typer.Option(
+        help="Tokens of the prompt at which runs of different chunks are compared. Default: budget in [tool.raglift] "
+        "of pyproject.toml, else 2000."
+    ),
+]
 DatasetSource = Annotated[
     str,
     typer.Argument(

@@ -16,6 +16,7 @@ from raglift.cli.arguments import (
     Names,
     Price,
     Primary,
+    PromptBudget,
     SavedRuns,
     Track,
     TrackFiles,
@@ -63,6 +64,7 @@ class Compare:
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
     hold_out: HoldOut = False
     match: CompareMatch = None
+    budget: PromptBudget = None
     label_error: Annotated[
         float | None,
         typer.Option(

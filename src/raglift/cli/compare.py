@@ -10,6 +10,7 @@ from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import printable
 from raglift.cli.json_output import labels_json, print_json, records
+from raglift.cli.project import project_budget
 from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
@@ -55,6 +56,7 @@ def _several_runs(request: Compare, tracking: Tracking) -> None:
         hold_out=request.hold_out,
         match=request.match,
         label_error=request.label_error,
+        budget=project_budget(request.budget),
     )
     slices = comparison.by_tag() if request.by_tag else None
     if request.as_json:
@@ -84,6 +86,7 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
             ("--names", request.names),
             ("--hold-out", request.hold_out),
             ("--match", request.match),
+            ("--budget", request.budget),
             ("--label-error", request.label_error),
         )
         if value

@@ -18,6 +18,7 @@ from raglift.base.streams import is_stream
 from raglift.cli.exits import drop_output
 from raglift.cli.github import is_github, own_commands
 from raglift.cli.json_output import gate_error_json, gate_json, print_json
+from raglift.cli.project import project_budget
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import JUNIT_MARK, GateError, without_commands
@@ -114,6 +115,7 @@ def _decide(request: Gate) -> Outcome:
             dataset=dataset,
             seed=request.seed,
             confidence=request.confidence,
+            budget=project_budget(request.budget),
             name=request.name or distinct_names([request.run], [evaluation])[0],
         )
     except ConfigurationError as error:

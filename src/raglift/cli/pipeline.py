@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from raglift.cli.arguments import AsJson, Documents, Encoding, Include, Profile, SavedRun
+from raglift.cli.arguments import AsJson, Documents, Encoding, Include, Profile, PromptBudget, SavedRun
 from raglift.cli.choices import (
     RANKING_FORMATS,
     TRACKERS,
@@ -78,6 +78,7 @@ class Gate:
         separate,
     ] = ()
     margin: Annotated[float, typer.Option(help="Largest drop of the mean that is accepted.")] = 0.0
+    budget: PromptBudget = None
     dataset: Annotated[
         str | None,
         typer.Option(
