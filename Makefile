@@ -3,12 +3,12 @@
 #   make walkthrough   the tutorial on War and Peace: raglift corpus fetch war_and_peace gets the book
 # The targets below also install what developers need.
 #   make install  install all of it
-#   make test     the fast tests alone; those of one folder: .venv/bin/pytest -m 'not slow and not full' tests/report
+#   make test     the fast and the slow tests: .ci/run does this, make lint and make types
 #   make quick    lint, types and the fast tests
-#   make ci       lint, types, the fast and the slow tests: what .ci/run does
-#   make full     the same and the tests that take minutes or repeat much: before a release
+#   make fast     the fast tests alone; those of one folder: .venv/bin/pytest -m 'not slow and not full' tests/report
+#   make full     lint, types and all tests, also those that take minutes or repeat much: before a release
 #   make latest   the fast tests on the current versions of all packages
-#   make coverage   the branch coverage of the tests of make ci; fails below fail_under in pyproject.toml
+#   make coverage   the branch coverage of the tests of make test; fails below fail_under in pyproject.toml
 #   make notebooks   run the notebooks again, in place
 #   make docs     the documentation as a site: site/index.html
 #   make picture  take the picture of README.md again, of the report as it is now
@@ -39,7 +39,7 @@ FAST_AND_SLOW := -m 'not full'
 # What is installed and never imported is not compiled, which takes a minute; the rest is when it is first imported
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo walkthrough quick test lint types ci ci-tests full full-tests latest coverage docs picture notebooks bench install clean
+.PHONY: demo walkthrough quick fast test lint types full full-tests latest coverage docs picture notebooks bench install clean
 
 install: $(STAMP)
 
@@ -74,21 +74,18 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# The fast tests alone
-test: export RAGLIFT_TEST_PROFILE = quick
+test: export RAGLIFT_TEST_PROFILE = ci
 test: $(STAMP)
+	$(PYTEST) $(FAST_AND_SLOW)
+
+# The fast tests alone
+fast: export RAGLIFT_TEST_PROFILE = quick
+fast: $(STAMP)
 	$(PYTEST) $(FAST)
 
 # mypy and pytest side by side: no core waits for the other
 quick: $(STAMP)
-	$(MAKE) --jobs lint types test
-
-ci-tests: export RAGLIFT_TEST_PROFILE = ci
-ci-tests: $(STAMP)
-	$(PYTEST) $(FAST_AND_SLOW)
-
-ci: $(STAMP)
-	$(MAKE) --jobs lint types ci-tests
+	$(MAKE) --jobs lint types fast
 
 full-tests: export RAGLIFT_TEST_PROFILE = full
 full-tests: $(STAMP)

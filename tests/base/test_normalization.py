@@ -4,13 +4,15 @@ import ast
 import re
 import sys
 import unicodedata
+from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from raglift.base.normalization import NormalizedText, normalize, normalize_with_offsets
+from raglift.base.normalization import NormalizedText, bounded_marks, normalize, normalize_with_offsets
 
 # Each of these is normalized in a way of its own.
 EXOTIC = (
@@ -29,7 +31,18 @@ EXOTIC = (
 ASSIGNED = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) not in ("Cn", "Co")]
 MANY_ALIKE = [c for c in ASSIGNED if unicodedata.name(c, "").startswith(("CJK UNIFIED", "HANGUL SYLLABLE", "TANGUT"))]
 OTHERS = sorted({*ASSIGNED} - {*MANY_ALIKE})
-UNICODE = st.text(st.sampled_from(EXOTIC)) | st.text(st.characters(codec=None))
+MARKS = "\u0300\u0301\u0323\u0331\u0344\u0345\u0f71\u0f73\u0f74\u3099ﾞ\u064e\u0653\u0640\u05b0\u093c\u200d\u00ad\u09be"
+ROWS = st.lists(
+    st.builds(
+        lambda letters, marks, count: letters + marks * count,
+        st.text(st.sampled_from(EXOTIC), max_size=2),
+        st.text(st.sampled_from(MARKS), max_size=4),
+        st.sampled_from((0, 1, 5, 7, 10, 15, 29, 30, 31, 60)),
+    ),
+    max_size=3,
+).map("".join)
+"""Texts with more marks after one letter than any language has."""
+UNICODE = st.text(st.sampled_from(EXOTIC)) | st.text(st.characters(codec=None)) | ROWS
 
 
 @pytest.mark.parametrize(
@@ -113,6 +126,42 @@ def test_composed_or_not_and_any_white_space_are_the_same(text: str, unicode_fol
     expected = normalize(text, unicode_folding=unicode_folding)
     assert normalize(unicodedata.normalize("NFD", text), unicode_folding=unicode_folding) == expected
     assert normalize(f"\r\n{text}\u3000", unicode_folding=unicode_folding) == expected
+
+
+def longest_row_of_marks(text: str, form: Literal["NFD", "NFKD"] = "NFKD") -> int:
+    decomposed = unicodedata.normalize(form, text)
+    rows = groupby(decomposed, lambda part: unicodedata.combining(part) > 0)
+    return max((len([*parts]) for is_mark, parts in rows if is_mark), default=0)
+
+
+@given(ROWS)
+def test_no_row_of_marks_is_longer_than_thirty_so_that_normalizing_is_linear(text: str) -> None:
+    assert longest_row_of_marks(bounded_marks(text, "NFKD"), "NFKD") <= 30
+    assert longest_row_of_marks(bounded_marks(text, "NFD"), "NFD") <= 30
+    assert longest_row_of_marks(normalize(text), "NFD") <= 30
+    assert longest_row_of_marks(normalize(text, unicode_folding=True)) <= 30
+
+
+@given(st.text(st.sampled_from(EXOTIC)))
+def test_texts_with_fewer_marks_are_normalized_as_ever(text: str) -> None:
+    if longest_row_of_marks(text) <= 30:
+        assert unicodedata.normalize("NFD", bounded_marks(text, "NFD")) == unicodedata.normalize("NFD", text)
+        assert unicodedata.normalize("NFKD", bounded_marks(text, "NFKD")) == unicodedata.normalize("NFKD", text)
+
+
+def test_every_mark_of_unicode_is_bounded() -> None:
+    for mark in ASSIGNED:
+        if unicodedata.combining(unicodedata.normalize("NFKD", mark)[0]):
+            assert longest_row_of_marks(bounded_marks("e" + mark * 40, "NFKD")) <= 30
+
+
+def test_marks_beyond_thirty_are_left_out_and_their_place_is_that_of_their_letter() -> None:
+    source = "an e" + "\u0301" * 100 + " there"
+    normalized = normalize_with_offsets(source)
+    assert normalized.text == "an é" + "\u0301" * 29 + " there"
+    assert normalized.source_span(3, 4) == normalized.source_span(10, 33) == (3, 104)
+    start = normalized.text.index("there")
+    assert source[slice(*normalized.source_span(start, start + 5))] == "there"
 
 
 @pytest.mark.slow

@@ -98,11 +98,11 @@ def differ(page: Page, shown: str, printed: str) -> str | None:
     """Compare what a page shows with what was printed: word by word, but for the README's table.
 
     Its last digits depend on the processor (bfloat16 or not), so there the header of each table and the retriever's own
-    column are compared exactly, and the names of rows and stages.
+    column are compared exactly, and the names of rows and stages. The last tables may be left out.
     """
     if page.path.name != "README.md":
         return differing(shown, printed)
-    same = headers(shown) == headers(printed) and rows(shown) == rows(printed)
+    same = headers(shown) == headers(printed)[: len(headers(shown))] and rows(shown) == rows(printed)
     return None if rows(shown) and same else f"{shown}\n\nprinted was\n\n{printed}"
 
 

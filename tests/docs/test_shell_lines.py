@@ -136,6 +136,16 @@ def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path:
 
 
 @pytest.mark.slow
+def test_the_commands_of_the_quick_start_follow_from_its_files(tmp_path: Path) -> None:
+    page = READ["docs/tutorials/quick_start.md"]
+    subprocess.run([sys.executable, "-c", page.python[0].text], cwd=tmp_path, check=True)
+    assert len(lines(page)) == 5
+    for line in lines(page):
+        subprocess.run([sys.executable, "-m", *shlex.split(line)], cwd=tmp_path, capture_output=True, check=True)
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.slow
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "tests" / "datasets" / "fixtures", tmp_path / "fixtures")
     (block,) = READ["docs/how-to/datasets.md"].of("console")

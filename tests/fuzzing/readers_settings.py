@@ -15,9 +15,7 @@ from .reader import Reader
 
 __all__ = ["READERS"]
 
-_ENV = (
-    '# keys\nRAGLIFT_FUZZ_A=sk-0123456789abcdef\nexport RAGLIFT_FUZZ_B="two words"\nRAGLIFT_FUZZ_C=${RAGLIFT_FUZZ_A}x\n'
-)
+_ENV = '# keys\nCOHERE_API_KEY=sk-0123456789abcdef\nexport WANDB_PROJECT="two words"\nGROQ_API_KEY=a1b2\n'
 
 
 def _write(folder: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -26,8 +24,7 @@ from raglift.base.display import describe_error
 from raglift.base.secret_holders import Clearance, secrets_held_by
 from raglift.base.secrets import KnownSecrets, is_secret_name, is_unmistakable
 from raglift.components.http import HttpRetriever
-from raglift.errors import ConfigurationError, QueryFailed
-from raglift.llm.dot_env import load_dot_env
+from raglift.errors import QueryFailed
 from raglift.metrics import HitRate
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
@@ -270,102 +267,6 @@ def test_a_header_that_a_service_repeats_is_not_kept(
     for found in (said, json.dumps(said)[1:-1], json.dumps(json.dumps(said))[3:-3]):
         assert found not in files + str(evaluation)
     assert f"{LAMP} " in files
-
-
-# `.env` and the servers that keys are sent to.
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.fixture
-def environment(no_openai_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """Write `.env` and set the environment; what `.env` sets is forgotten afterwards."""
-
-    def set_up(file: dict[str, str], **variables: str) -> None:
-        (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in file.items()), encoding="utf-8")
-        for name in {*file, "RAGLIFT_SEND_KEY_TO"}:
-            monkeypatch.setenv(name, "")
-            monkeypatch.delenv(name)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-
-    return set_up
-
-
-SERVER = "https://me:pw@elsewhere.example:8443/v1"
-MIXTURES = {
-    "server from .env": ({"OPENAI_BASE_URL": SERVER}, {"OPENAI_API_KEY": KEY}),
-    "older name of the server": ({"OPENAI_API_BASE": SERVER}, {"OPENAI_API_KEY": KEY}),
-    "key from .env": ({"OPENAI_API_KEY": KEY}, {"OPENAI_BASE_URL": SERVER}),
-    "another provider": ({"ANTHROPIC_BASE_URL": SERVER}, {"ANTHROPIC_API_KEY": KEY}),
-    "a tracker": ({"MLFLOW_TRACKING_URI": SERVER}, {"MLFLOW_TRACKING_TOKEN": KEY}),
-    ".env that allows itself": (
-        {"OPENAI_BASE_URL": SERVER, "RAGLIFT_SEND_KEY_TO": "elsewhere.example:8443"},
-        {"OPENAI_API_KEY": KEY},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MIXTURES)
-def test_a_key_is_sent_to_no_server_of_another_place(environment: Callable[..., None], name: str) -> None:
-    file, variables = MIXTURES[name]
-    environment(file, **variables)
-    with pytest.raises(
-        ConfigurationError, match=r"would be sent to elsewhere\.example:8443/v1; expected both from one "
-    ):
-        load_dot_env()
-    with pytest.raises(
-        ConfigurationError, match=r"RAGLIFT_SEND_KEY_TO=elsewhere\.example:8443 in the environment"
-    ) as told:
-        load_dot_env()
-    assert KEY not in str(told.value)
-    assert "me:pw" not in str(told.value)
-    assert set(file) & set(os.environ) == set()
-
-
-@pytest.mark.parametrize(
-    ("file", "variables"),
-    [
-        pytest.param({"OPENAI_BASE_URL": SERVER, "OPENAI_API_KEY": KEY}, {}, id="both in .env"),
-        pytest.param({"OTHER": "x"}, {"OPENAI_BASE_URL": SERVER, "OPENAI_API_KEY": KEY}, id="both in the environment"),
-        pytest.param({"OPENAI_BASE_URL": SERVER}, {}, id="no key"),
-        pytest.param({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, {"OPENAI_API_KEY": KEY}, id="on this machine"),
-        pytest.param({"OPENAI_BASE_URL": SERVER}, {"ANTHROPIC_API_KEY": KEY}, id="key of another provider"),
-        pytest.param(
-            {"OPENAI_BASE_URL": SERVER},
-            {"OPENAI_API_KEY": KEY, "RAGLIFT_SEND_KEY_TO": "other.example, elsewhere.example:8443"},
-            id="allowed",
-        ),
-    ],
-)
-def test_what_is_from_one_place_or_allowed_is_set(
-    environment: Callable[..., None], file: dict[str, str], variables: dict[str, str]
-) -> None:
-    environment(file, **variables)
-    load_dot_env()
-    assert {name: os.environ[name] for name in file} == file
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_sent"), [("y\n", True), ("yes\n", True), ("\n", False), ("", False), ("n\n", False)]
-)
-def test_at_a_terminal_the_user_is_asked(
-    environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, answer: str, is_sent: bool
-) -> None:
-    environment({"OPENAI_BASE_URL": SERVER}, OPENAI_API_KEY=KEY)
-    screen = Terminal()
-    monkeypatch.setattr("sys.stdin", Terminal(answer))
-    monkeypatch.setattr("sys.stderr", screen)
-    if is_sent:
-        load_dot_env()
-    else:
-        with pytest.raises(ConfigurationError):
-            load_dot_env()
-    assert ("OPENAI_BASE_URL" in os.environ) is is_sent
-    assert "OPENAI_API_KEY would be sent to elsewhere.example:8443/v1. Send it there? [y/N]" in screen.getvalue()
 
 
 # What is no secret stays as it is.

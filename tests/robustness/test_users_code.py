@@ -193,3 +193,39 @@ def test_a_metric_that_raises_an_exception_that_is_none_of_pythons_is_an_error_o
             rl.evaluate(answer, DATASET, ks=(1,), metrics=["halting"], progress=False)
     finally:
         del MEASURES["halting"]
+
+
+# Metadata that cannot be written.
+
+
+def odd_metadata() -> dict[str, object]:
+    cyclic: dict[str, object] = {}
+    cyclic["self"] = cyclic
+    deep: list[object] = []
+    for _ in range(2000):
+        deep = [deep]
+    return {"cyclic": cyclic, "deep": deep, "repr raises": Unprintable()}
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("kind", odd_metadata())
+def test_metadata_that_cannot_be_written_costs_no_run_and_is_asked_for_once(kind: str, tmp_path: Path) -> None:
+    gold = "the gold passage that answers it in full"
+    data = rl.Dataset.from_dict({f"question {number}": [gold] for number in range(4)})
+    asked: list[str] = []
+
+    def system(query: str) -> list[dict[str, object]]:
+        asked.append(query)
+        return [{"text": gold, "metadata": {"source": "a.md", "odd": odd_metadata()[kind]}}]
+
+    for _ in range(2):
+        evaluation = rl.evaluate(system, data, ks=(1,), progress=False, answers=tmp_path / "answers")
+    evaluation.save(tmp_path / "run")
+    traces = rl.load_evaluation(tmp_path / "run").run.traces
+    assert [trace.error for trace in traces] == [None] * 4
+    assert traces[0].stages[0].ranking[0].chunk.metadata["source"] == "a.md"
+    assert len(asked) == 4

@@ -66,14 +66,6 @@ def test_a_damaged_byte_is_noticed(cache: Cache, tmp_path: Path) -> None:
     assert AnswerStore(cache, None).find([KEY]) == {}
 
 
-def test_what_json_cannot_hold_is_not_kept(cache: Cache) -> None:
-    metadata: dict[str, object] = {}
-    metadata["self"] = metadata
-    store = AnswerStore(cache, None)
-    store.keep(KEY, Answer(Ranking.of([(Chunk("a", id="a", metadata=metadata), 1.0)]), 0.0))
-    assert store.find([KEY]) == {}
-
-
 def test_calls_under_way_are_counted_once_for_each_process_that_died(cache: Cache) -> None:
     for died in range(3):
         store = AnswerStore(cache, cache)

@@ -1,4 +1,4 @@
-"""What a system returned is cleared of its secrets before it is kept, matched or shown."""
+"""What a system returned is cleared of secrets and of what cannot be saved, before it is kept, matched or shown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from raglift.base.plain_values import plain_metadata
 from raglift.base.secret_holders import Clearance, is_in
 from raglift.base.secrets import HIDDEN
 from raglift.records.rankings import Hit, Ranking
@@ -49,7 +50,8 @@ class Clearing:
         return Clearance(*self._parts) if self._known is None else self._known.clearance
 
     def ranking(self, ranking: Ranking) -> Ranking:
-        """Return a ranking without secrets in its chunks."""
+        """Return a ranking without secrets in its chunks, whose metadata can be saved."""
+        ranking = _with_plain_metadata(ranking)
         if not self.clearance.has_any:
             return ranking
         cleared = [self.chunk(hit.chunk) for hit in ranking.hits]
@@ -106,7 +108,8 @@ class Clearing:
         )
 
     def _call(self, call: Call) -> Call:
-        said: dict[str, Any] = {name: getattr(call, name) for name in ("query", "tool", "arguments", "error")}
+        said: dict[str, Any] = {name: getattr(call, name) for name in ("query", "tool", "error")}
+        said["arguments"] = plain_metadata(call.arguments)
         stages = tuple(replace(stage, ranking=self.ranking(stage.ranking)) for stage in call.stages)
         return replace(call, stages=stages, **{name: self.clearance.value(value) for name, value in said.items()})
 
@@ -123,6 +126,13 @@ class Clearing:
         if "text" in changed:  # its offsets are those of another text
             changed |= {"start": None, "end": None}
         return replace(chunk, **changed)
+
+
+def _with_plain_metadata(ranking: Ranking) -> Ranking:
+    if all(plain_metadata(hit.chunk.metadata) is hit.chunk.metadata for hit in ranking.hits):
+        return ranking
+    chunks = (replace(hit.chunk, metadata=plain_metadata(hit.chunk.metadata)) for hit in ranking.hits)
+    return replace(ranking, hits=tuple(replace(hit, chunk=one) for one, hit in zip(chunks, ranking.hits, strict=True)))
 
 
 def without_uncleared_origins(trace: Trace) -> Trace:

@@ -62,7 +62,7 @@ group = new_group()
 class Demo:
     """Evaluate on a small bundled corpus, before and after reranking, and write an HTML report.
 
-    Takes about a minute, and a few seconds when it is run again. Needs no network and no API key.
+    Takes a minute or two, and a few seconds when it is run again. Needs no network and no API key.
     """
 
     retriever: Annotated[

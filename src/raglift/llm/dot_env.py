@@ -1,72 +1,102 @@
-"""Keys and settings from `.env`; no key goes to a server that somebody else may have named."""
+"""Keys and settings from `.env`: names on a list, and none that says where a key is sent or whom to trust."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from raglift.base.display import printable
-from raglift.base.limits import resolved
+from raglift.base.limits import is_file, is_there, resolved
 from raglift.base.progress import notice
 from raglift.base.secrets import is_secret_name
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
 
-_SERVER = re.compile(r"(?P<whose>[A-Z0-9_]+?)(?:_API)?_(?:BASE_URL|BASE|URL|URI|ENDPOINT|HOST)")
-"""The names of variables that say which server is asked: `OPENAI_BASE_URL`, `AZURE_OPENAI_ENDPOINT`."""
+KEYS = frozenset(
+    {
+        *("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID"),
+        *("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", "OPENAI_API_VERSION"),
+        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK"),
+        *("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT"),
+        *("HF_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "CO_API_KEY", "PPLX_API_KEY"),
+        *("WATSONX_API_KEY", "WATSONX_APIKEY", "WATSONX_PROJECT_ID"),
+        *(
+            f"{provider}_API_KEY"
+            for provider in (
+                *("ANTHROPIC", "BASETEN", "COHERE", "DEEPSEEK", "FIREWORKS", "GROQ", "JINA", "MISTRAL", "NVIDIA"),
+                *("OLLAMA", "OPENROUTER", "PERPLEXITY", "TOGETHER", "UPSTAGE", "VOYAGE", "XAI"),
+            )
+        ),
+        *("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "WANDB_API_KEY"),
+    }
+)
+"""Keys of the providers that LangChain and raglift know by name and of the trackers, and the ids that go with them."""
+SETTINGS = frozenset(
+    {
+        *("RAGLIFT_CACHE", "RAGLIFT_CORPORA", "RAGLIFT_PROGRESS"),
+        *("MLFLOW_EXPERIMENT_NAME", "MLFLOW_EXPERIMENT_ID", "WANDB_PROJECT", "WANDB_ENTITY", "WANDB_MODE"),
+    }
+)
+"""Settings of raglift and of the trackers that name no server and lift no limit."""
+_SERVER = "OPENAI_BASE_URL"
 _ALLOWED = "RAGLIFT_SEND_KEY_TO"
+_REFUSED = re.compile(
+    r"(?:.*_)?PROXY|.*(?:SSL|CERT|CA_BUNDLE|CACERT).*|.*_ENDPOINTS?(?:_.*)?|.*_(?:BASE|API)_(?:URL|BASE|HOST)|.*_API_BASE|"
+    rf"(?:LANGCHAIN|LANGSMITH|LANGFUSE|OTEL)_.*|MLFLOW_TRACKING_URI|RAY_ADDRESS|RAGLIFT_MAX_BYTES|{_ALLOWED}",
+    re.IGNORECASE,
+)
+"""Names of proxies, certificates, servers, tracing and limits."""
 _FILE = Path(".env")
 
 
-@dataclass(frozen=True)
-class _Mixture:
-    """A server and a key of which one is from `.env` and the other from the environment."""
+def load_dot_env(also: Collection[str] = ()) -> None:
+    """Take the names on the list from `.env` of the working directory, if python-dotenv is installed.
 
-    server: str
-    """The variable that names the server."""
-    address: str
-    """Host, port and path, without what may be secret."""
-    key: str
-    """The variable that holds the key."""
-    is_server_from_file: bool
+    The environment wins. A folder that somebody else wrote may have a `.env` too, so it may not say where keys and
+    texts are sent: names of proxies, certificates, servers and tracing are refused with a line on standard error, and
+    names that are not on the list are ignored. `OPENAI_BASE_URL` is taken. If it is from `.env` and a key to it is from
+    the environment, or the other way round, the user is asked at a terminal, and elsewhere it is an error; except for
+    servers on this machine and those that `RAGLIFT_SEND_KEY_TO` of the environment allows.
 
-    def __str__(self) -> str:
-        here, there = (self.server, self.key) if self.is_server_from_file else (self.key, self.server)
-        return (
-            f"{resolved(_FILE)}: found {here} there and {there} in the environment, so that {self.key} would be sent "
-            f"to {self.address}"
-        )
-
-
-def load_dot_env() -> None:
-    """Read `.env` of the working directory, if python-dotenv is installed; the environment wins.
-
-    A folder that somebody else wrote may have a `.env` too. Where it names a server and the key to it is from the
-    environment, or the other way round, the user is asked at a terminal, and elsewhere it is refused, but for servers
-    on this machine and those that `RAGLIFT_SEND_KEY_TO` of the environment names.
+    Args:
+        also: names that the mapping of a service asks for; those of servers and the like are refused too.
 
     Raises:
-        ConfigurationError: the file cannot be read, or holds what no environment can, or would send a key to a server
-            that is not from the same place; no value of a key is in the message.
+        ConfigurationError: the file cannot be read, or holds what no environment can, or a key would be sent to a
+            server that is not from the same place; no value of a key is in the message.
     """
     try:
         from dotenv import dotenv_values
     except ImportError:
         return
     try:
-        found = {name: value for name, value in dotenv_values(_FILE).items() if value is not None}
-        # What the file itself allows is not allowed by anybody else
-        added = {name: value for name, value in found.items() if name not in os.environ and name != _ALLOWED}
-        for mixture in _mixtures(added):
-            _ask(mixture)
+        if not is_file(_FILE):
+            if is_there(_FILE):
+                _say(f"raglift: {resolved(_FILE)} is not read: it is no regular file")
+            return
+        # Not interpolated: `${NAME}` would put a secret of the environment into an address
+        found = {name: value for name, value in dotenv_values(_FILE, interpolate=False).items() if value}
+        new = {name: value for name, value in found.items() if name not in os.environ}
+        refused = sorted(filter(_REFUSED.fullmatch, new.keys() - {_SERVER}))
+        added = {name: new[name] for name in (KEYS | SETTINGS | {_SERVER, *also}) & new.keys() - set(refused)}
+        referring = sorted(name for name, value in added.items() if "${" in value)
+        if refused:
+            _say(
+                f"raglift: {resolved(_FILE)}: {', '.join(refused)} not taken from there: such variables say where keys "
+                "and texts are sent, whom to trust, or how much is read, and a folder that somebody else wrote may "
+                "have a .env; if you want them, export them in the shell"
+            )
+        if referring:
+            raise _unusable(f"${{…}} in the value of {referring[0]}, which is not replaced there")
+        _check_server(added)
         os.environ.update(added)
     except UnicodeDecodeError:
         raise _unusable("bytes that are no UTF-8") from None
@@ -82,17 +112,26 @@ def address_of(url: str) -> str:
     return address.netloc.rpartition("@")[2] + address.path.rstrip("/")
 
 
-def _mixtures(added: Mapping[str, str]) -> Iterator[_Mixture]:
-    """Yield each server whose key is from another place: what `.env` adds, or the environment."""
+@cache
+def _say(text: str) -> None:
+    """Say something once."""
+    notice(printable(text), show=True)
+
+
+def _check_server(added: Mapping[str, str]) -> None:
+    """Ask about a server and a key to it of which one is in `.env` and the other in the environment.
+
+    Raises:
+        ConfigurationError: the user does not allow it, or cannot be asked.
+    """
     known = {**os.environ, **added}
-    for server, url in known.items():
-        named = _SERVER.fullmatch(server)
-        if named is None or not url.strip() or _is_here(url):
-            continue
-        for key, value in known.items():
-            of_same = key.startswith(f"{named['whose']}_") and is_secret_name(key) and key != server
-            if of_same and value.strip() and (server in added) != (key in added):
-                yield _Mixture(server, _shown(url), key, server in added)
+    url = known.get(_SERVER, "").strip()
+    if not url or _is_here(url):
+        return
+    for key, value in known.items():
+        is_sent = key.startswith(("OPENAI_", "AZURE_OPENAI_")) and is_secret_name(key) and value.strip()
+        if is_sent and (_SERVER in added) != (key in added):
+            _ask(key, _shown(url), *((_SERVER, key) if _SERVER in added else (key, _SERVER)))
 
 
 def _is_here(url: str) -> bool:
@@ -107,34 +146,38 @@ def _is_here(url: str) -> bool:
 
 def _shown(url: str) -> str:
     try:
-        return printable(" ".join(address_of(url.strip()).split()))
+        return printable(" ".join(address_of(url).split()))
     except ValueError:
         return "an address that cannot be read"
 
 
-def _ask(mixture: _Mixture) -> None:
-    """Let the user decide; nobody there to ask, refuse.
+def _ask(key: str, address: str, in_file: str, in_environment: str) -> None:
+    """Let the user decide whether a key is sent to a server.
 
     Raises:
         ConfigurationError: it is not allowed.
     """
     allowed = [name.strip() for name in os.environ.get("RAGLIFT_SEND_KEY_TO", "").split(",")]
-    host = mixture.address.partition("/")[0]
-    if host in allowed or mixture.address in allowed:
-        notice(f"raglift: {mixture.key} is sent to {mixture.address}, as {_ALLOWED} allows", show=True)
+    host = address.partition("/")[0]
+    if host in allowed or address in allowed:
+        notice(f"raglift: {key} is sent to {address}, as {_ALLOWED} allows", show=True)
         return
-    if _is_somebody_there():
-        sys.stderr.write(f"raglift: {mixture}. Send it there? [y/N] ")
+    found = (
+        f"{resolved(_FILE)}: found {in_file} there and {in_environment} in the environment, so that {key} would be "
+        f"sent to {address}"
+    )
+    if _can_ask():
+        sys.stderr.write(f"raglift: {found}. Send it there? [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() in ("y", "yes"):
             return
     raise ConfigurationError(
-        f"{mixture}; expected both from one place: set {mixture.server} and {mixture.key} together, or allow it by "
-        f"{_ALLOWED}={host} in the environment"
+        f"{found}; expected both from one place: set {_SERVER} and {key} together, or allow it by {_ALLOWED}={host} in "
+        "the environment"
     )
 
 
-def _is_somebody_there() -> bool:
+def _can_ask() -> bool:
     return sys.stdin is not None and sys.stderr is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 

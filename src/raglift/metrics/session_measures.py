@@ -308,9 +308,10 @@ def FinalRecall(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]
     vectorized=True,
 )
 def FinalPrecision(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
-    """FinalPrecision = relevant hits in the final context / hits in it; 0 for an empty one. Range [0, 1].
+    """FinalPrecision = relevant hits in the final context / hits in it. Range [0, 1].
 
-    A session whose context is not known has no value.
+    An empty context counts 0: nothing in it is relevant, and a session that answers without evidence must not gain by
+    it. A session whose context is not known has no value.
     """
     context = match_table.context
     if context is None:

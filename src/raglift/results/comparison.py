@@ -158,8 +158,8 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
 
 
 def compare(
-    evaluations: Sequence[Source] | Mapping[str, Source],
-    *,
+    evaluations: Source | Sequence[Source] | Mapping[str, Source],
+    *others: Source,
     baseline: str | int | None = None,
     primary: Metric | str | None = None,
     names: Sequence[str] | None = None,
@@ -181,7 +181,8 @@ def compare(
     what did not come could not turn it; `evaluate(…, budget=2000)` fills them.
 
     Args:
-        evaluations: two or more, in a list or by name; folders of saved ones are opened.
+        evaluations: two or more, in a list or by name, or the first of several; folders of saved ones are opened.
+        *others: the others, where the first is one evaluation: `compare(one, other)`.
         baseline: the system that the others are compared with, by name or number. By default the first of two; of more
             the only one that is plain BM25, else the one with the highest mean of the primary metric.
         primary: the metric that decides, one that all systems have scored; by default NDCG@10 or, where that was not
@@ -204,7 +205,7 @@ def compare(
             labels, another match rule or profile.
         RunError: a folder that holds no evaluation.
     """
-    systems = named_evaluations(evaluations, names)
+    systems = named_evaluations([evaluations, *others] if others else evaluations, names)  # type: ignore[list-item]
     found = compare_systems(
         systems,
         baseline=baseline,
@@ -220,7 +221,7 @@ def compare(
 
 
 def named_evaluations(
-    evaluations: Sequence[Source] | Mapping[str, Source], names: Sequence[str] | None
+    evaluations: Source | Sequence[Source] | Mapping[str, Source], names: Sequence[str] | None
 ) -> dict[str, Evaluation]:
     """Return the evaluations by name, in the order given.
 
@@ -235,10 +236,12 @@ def named_evaluations(
         if names is not None:
             raise ConfigurationError("compare: found names= with a mapping, which has names; expected one of the two")
         names, sources = list(evaluations), list(evaluations.values())
-    elif isinstance(evaluations, (EvaluationRecord, str, os.PathLike)) or not isinstance(evaluations, Sequence):
+    elif _is_source(evaluations):
+        sources = [evaluations]
+    elif not isinstance(evaluations, Sequence):
         raise ConfigurationError(
-            f"compare: found a {type(evaluations).__name__}; expected a list of evaluations, or of folders of saved "
-            "ones, or a mapping from names to them"
+            f"compare: found a {type(evaluations).__name__}; expected two or more evaluations, or folders of saved "
+            "ones, in a list or a mapping from names to them"
         )
     else:
         sources = list(evaluations)

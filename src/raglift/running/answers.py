@@ -226,18 +226,10 @@ class _StageKeeper:
 
     def key(self, stage: Stage, query: str, given: Any, filtered: Filter | None = None) -> bytes:
         """Return the key of an answer: of all that raglift knows to decide it."""
-        what = _content(given) if isinstance(given, Ranking) else str(given)
+        what = json.dumps(hits_as_json(given)) if isinstance(given, Ranking) else str(given)
         if filtered is not None:
             what = f"{what} {json.dumps(filtered.to_dict(), sort_keys=True)}"
         return content_key("answer of a system", *self.kept.identity, self._part, stage.system, what, query)
-
-
-def _content(ranking: Ranking) -> str:
-    """Return what a reranker is given, as a text; metadata that JSON cannot hold does not count."""
-    try:
-        return json.dumps(hits_as_json(ranking))
-    except (ValueError, TypeError, RecursionError):
-        return json.dumps([[str(hit.chunk.id), str(hit.chunk.text), str(hit.score)] for hit in ranking])
 
 
 def _set_aside(queries: Sequence[str]) -> str:

@@ -21,11 +21,11 @@ from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
 from raglift.components.http.client import is_http_address, perhaps_address, shown_address
-from raglift.components.http.mapping import mapping_digest
+from raglift.components.http.mapping import HttpMapping, load_mapping, mapping_digest, variables_of
 from raglift.components.http.retriever import HttpRetriever
 from raglift.components.late_chunking import is_late
 from raglift.components.mcp.address import is_mcp_reference
-from raglift.components.mcp.mapping import mcp_mapping_digest
+from raglift.components.mcp.mapping import McpMapping, load_mcp_mapping, mcp_mapping_digest
 from raglift.components.mcp.retriever import McpRetriever
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
@@ -60,11 +60,13 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
         MissingKey: an environment variable that the mapping names is not set.
     """
     if isinstance(given, str) and is_http_address(given):
-        load_dot_env()
-        return HttpRetriever(given, mapping)
+        service = HttpMapping() if mapping is None else load_mapping(mapping)
+        load_dot_env(variables_of([service.headers, service.params]))
+        return HttpRetriever(given, service)
     if isinstance(given, str) and is_mcp_reference(given):
-        load_dot_env()
-        return McpRetriever(given, mapping)
+        server = McpMapping() if mapping is None else load_mcp_mapping(mapping)
+        load_dot_env(variables_of([given, server.env, server.headers]))
+        return McpRetriever(given, server)
     if isinstance(given, str) and perhaps_address(given):
         raise ConfigurationError(
             f"system: found {quoted(shown_address(given))}; expected the address of a service with http:// or https:// "

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from raglift.base.limits import is_file, is_folder, is_there
 from raglift.base.locks import hold
+from raglift.base.plain_values import plain
 from raglift.base.replacing import replacing_file
 from raglift.base.validation import WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
@@ -17,7 +18,7 @@ from raglift.search.budget import Work
 from raglift.search.course import FIRST, JOINING
 from raglift.search.schedule import Rung
 from raglift.storage.forms import AtLeastOne, Count, Number, Object, SavedModel, Several, Text
-from raglift.storage.layout import plain, read_json
+from raglift.storage.layout import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.cache import content_key
 from raglift.base.display import printable
+from raglift.base.plain_values import plain
 from raglift.errors import CacheError, RagliftError
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Call, Ranking, StageTrace
 from raglift.records.sessions import Session
-from raglift.storage.layout import CHUNK_FIELDS, plain
+from raglift.storage.layout import CHUNK_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,11 +45,7 @@ class Answer:
     """How often the call was made."""
 
     def to_bytes(self) -> bytes:
-        """Return what is kept: JSON, with metadata as a saved evaluation has it.
-
-        Raises:
-            ValueError, TypeError, RecursionError: JSON cannot hold what the system returned.
-        """
+        """Return what is kept: JSON, with metadata as a saved evaluation has it."""
         value = self.value
         kept = {"hits": hits_as_json(value)} if isinstance(value, Ranking) else {"session": _session_as_json(value)}
         return json.dumps({**kept, "seconds": self.seconds, "tries": self.tries}).encode()
@@ -146,15 +143,12 @@ class AnswerStore:
         return found
 
     def keep(self, key: bytes, answer: Answer) -> None:
-        """Keep an answer; one that JSON cannot hold is not kept.
+        """Keep an answer.
 
         Raises:
             CacheError: the file cannot be written.
         """
-        try:
-            content = answer.to_bytes()
-        except (ValueError, TypeError, RecursionError):
-            return
+        content = answer.to_bytes()
         with _told(self._answers):
             self._answers.put_many({key: content})
         with self._adding:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from pydantic_core import from_json, to_json
 
 from raglift.base.display import excerpt, printable
+from raglift.base.plain_values import plain
 from raglift.base.replacing import RUN_FILES
 from raglift.base.validation import WrongKind
 from raglift.errors import RagliftError, RunError, is_out_of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -80,26 +78,6 @@ def told(error: Exception) -> str:
     """Return what an error of `DAMAGE` says, on one line; one that no check has worded comes with its kind."""
     said = printable(excerpt(str(error), _LONGEST_WORDS))
     return said if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {said}"
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: NumPy's numbers as Python's; NaN, infinities and anything unknown as text."""
-    # What there is most of comes first, and is told at once: a run has many hits
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(float(value))
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    if isinstance(value, (dict, Mapping)):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return plain(float(value))
-    return plain(value.tolist()) if isinstance(value, np.ndarray) else str(value)
 
 
 def write_json(path: Path, value: Any) -> None:

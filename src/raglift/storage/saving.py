@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raglift.base.limits import can_be, is_folder, is_there, resolved, user_path
+from raglift.base.plain_values import plain
 from raglift.base.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
 from raglift.metrics.parsing import describe_own
@@ -24,7 +25,6 @@ from raglift.storage.layout import (
     RUN,
     SCORES,
     TRACES,
-    plain,
     score_keys,
     write_json,
     write_lines,

@@ -7,7 +7,7 @@ import pytest
 
 from raglift.analysis.shared_queries import baseline_of
 from raglift.errors import ConfigurationError
-from raglift.results.comparison import named_evaluations
+from raglift.results.comparison import compare, named_evaluations
 
 
 def test_evaluations_are_called_by_what_their_stages_do(ranked):
@@ -73,8 +73,8 @@ def test_names_that_do_not_fit(ranked, names, message):
     [
         ([], "found 0 evaluations; expected two or more"),
         (["run"], "found 1 evaluation; expected two or more .*reranker_lift"),
-        ("run", "found a str; expected a list of evaluations"),
-        (7, "found a int; expected a list of evaluations"),
+        ("run", "found 1 evaluation; expected two or more"),
+        (7, "found a int; expected two or more evaluations"),
         ({"a": 1, "b": 2}, r"evaluations\[0\] \('a'\): found a int; expected an Evaluation"),
         ([None, None], r"evaluations\[0\]: found a NoneType; expected an Evaluation"),
     ],
@@ -84,9 +84,15 @@ def test_what_is_no_evaluation(given, message):
         named_evaluations(given, None)
 
 
-def test_a_single_evaluation_is_no_list(ranked):
-    with pytest.raises(ConfigurationError, match="found a Evaluation; expected a list"):
-        named_evaluations(ranked([1]), None)
+def test_evaluations_may_be_given_one_by_one(ranked, tmp_path):
+    one, other = ranked([1]), ranked([2])
+    other.save(tmp_path / "dense")
+    assert compare(one, tmp_path / "dense", one).names == ("fake", "dense", "fake #2")
+    assert compare(one, other, names=["a", "b"]).names == ("a", "b")
+    with pytest.raises(ConfigurationError, match="found 1 evaluation; expected two or more"):
+        compare(one)
+    with pytest.raises(ConfigurationError, match=r"evaluations\[0\]: found a dict; expected an Evaluation"):
+        compare({"a": one}, other)
 
 
 def test_the_baseline_is_the_first_or_one_by_name_or_number():

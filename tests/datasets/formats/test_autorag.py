@@ -15,6 +15,7 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
+from raglift.running.evaluation import evaluate
 
 
 @pytest.fixture
@@ -93,6 +94,14 @@ def test_a_flat_list_means_all_of_it(tmp_path: Path) -> None:
     assert len(load_dataset(qa(tmp_path, CORPUS, retrieval_gt=[["a", "b"]])).queries[0].facts) == 2
 
 
+@pytest.mark.parametrize("empty", [[], [[]], [[""]], [[" "]], [["a"], [""]], [["a"], []], [["a", None]], None], ids=str)
+def test_what_autorag_takes_as_no_ground_truth_is_unlabelled_and_counted(empty: Any, tmp_path: Path) -> None:
+    columns = {"qid": ["q", "none"], "query": ["?", "!"], "retrieval_gt": [[["a"]], empty]}
+    dataset = load_dataset(qa(tmp_path, CORPUS, **columns))
+    assert [len(query.facts) for query in dataset.queries] == [1, 0]
+    assert "1 query excluded from all averages: no labels" in evaluate(lambda _: ["text a"], dataset, ks=(1,)).notes
+
+
 @pytest.mark.parametrize(
     ("columns", "corpus", "expected"),
     [
@@ -101,8 +110,6 @@ def test_a_flat_list_means_all_of_it(tmp_path: Path) -> None:
             {},
             'qa.parquet: row 1.retrieval_gt[0]: found the unknown id "z"; expected a doc_id',
         ),
-        ({"retrieval_gt": [[["a"], []]]}, {}, "row 1.retrieval_gt[1]: found an empty group"),
-        ({"retrieval_gt": [[["a", None]]]}, {}, "row 1.retrieval_gt[0][1]: found null; expected an id"),
         (
             {"retrieval_gt": [3]},
             {},

@@ -87,9 +87,9 @@ def unknown_placeholder(text: str) -> bool:
     return _LONE_PLACE.fullmatch(text) is not None and text not in (QUERY, K, FILTER)
 
 
-def variables_of(text: str) -> list[str]:
-    """Return the names of the environment variables that a text asks for."""
-    return _VARIABLE.findall(text)
+def variables_of(template: Any) -> list[str]:
+    """Return the names of the environment variables that a text, or the texts of a template, ask for."""
+    return [name for text in texts_of(template) for name in _VARIABLE.findall(text)]
 
 
 def resolved(texts: Mapping[str, str], purpose: str) -> tuple[dict[str, str], list[str]]:

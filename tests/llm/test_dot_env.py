@@ -1,0 +1,279 @@
+"""`.env` gives keys and settings on a list, and never says where a key of the environment is sent."""
+
+from __future__ import annotations
+
+import io
+import os
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from raglift.errors import ConfigurationError
+from raglift.llm.dot_env import KEYS, SETTINGS, load_dot_env
+from raglift.testing.openai_server import OpenAIServer
+
+KEY = "sk-proj-9fQ2/x+Zt7=Lw-VerySecret-0042"
+SERVER = "https://me:pw@elsewhere.example:8443/v1"
+REFUSED = (
+    *("HTTP_PROXY", "https_proxy", "ALL_PROXY", "NO_PROXY", "OPENAI_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSLKEYLOGFILE", "LANGCHAIN_TRACING_V2"),
+    *("LANGCHAIN_ENDPOINT", "LANGSMITH_API_KEY", "LANGSMITH_RUNS_ENDPOINTS", "LANGFUSE_HOST", "OPENAI_API_BASE"),
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "HF_ENDPOINT", "AZURE_OPENAI_ENDPOINT"),
+    *("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "VOYAGEAI_BASE_URL", "CO_API_URL", "WANDB_BASE_URL"),
+    *("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_CA_BUNDLE", "MLFLOW_TRACKING_URI", "RAY_ADDRESS"),
+    *("RAGLIFT_MAX_BYTES", "RAGLIFT_SEND_KEY_TO"),
+)
+IGNORED = ("DATABASE_PASSWORD", "PYTHONPATH", "LD_PRELOAD", "PATH_OF_NOTHING", "AWS_CONFIG_FILE", "MY_KEY")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def environment(no_openai_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Write `.env` and set the environment; what `.env` sets is forgotten afterwards."""
+
+    def set_up(file: dict[str, str], **variables: str) -> None:
+        (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in file.items()), encoding="utf-8")
+        for name in {*file, "RAGLIFT_SEND_KEY_TO"}:
+            monkeypatch.setenv(name, "")
+            monkeypatch.delenv(name)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+
+    return set_up
+
+
+# What is taken, refused and ignored.
+
+
+def test_keys_and_settings_are_taken(environment: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    file = {name: f"value of {name}" for name in KEYS | SETTINGS}
+    environment(file)
+    load_dot_env()
+    assert {name: os.environ[name] for name in file} == file
+    assert capsys.readouterr().err == ""
+
+
+def test_servers_proxies_certificates_tracing_and_limits_are_refused_once_and_aloud(
+    environment: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment(dict.fromkeys(REFUSED, "https://elsewhere.example") | {"MISTRAL_API_KEY": KEY})
+    load_dot_env()
+    load_dot_env()
+    assert set(REFUSED) & set(os.environ) == set()
+    assert os.environ["MISTRAL_API_KEY"] == KEY
+    line = capsys.readouterr().err
+    assert all(name in line for name in REFUSED)
+    assert line.count("\n") == 1
+    assert "elsewhere.example" not in line
+
+
+def test_what_the_environment_has_is_not_spoken_of(
+    environment: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment({"HTTPS_PROXY": "https://elsewhere.example"}, HTTPS_PROXY="http://127.0.0.1:1")
+    load_dot_env()
+    assert os.environ["HTTPS_PROXY"] == "http://127.0.0.1:1"
+    assert capsys.readouterr().err == ""
+
+
+def test_other_names_are_ignored(environment: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    environment(dict.fromkeys(IGNORED, "x"))
+    load_dot_env()
+    assert {name for name in IGNORED if os.environ.get(name) == "x"} == set()
+    assert capsys.readouterr().err == ""
+
+
+def test_names_that_a_mapping_asks_for_are_taken_but_for_servers(environment: Callable[..., None]) -> None:
+    environment({"MY_KEY": KEY, "HTTPS_PROXY": "https://elsewhere.example"})
+    load_dot_env(also=["MY_KEY", "HTTPS_PROXY"])
+    assert os.environ["MY_KEY"] == KEY
+    assert "HTTPS_PROXY" not in os.environ
+
+
+def test_no_value_of_the_environment_is_put_into_one_of_the_file(environment: Callable[..., None]) -> None:
+    environment(
+        {"OPENAI_BASE_URL": "https://elsewhere.example/${MISTRAL_API_KEY}", "OPENAI_API_KEY": "x"}, MISTRAL_API_KEY=KEY
+    )
+    with pytest.raises(ConfigurationError, match="in the value of OPENAI_BASE_URL") as caught:
+        load_dot_env()
+    assert KEY not in str(caught.value)
+    assert "OPENAI_BASE_URL" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"OPENAI_API_KEY=sk-hidden\nA_NAME=caf\xe9", "bytes that are no UTF-8"),
+        (b"OPENAI_API_KEY=sk-hidden\x00", "as one with a NUL character"),
+    ],
+    ids=["latin", "nul"],
+)
+def test_a_file_that_cannot_be_used_is_an_error_without_its_values(
+    environment: Callable[..., None], tmp_path: Path, content: bytes, found: str
+) -> None:
+    environment({"OPENAI_API_KEY": KEY})
+    (tmp_path / ".env").write_bytes(content)
+    with pytest.raises(
+        ConfigurationError, match=rf"\.env: found .*{found}.*; expected lines as OPENAI_API_KEY="
+    ) as caught:
+        load_dot_env()
+    assert "sk-hidden" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_is_not_waited_for(no_openai_settings: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / ".env")
+    load_dot_env()
+    assert "is no regular file" in capsys.readouterr().err
+
+
+# The server that keys are sent to.
+
+
+MIXTURES = {
+    "server from .env": ({"OPENAI_BASE_URL": SERVER}, {"OPENAI_API_KEY": KEY}),
+    "key from .env": ({"OPENAI_API_KEY": KEY}, {"OPENAI_BASE_URL": SERVER}),
+    ".env that allows itself": (
+        {"OPENAI_BASE_URL": SERVER, "RAGLIFT_SEND_KEY_TO": "elsewhere.example:8443"},
+        {"OPENAI_API_KEY": KEY},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_a_key_is_sent_to_no_server_of_another_place(environment: Callable[..., None], name: str) -> None:
+    file, variables = MIXTURES[name]
+    environment(file, **variables)
+    with pytest.raises(
+        ConfigurationError, match=r"would be sent to elsewhere\.example:8443/v1; expected both from one "
+    ) as caught:
+        load_dot_env()
+    assert "RAGLIFT_SEND_KEY_TO=elsewhere.example:8443 in the environment" in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert "me:pw" not in str(caught.value)
+    assert set(file) & set(os.environ) == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "variables"),
+    [
+        pytest.param({"OPENAI_BASE_URL": SERVER, "OPENAI_API_KEY": KEY}, {}, id="both in .env"),
+        pytest.param(
+            {"WANDB_MODE": "x"}, {"OPENAI_BASE_URL": SERVER, "OPENAI_API_KEY": KEY}, id="both in the environment"
+        ),
+        pytest.param({"OPENAI_BASE_URL": SERVER}, {}, id="no key"),
+        pytest.param({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, {"OPENAI_API_KEY": KEY}, id="on this machine"),
+        pytest.param({"OPENAI_BASE_URL": SERVER}, {"ANTHROPIC_API_KEY": KEY}, id="key of another provider"),
+        pytest.param(
+            {"OPENAI_BASE_URL": SERVER},
+            {"OPENAI_API_KEY": KEY, "RAGLIFT_SEND_KEY_TO": "other.example, elsewhere.example:8443"},
+            id="allowed",
+        ),
+    ],
+)
+def test_what_is_from_one_place_or_allowed_is_set(
+    environment: Callable[..., None], file: dict[str, str], variables: dict[str, str]
+) -> None:
+    environment(file, **variables)
+    load_dot_env()
+    assert {name: os.environ[name] for name in file} == file
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_sent"), [("y\n", True), ("yes\n", True), ("\n", False), ("", False), ("n\n", False)]
+)
+def test_at_a_terminal_the_user_is_asked(
+    environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, answer: str, is_sent: bool
+) -> None:
+    environment({"OPENAI_BASE_URL": SERVER}, OPENAI_API_KEY=KEY)
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", screen)
+    if is_sent:
+        load_dot_env()
+    else:
+        with pytest.raises(ConfigurationError):
+            load_dot_env()
+    assert ("OPENAI_BASE_URL" in os.environ) is is_sent
+    assert "OPENAI_API_KEY would be sent to elsewhere.example:8443/v1. Send it there? [y/N]" in screen.getvalue()
+
+
+# On the wire.
+
+
+class _Listener(socketserver.ThreadingTCPServer):
+    """A proxy, and a server of traces, that keeps what it gets."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+        heard = self.heard
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                self.request.settimeout(5)
+                heard.append(self.request.recv(65536))
+                self.request.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+@pytest.fixture
+def listener() -> Iterator[_Listener]:
+    with _Listener() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+_ASKING = """
+from raglift.llm.language_models import language_model
+from raglift.llm.replies import FilledPrompt
+from raglift.base.retrying import RetryPolicy
+
+print("".join(language_model(retry_policy=RetryPolicy(1, 5.0)).stream(FilledPrompt("p@1", "Say it.", "Now."))))
+"""
+
+
+@pytest.mark.slow
+def test_no_request_goes_where_dot_env_would_lead_it(tmp_path: Path, listener: _Listener) -> None:
+    certificate = tmp_path / "trusted.pem"
+    certificate.write_text("none", encoding="utf-8")
+    to_listener = dict.fromkeys(
+        ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_PROXY", "http_proxy", "all_proxy"), listener.address
+    )
+    traced = {"LANGCHAIN_TRACING_V2": "true", "LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "x"}
+    traced |= dict.fromkeys(
+        ("LANGCHAIN_ENDPOINT", "LANGSMITH_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"), listener.address
+    )
+    file = {**to_listener, **traced, "SSL_CERT_FILE": str(certificate), "OPENAI_API_BASE": f"{listener.address}/v1"}
+    (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in file.items()), encoding="utf-8")
+    with OpenAIServer(key=KEY) as server:
+        clean = {name: value for name, value in os.environ.items() if name not in file}
+        done = subprocess.run(
+            [sys.executable, "-c", _ASKING],
+            cwd=tmp_path,
+            env={**clean, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": KEY},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert listener.heard == []
+    assert done.returncode == 0, done.stderr
+    assert len(server.requests) == 1
+    assert "HTTP_PROXY" in done.stderr
