@@ -51,8 +51,8 @@ def sweep(dataset: rl.Dataset) -> Sweep:
     )
 
 
-def rankings(evaluation: rl.Evaluation) -> list[object]:
-    return [[(hit.chunk.id, hit.score) for hit in trace.stages[-1].ranking] for trace in evaluation.run.traces]
+def rankings(evaluation: rl.Evaluation, k: int | None = None) -> list[object]:
+    return [[(hit.chunk.id, hit.score) for hit in trace.stages[-1].ranking.hits[:k]] for trace in evaluation.run.traces]
 
 
 def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
@@ -75,7 +75,7 @@ def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
             build_retriever(dataset, parts), dataset, ks=(1, 3), depth="deep", candidates=4, match=sweep.rule
         )
         assert entry.evaluation is not None
-        assert rankings(entry.evaluation) == rankings(alone)
+        assert rankings(entry.evaluation, sweep.candidates) == rankings(alone)
         hits = [chunk for trace in alone.run.traces for chunk in trace.stages[-1].ranking.chunks]
         assert all(chunk.text == PAGES[str(chunk.doc_id)][chunk.start : chunk.end] for chunk in hits)
     models = next(each.models for each in result.finished if each.cell.chunker == CHUNKERS[2])

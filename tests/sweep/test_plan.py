@@ -82,7 +82,7 @@ def test_after_a_run_the_cache_has_everything_and_pairs_are_exact(sweep: Sweep, 
     for entry in result.finished:
         assert entry.evaluation is not None
         for trace, query in zip(entry.evaluation.run.traces, entry.evaluation.dataset.queries, strict=True):
-            found |= {(query.text, hit.chunk.text) for hit in trace.stages[0].ranking}
+            found |= {(query.text, hit.chunk.text) for hit in trace.stages[0].ranking.hits[: sweep.candidates]}
     assert (reranking.pairs, reranking.is_exact, reranking.missing) == (len(found), True, 0)
     assert len(found) < 3 * 2 * 5  # dense and BM25 find some of the same chunks
 

@@ -125,7 +125,8 @@ def test_the_frame_tells_budgets_from_depths(island: Dataset, tmp_path: Path) ->
         ks=[1, "tokens(20)", "tokens(40)"],
         metrics=["recall"],
         primary="recall@1",
+        budget=60,
     )
     frame = run_sweep(sweep, tmp_path / "sweep", progress=False).to_frame()
-    assert frame.k.fillna(0).tolist() == [1, 0, 0]
-    assert frame.tokens.fillna(0).tolist() == [0, 20, 40]
+    assert frame.k.fillna(0).tolist() == [1, 0, 0, 0, 0]
+    assert frame.tokens.fillna(0).tolist() == [0, 20, 40, 60, 60]
