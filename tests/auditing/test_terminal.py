@@ -7,6 +7,7 @@ from rich.console import Console
 
 import raglift as rl
 from raglift.components.chunkers import TokenChunker
+from raglift.records.labels import Query
 from raglift.report.presenting import view_of
 from raglift.report.terminal.document import document_parts
 from raglift.report.terminal.rendering import write
@@ -28,3 +29,9 @@ def test_chunkers_that_do_not_fit_side_by_side_stand_below_each_other(width: int
     assert [name for head in heads for name in head] == [str(chunker) for chunker in chunkers]
     assert all(len(line) <= width for line in lines if line.startswith("recall ceiling@") or "token:" in line)
     assert (len(heads) == 1) == (width == 200)
+
+
+def test_a_dataset_without_labels_is_not_called_faultless() -> None:
+    unlabelled = rl.Dataset((Query("q", "Who keeps the lamp?"),))
+    assert "no query has one" in str(rl.audit(unlabelled))
+    assert "0 broken" not in str(rl.audit(unlabelled))

@@ -64,7 +64,7 @@ def saved_evaluation() -> Evaluation:
 
 def the_same(one: Evaluation, other: Evaluation) -> None:
     """Assert that two evaluations say the same, whether or not they were saved and loaded in between."""
-    assert repr(one.run) == repr(other.run)  # NaN is not equal to itself, but looks like itself
+    assert repr(vars(one.run)) == repr(vars(other.run))  # NaN is not equal to itself, but looks like itself
     assert one.dataset.queries == other.dataset.queries
     assert one.scores.metrics == other.scores.metrics
     assert one.scores.values.tobytes() == other.scores.values.tobytes()

@@ -308,3 +308,10 @@ def test_scores_for_which_there_is_no_memory_are_not_damaged(place: Path, monkey
     monkeypatch.setattr(loading, "_has_memory_for", lambda _: False)
     with pytest.raises(MemoryError, match=r"scores\.parquet"):
         rl.load_evaluation(place / "run")
+
+
+def test_a_pipe_in_a_saved_run_is_not_waited_for(place: Path) -> None:
+    (place / "run" / "chunks.jsonl").unlink()
+    os.mkfifo(place / "run" / "chunks.jsonl")
+    with pytest.raises(RunError, match=r"chunks\.jsonl: damaged: found a pipe or a device; expected a file"):
+        rl.load_evaluation(place / "run")

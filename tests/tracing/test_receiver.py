@@ -342,12 +342,12 @@ def test_ctrl_c_evaluates_and_saves(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_number_of_traces_or_a_pause_ends_it(tmp_path: Path) -> None:
+def test_a_number_of_traces_ends_it(tmp_path: Path) -> None:
     listening = Listening(tmp_path, "--stop-after", "2")
     application(listening.endpoint, "simple", 2)
     code, out, err = listening.end()
     assert (code, "2 traces of 2" in out) == (0, True), err
-    listening = Listening(tmp_path, "--idle", "1", "--overwrite", "--json")
+    listening = Listening(tmp_path, "--stop-after", "1", "--overwrite", "--json")
     application(listening.endpoint, "simple", 1)
     code, out, err = listening.end()
     assert code == 0, err
@@ -364,6 +364,13 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "raglift", "trace", str(listening.kept), "--data", str(tmp_path / "data.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "5 traces of 5 became sessions" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_pause_before_the_first_span_ends_it_too(tmp_path: Path) -> None:
+    code, _, err = Listening(tmp_path, "--idle", "0.5").end()
+    assert code == 2
+    assert "no spans" in err
 
 
 @pytest.mark.slow

@@ -38,7 +38,9 @@ def audit_view(audit: AuditRecord) -> Document:
             f"{counted(audit.facts, 'fact')}, {counted(audit.passages, 'passage')}, "
             f"{counted(audit.documents, 'document')}"
         ),
-        lead=f"labels: {len(audit.broken):,} broken, {counted(len(audit.warnings), 'warning')}",
+        lead=f"labels: {len(audit.broken):,} broken, {counted(len(audit.warnings), 'warning')}"
+        if audit.facts or audit.findings
+        else "labels: none; no query has one",
         headline=table_from(_KINDS, list(by_kind.items()), "Findings by kind"),
         measured=(),
         warnings=audit.notes,

@@ -377,9 +377,9 @@ class Trace:
     stop_after: Annotated[
         int | None, typer.Option(help="With --listen: stop when so many traces have come in whole.")
     ] = None
-    idle: Annotated[float | None, typer.Option(help="With --listen: stop when nothing came for so many seconds.")] = (
-        None
-    )
+    idle: Annotated[
+        float | None, typer.Option(help="With --listen: stop when nothing came for so many seconds, at the start too.")
+    ] = None
     ks: Annotated[
         tuple[str, ...],
         typer.Option("-k", help="Depths of the metrics: of measures of sessions, the first hits of each call."),

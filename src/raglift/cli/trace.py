@@ -109,7 +109,7 @@ def _wait(receiver: TraceReceiver, request: Trace) -> None:
             # Spans of the last trace may come in another request than its root
             if is_enough and receiver.idle >= _STRAGGLERS:
                 return
-            if request.idle is not None and receiver.spans and receiver.idle >= request.idle:
+            if request.idle is not None and receiver.idle >= request.idle:
                 return
 
 

@@ -11,6 +11,7 @@ from itertools import count, repeat
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
+from raglift.base.display import counted
 from raglift.base.validation import described, shown
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk
@@ -373,7 +374,7 @@ class Inventory:
         return f"Inventory({self.chunks:,} chunks, {len(self.touching):,} of them touch a passage)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The traces of one system over one dataset, with what was asked of it."""
 
@@ -389,6 +390,11 @@ class Run:
     """What is known of the index's chunks; None for a system that does not tell them."""
     cost: Cost | None = None
     """What the answers cost in time and space; None when nothing is known."""
+
+    def __repr__(self) -> str:
+        stages = " + ".join(stage.name for stage in self.stages)
+        failed = sum(trace.error is not None for trace in self.traces)
+        return f"Run({stages}, {counted(len(self.traces), 'query')}, {failed:,} failed)"
 
     @property
     def has_sessions(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from raglift.analysis.records import EvaluationRecord
 from raglift.base.limits import LARGEST_SCORE, allowed, is_file, is_folder, is_there, most_bytes, user_path
+from raglift.base.replacing import RUN_FILES
 from raglift.base.validation import WrongKind, quoted, read_as, shown
 from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
@@ -72,6 +73,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
             f"{source / RUN}: found format {head['format']}; expected {FORMAT} or lower: "
             "it was written by a newer raglift; upgrade with pip install -U raglift"
         )
+    _refuse_pipes(source)
     with _no_garbage_collection():
         chunks = read_lines(source / CHUNKS, _chunk)
         queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
@@ -101,6 +103,13 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _refuse_pipes(source: Path) -> None:
+    """Raise for what would be waited for without end, where a file is expected."""
+    for path in (source / name for name in RUN_FILES):
+        if is_there(path) and not is_file(path) and not is_folder(path):
+            raise _damaged(path, "found a pipe or a device; expected a file")
 
 
 def _no_run(source: Path) -> str:
