@@ -12,7 +12,7 @@ from raglift.records.metric import Tokens
 
 
 @pytest.fixture(scope="module")
-def benchmark(script) -> Any:
+def benchmark(script: Any) -> Any:
     return script("prompt_sizes")
 
 

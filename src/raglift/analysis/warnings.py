@@ -194,7 +194,7 @@ def _listed(parts: Sequence[str]) -> str:
 def _lengths(
     systems: Mapping[str, EvaluationRecord], metric: Metric, rows: Sequence[ComparisonRow], fairness: Fairness | None
 ) -> list[str]:
-    """Warn of systems whose hits are much longer than others', where they are not compared at an equal budget."""
+    """Warn of systems whose hits are much longer than others', where they are not compared by what is read."""
     if metric.k is None:
         return []
     lengths = {name: hit_length(one, metric.k) for name, one in systems.items()}

@@ -41,7 +41,7 @@ class Measuring:
     account: Account
     """What all rungs spend together, and may spend."""
     primary: Metric | None = None
-    """What decides; known after the first rung, since at an equal budget of tokens it depends on the chunks."""
+    """What decides; known after the first rung, since it depends on whether chunks differ."""
     evaluations: dict[Cell, list[Evaluation]] = field(default_factory=dict)
     """Of each cell that was measured, those of its rungs."""
     errors: dict[Cell, str] = field(default_factory=dict)

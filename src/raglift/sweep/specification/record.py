@@ -97,8 +97,8 @@ class Sweep:
     """Measures to take, at each of `ks` where they name no depth of their own."""
     primary: str | None = None
     """The metric by which cells are compared; None for NDCG@10 or, where that is not taken, NDCG at the deepest depth
-    that is, else the first measure of quality at its deepest. Unless it is named, it is taken at an equal budget of
-    context tokens where chunks differ in length by more than a quarter: see `raglift.compare`."""
+    that is, else the first measure of quality at its deepest. Unless it is named, recall up to 2,000 tokens ranks them
+    where chunks differ: see `raglift.compare`."""
     match: str = "coverage"
     """What counts as a match; with coverage, chunk sizes are compared fairly."""
     match_threshold: float | None = None
