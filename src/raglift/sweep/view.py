@@ -189,7 +189,8 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         for entry in result.ranked
         if entry.evaluation is not None
     ]
-    columns = [*_means(result, rows, advised), *_cost_columns(result, rows)]
+    costs = _cost_columns(result, rows)
+    columns = [*_means(result, rows, advised), *costs]
     context = Metric(CONTEXT, _depth_of_costs(result).depth)  # has a column among the costs
     shown = {result.primary, context, *beside_of(result.fairness)}
     named = dict.fromkeys(metric for row in rows for metric in row.evaluation.named_metrics(result.primary))
@@ -199,6 +200,7 @@ def cells_table(result: SweepResultRecord, advised: Recommendation | None) -> Ta
         lambda one: one != result.primary and all(one in row.evaluation.scores.metrics for row in rows),
         lambda row, one: mean_after(row.evaluation, one),
         lambda row: row.entry.cell.name,
+        costs,
     )
     percent = confidence_text(CONFIDENCE if advised is None else advised.method.confidence)
     return table_from(columns, rows, "Every measured cell, the best first", sortable=True, confidence=percent)

@@ -277,7 +277,7 @@ def _named_metrics(comparison: ComparisonRecord) -> list[Metric]:
 
 
 def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
-    metric, fair = comparison.primary, comparison.fairness
+    metric, fair, costs = comparison.primary, comparison.fairness, _cost_columns(comparison)
     corrected = "p (Holm)" if len(comparison.others) > 1 else "p"
 
     def unless_baseline(row: ComparisonRow, cell: Cell) -> Cell:
@@ -318,8 +318,9 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
             lambda one: one != metric and one in comparison.metrics,
             lambda row, one: comparison.row(row.system, one).mean,
             lambda row: row.system,
+            costs,
         ),
-        *_cost_columns(comparison),
+        *costs,
     ]
 
 
@@ -329,9 +330,8 @@ def _cost_columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
     def mean(row: ComparisonRow, metric: Metric) -> float:
         return comparison.row(row.system, metric).mean if metric in comparison.metrics else math.nan
 
-    fair, rows = comparison.fairness, comparison.of(comparison.primary)
-    columns = cost_columns(rows, _depth_of_costs(comparison), mean, lambda row: comparison.evaluation(row.system))
-    return [one for one in columns if one.title != "tokens" or fair is None or fair.sent is None]
+    rows = comparison.of(comparison.primary)
+    return cost_columns(rows, _depth_of_costs(comparison), mean, lambda row: comparison.evaluation(row.system))
 
 
 def _depth_of_costs(comparison: ComparisonRecord) -> Metric:

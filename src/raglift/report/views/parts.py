@@ -139,19 +139,27 @@ def named_columns(metrics: Iterable[Metric], cell: Callable[[RowT, Metric], Cell
     return [column(metric) for metric in metrics]
 
 
+TOKENS = "tokens"
+"""The column of the counted tokens of a prompt."""
+
+
 def beside_columns(
     found: Fairness | None,
     known: Callable[[Metric], bool],
     mean_of: Callable[[RowT, Metric], float],
     name: Callable[[RowT], str],
+    costs: Sequence[Column[RowT]],
 ) -> list[Column[RowT]]:
-    """Return the columns beside the metric that decides, where chunks differ; the last is what each system sends.
+    """Return the columns beside the metric that decides, where chunks differ.
+
+    The last is what each system sends, unless its tokens were counted and are among the costs.
 
     Args:
         found: how systems of different chunks were compared.
         known: whether a metric has figures, and is not the one that decides.
         mean_of: the mean of a metric in a row.
         name: the system of a row.
+        costs: the columns of costs.
     """
 
     def column(metric: Metric) -> Column[RowT]:
@@ -161,7 +169,7 @@ def beside_columns(
         return Column(mean_title(metric), cell, definition=definition_of(metric), optional=True)
 
     columns = [column(metric) for metric in beside_of(found) if known(metric)]
-    if found is None or found.sent is None:
+    if found is None or found.sent is None or any(one.title == TOKENS for one in costs):
         return columns
     sent, k = found.sent, None if found.in_hits is None else found.in_hits.k
     what = f"{'all hits' if k is None else counted(k, 'hit')} as deployed"
@@ -188,7 +196,7 @@ def cost_columns(
     """
     context, found = Metric(CONTEXT, decides.depth), list(rows)
     tokens = Column[RowT](
-        "tokens", lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
+        TOKENS, lambda row: tokens_cell(mean(row, context)), definition=definition_of(context), optional=True
     )
     latency = Column[RowT](
         "latency",
