@@ -104,7 +104,8 @@ def bounded_marks(text: str, form: Literal["NFD", "NFKD"] = "NFD") -> str:
     """
     if text.isascii() or _HAS_MANY_MARKS.search(text) is None:
         return text
-    return _MANY_MARKS.sub(lambda row: "".join(_bounded_row(row[0], form)), text)
+    bounded: str = _MANY_MARKS.sub(lambda row: "".join(_bounded_row(row[0], form)), text)
+    return bounded
 
 
 def _bounded_row(row: str, form: Literal["NFD", "NFKD"]) -> Iterator[str]:
