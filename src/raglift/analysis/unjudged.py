@@ -290,8 +290,14 @@ def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
         figures += f", and {usual} if they are relevant as often as the labelled hits at their rank"
     if not found.to_label:
         return f"{first}; {figures}"
-    these = "" if len(found.shares) == 1 else " that not all of the systems return"
-    return f"{first}; {figures}; label next the {counted(found.to_label, 'hit')}{these} (raglift labels review)"
+    these = f"{counted(found.to_label, 'hit')}{'' if len(found.shares) == 1 else ' that not all of the systems return'}"
+    if found.to_label > _MOST_TO_LABEL:
+        return f"{first}; {figures}; label next a random sample of the {these} (raglift labels sample)"
+    return f"{first}; {figures}; label next the {these} (raglift labels review)"
+
+
+_MOST_TO_LABEL = 500
+"""Of more hits than people can label, a sample is drawn."""
 
 
 def _range_text(ends: tuple[float, float]) -> str:
