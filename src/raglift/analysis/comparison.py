@@ -36,7 +36,7 @@ from raglift.analysis.warnings import (
 )
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
-from raglift.metrics.prompt_measures import RecallArea
+from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import checked_share
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
@@ -261,6 +261,7 @@ def compare_systems(
     match: str | MatchRule | None = None,
     label_error: float | None = None,
     budget: int | None = None,
+    as_scored: Mapping[str, EvaluationRecord] | None = None,
 ) -> ComparisonRecord:
     """Compare systems on the same queries, and say which differences are real: see `raglift.compare`.
 
@@ -274,6 +275,7 @@ def compare_systems(
         match: by which rule all are matched; by default as in `raglift.compare`.
         label_error: which share of the labels may be wrong; by default what the datasets know of it.
         budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
+        as_scored: the systems before they were matched by one rule, where they have been already.
 
     Raises:
         ConfigurationError: an argument that cannot be used; or systems without a fair pair: no query in common, other
@@ -286,7 +288,7 @@ def compare_systems(
     shared = shared_queries(systems, first)
     systems = with_named_budget(systems, primary)
     decides = _primary(primary, _common_metrics(systems, first), systems)
-    as_scored, in_hits = systems, decides
+    as_scored, in_hits = as_scored or systems, decides
     systems, fairness = made_fair(
         systems, shared, decides, is_named=primary is not None, first=first, match=match, budget=budget
     )
@@ -304,8 +306,9 @@ def compare_systems(
     if fairness is not None:
         apart = _apart(as_scored, chosen, fairness)
         fairness = with_leads(replace(fairness, apart=apart), systems, shared, method)
+        as_scored = as_scored if match is None else systems
         if len(apart) < len(systems) - 1 and decides != in_hits:
-            alike = _Alike.of(as_scored if match is None else systems, systems, chosen, in_hits, apart, shared)
+            alike = _Alike.of(as_scored, systems, chosen, in_hits, apart, shared)
     rows = _rows(paired, method, alike, _bounds(systems, paired, shared))
     unjudged = unjudged_of(systems, decides, shared.places, same_chunks=fairness is None)
     held = hold_out_best(paired, shared.queries, method, is_chosen=reference.is_chosen) if hold_out else None
@@ -338,6 +341,7 @@ def compare_systems(
             *(note for row in deciding for note in too_skewed_note(row, row.system, chosen)),
         ),
         fairness=fairness,
+        as_scored=tuple(as_scored.values()),
         unjudged=unjudged,
         baseline_reason=reference.reason,
     )
@@ -391,7 +395,7 @@ class _Alike:
     """
 
     paired: Paired
-    """The values as they were scored, of all systems; the metric that decides first."""
+    """The values of the metric that decides, as they were scored, of all systems."""
     numbers: frozenset[int]
     """Which of them have the chunks of the baseline."""
 
@@ -409,10 +413,8 @@ class _Alike:
         names = list(systems)
         rules = {rule_of(as_scored[name]) for name in names if name not in apart}
         scored = as_scored if len(rules) == 1 else systems
-        metrics = [metric for metric in _common_metrics(scored, baseline) if not MEASURES[metric.name].needs_budget]
-        ordered = (decides, *(metric for metric in metrics if metric != decides))
         numbers = frozenset(number for number, name in enumerate(names) if name not in (*apart, baseline))
-        return cls(pair_up(scored, baseline, ordered, shared), numbers)
+        return cls(pair_up(scored, baseline, (decides,), shared), numbers)
 
 
 def _apart(systems: Mapping[str, EvaluationRecord], baseline: str, fairness: Fairness) -> tuple[str, ...]:
@@ -427,12 +429,12 @@ _Bounds = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 def _bounds(systems: Mapping[str, EvaluationRecord], paired: Paired, shared: SharedQueries) -> _Bounds | None:
     """Return the lowest and highest values that full prompts could give each system on the metric that decides.
 
-    None where another decides than recall up to a budget, or all prompts are full.
+    None where another decides than recall up to a budget or at it, or all prompts are full.
     """
-    area = paired.metrics[0]
-    if area.name != RecallArea.name:
+    decides = paired.metrics[0]
+    if decides.name not in (RecallArea.name, PromptRecall.name):
         return None
-    prompts = {name: prompts_of(one, area) for name, one in systems.items()}
+    prompts = {name: prompts_of(one, decides) for name, one in systems.items()}
     if not any(one.unfilled[shared.places[name]].any() for name, one in prompts.items()):
         return None
     lowest = np.stack([shared.columns(name, one.lowest) for name, one in prompts.items()])
@@ -466,11 +468,10 @@ def _rows(
     for place, metric in enumerate(paired.metrics):
         for number, name in enumerate(paired.names):
             own, described = source(number)
-            if metric not in own.metrics:
+            if not (decides := metric == own.metrics[0]):
                 own, described = paired, of_all
             there = own.metrics.index(metric)
             row = _row(own, (there, number), described.get((there, number)), method)
-            decides = there == 0 and (own is source(number)[0])
             if number == paired.baseline:
                 row = replace(row, exploratory=place != 0)
             elif decides:

@@ -71,6 +71,8 @@ class Fairness:
     """Recall at the budget; None where there is no `area`."""
     decides: bool = False
     """Whether `area` decides between systems of different chunks; it does unless another primary metric was named."""
+    is_named: bool = False
+    """Whether the user named the primary metric; then it decides between all systems."""
     apart: tuple[str, ...] = ()
     """The systems whose chunks are not those of the baseline."""
     characters_per_token: float = 0.0
@@ -96,6 +98,10 @@ class Fairness:
     """The systems that were scored by containment, and were scored again by coverage."""
     containment: Mapping[str, float] | None = None
     """For each system, the mean of `in_hits` by containment, where coverage decides."""
+
+    def ends_early(self, system: str, queries: int) -> bool:
+        """Whether more than 5% of the prompts of a system end before the budget though more could come."""
+        return self.unfilled is not None and self.unfilled[system] > UNFILLED * queries
 
     @property
     def budget(self) -> Tokens:
@@ -152,7 +158,7 @@ def made_fair(
         return found, None
     in_hits = primary if primary.budget is None else counterpart(primary, systems)
     rescored = tuple(name for name in found if rule_of(found[name]) != rule_of(systems[name]))
-    fairness = Fairness(lengths, in_hits, rescored=rescored, decides=False)
+    fairness = Fairness(lengths, in_hits, rescored=rescored, decides=False, is_named=is_named)
     if in_hits is not None and all(rule_of(one).by_coverage for one in found.values()):
         means = {name: _by_containment(name, systems[name], shared, in_hits) for name in found}
         fairness = replace(fairness, containment=means)
@@ -160,7 +166,7 @@ def made_fair(
     if any(evaluation.run.has_sessions for evaluation in systems.values()) or min(lengths.values()) == 0:
         return found, fairness
     named = primary.budget.most if primary.budget is not None else DEFAULT_BUDGET
-    tokens = Tokens(named if budget is None or primary.name == RecallArea.name else budget)
+    tokens = Tokens(named if budget is None or MEASURES[primary.name].needs_budget else budget)
     area, recall = RecallArea @ tokens, PromptRecall @ tokens
     scale = scale_of_labels(systems[first].dataset.queries, counter)
     found = {name: at_scale(one, (area, recall), scale, counter) for name, one in found.items()}
@@ -226,7 +232,7 @@ def prompts_of(evaluation: EvaluationRecord, area: Metric) -> Prompts:
 
     Args:
         evaluation: one that has scored it.
-        area: recall up to a budget.
+        area: recall up to a budget, or recall at one.
     """
     table, run = match_tables_of(evaluation)[-1], evaluation.run
     lowest = evaluation.scores.of(evaluation.after, area)
@@ -241,7 +247,8 @@ def prompts_of(evaluation: EvaluationRecord, area: Metric) -> Prompts:
     query = table.facts.query
     missing = np.bincount(query, weights=np.isinf(positions_of_facts(table)), minlength=table.queries)
     facts = np.maximum(np.bincount(query, minlength=table.queries), 1)
-    gain = np.where(unfilled, missing / facts * np.maximum(0.0, 1.0 - characters / limit), 0.0)
+    worth = np.maximum(0.0, 1.0 - characters / limit) if area.name == RecallArea.name else 1.0
+    gain = np.where(unfilled, missing / facts * worth, 0.0)
     return Prompts(lowest, lowest + gain, unfilled, characters)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
-from raglift.analysis.fairness import UNFILLED
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import bound_of, within_reach
@@ -181,8 +180,10 @@ def recommendation(
     fairness = comparison.fairness
     recall = None if fairness is None or comparison.primary != fairness.area else fairness.recall
     choice = _Choice(taking_part, values[counted], costs, comparison, margin)
-    best, system, whole = choice.best, choice.system, comparison.best_without_truncation
+    best, system = choice.best, choice.system
     contenders = choice.contenders()
+    reads_all = [name for name, one in contenders.items() if one.truncated_share == 0.0]
+    whole = max(reads_all, key=choice.means.__getitem__, default=None)
     equals = {one.system: costs[one.system] for one in contenders.values() if one.may_be_best or one.is_shown}
     beaten = [one for one in contenders.values() if one.system not in equals]
     evaluation = comparison.evaluation(system)
@@ -218,9 +219,7 @@ def recommendation(
 def _is_unfilled(comparison: ComparisonRecord, row: ComparisonRow) -> bool:
     """Whether a system may be better than its figures, because too many of its prompts end before the budget."""
     found = comparison.fairness
-    if found is None or found.unfilled is None or comparison.primary != found.area:
-        return False
-    return found.unfilled[row.system] > UNFILLED * row.n
+    return found is not None and comparison.primary == found.area and found.ends_early(row.system, row.n)
 
 
 def _nothing(comparison: ComparisonRecord, left_out: tuple[str, ...], margin: float) -> RecommendationRecord:

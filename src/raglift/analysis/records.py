@@ -302,6 +302,8 @@ class ComparisonRecord:
     """Further notes."""
     fairness: Fairness | None = None
     """What was done because systems have different chunks; None where they do not."""
+    as_scored: tuple[EvaluationRecord, ...] = ()
+    """The evaluations before they were matched by one rule, or made fair in other ways."""
     unjudged: Unjudged | None = None
     """What hits that nobody judged can do to the verdict; None where nearly all were, or labels do not say it."""
     baseline_reason: str = ""

@@ -409,8 +409,8 @@ def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> H
     scores = evaluation.scores.of(evaluation.after, chosen)  # raises if it was not scored
     if not has_holes(evaluation, chosen):
         raise ConfigurationError(
-            f"holes: found {chosen}, of several runs of a query, of no hits, or not installed; expected a metric of "
-            "one ranking a query"
+            f"holes: found {chosen}, of several runs of a query, of no hits, of what is read, or not installed; "
+            "expected a metric of the hits of one ranking a query"
         )
     side = _Side.of(evaluation, chosen)
     counts, shares, ranks = _RankShares.of([side]), _shares_to_extrapolate([side]), side.first_ranks()
@@ -439,7 +439,8 @@ def has_holes(evaluation: EvaluationRecord, metric: Metric) -> bool:
     """Return whether a metric can be computed here and is of one ranking a query, whose unjudged hits are known."""
     measure = MEASURES[metric.name]
     repeated = any(trace.repetitions for trace in evaluation.run.traces)
-    return measure.is_installed and not repeated and (measure.takes_k or not measure.is_by_call)
+    of_hits = not measure.needs_budget and (measure.takes_k or not measure.is_by_call)
+    return measure.is_installed and not repeated and of_hits
 
 
 def condensed_to_judged(table: MatchTable) -> MatchTable:

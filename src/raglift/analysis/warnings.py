@@ -16,6 +16,7 @@ from raglift.base.words import language_name
 from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET, RecallArea
+from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import LabelError
 from raglift.records.metric import Tokens
 from raglift.stats.paired_tests import FEW_QUERIES
@@ -79,6 +80,7 @@ def warnings_of(
         *(_containment(systems, fairness.lengths) if fairness is not None else []),
         *_lengths(systems, paired.metrics[0], rows, fairness),
         *(_budget(fairness, _facts(shared)) if fairness is not None else []),
+        *(_unfilled(paired.metrics[0], fairness) if fairness is not None else []),
         *_own_notes(systems),
         *_machines(systems),
     ]
@@ -203,12 +205,22 @@ def _lengths(
     told = f"not like for like: {lengths_text(lengths)}, so the same k is not the same amount of text"
     if fairness is None or fairness.area is None:
         return [f"{told}; compare by what is read too, e.g. {RecallArea @ Tokens(DEFAULT_BUDGET)}"]
-    if any((fairness.unfilled or {}).values()):
+    if any(fairness.ends_early(row.system, row.n) for row in rows if row.metric == metric):
         return [f"{told}; by what is read they cannot be compared, because some prompts end before the budget"]
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
     by_k, by_size = best[metric].system, best[fairness.area].system
     leads = f"{by_size} leads too" if by_k == by_size else f"{by_size} leads, not {by_k}"
     return [f"{told}; by what is read of the same prompt {leads} ({mean_title(fairness.area)})"]
+
+
+def _unfilled(metric: Metric, fairness: Fairness) -> list[str]:
+    """Warn of prompts that end before the budget of a metric of whole hits: recall by what is read is not decided."""
+    if metric.budget is None or MEASURES[metric.name].needs_budget or fairness.unfilled is None:
+        return []
+    ends = [f"{counted(count, 'query')} of {name}" for name, count in fairness.unfilled.items() if count]
+    size = f"before {fairness.budget.most:,} tokens though more could come"
+    told = f"{mean_title(metric)}: prompts end {size}, so the figures are of smaller ones"
+    return [f"{told}: {named(ends)}; evaluate(…, budget={fairness.budget.most}) fills them"] if ends else []
 
 
 def lengths_text(lengths: Mapping[str, float]) -> str:

@@ -57,9 +57,9 @@ def size_sentences(found: Fairness) -> list[str]:
             f"Recall by prompt size: {low.system} leads at {low.budget.most:,} tokens, {high.system} at "
             f"{high.budget.most:,}, both significantly (Holm over sizes and pairs)."
         )
-    elif len(leaders) == 1 and len(found.leads) > 1:
-        sizes = f"{found.leads[0].budget.most:,} to {found.leads[-1].budget.most:,} tokens"
-        told.append(f"Recall by prompt size: {leaders[0]} has the highest at {sizes}.")
+    elif len(leaders) == 1:
+        sizes = " to ".join(dict.fromkeys(f"{lead.budget.most:,}" for lead in (found.leads[0], found.leads[-1])))
+        told.append(f"Recall by prompt size: {leaders[0]} has the highest at {sizes} tokens.")
     elif leaders:
         highest = ", ".join(f"{lead.system} at {lead.budget.most:,} tokens" for lead in found.leads)
         told.append(f"Recall by prompt size: no significant change of lead; the highest are {highest}.")
@@ -82,8 +82,10 @@ def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:
     told = "; ".join(filter(None, deployed))
     sizes = f"{sizes} of {found.budget.most:,} tokens, and the rest could turn the verdict"
     deployed_text = f" As deployed, {told}." if told else ""
-    command = f"raglift evaluate … --budget {found.budget.most}"
-    return [f"Not comparable by size: {sizes}.{deployed_text} `{command}` fills the prompts."]
+    asked = [int(comparison.evaluation(name).run.spec.get("budget", 0)) for name in short]
+    fills = f" `raglift evaluate … --budget {found.budget.most}` fills the prompts."  # of those that can be filled
+    command = fills if min(asked, default=0) < found.budget.most else ""
+    return [f"Not comparable by size: {sizes}.{deployed_text}{command}"]
 
 
 _SHOWN = 3

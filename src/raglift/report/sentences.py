@@ -286,8 +286,6 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         first = f"The baseline, {short_name(best)}, has the highest {name} of {systems:,} systems, {_mean(row)}"
         return f"{first}{_recall_at_budget(comparison, best)}; {others}{_caution(comparison, best)}."
     value = f"{decides.baseline_mean:.{decimals_of(decides.metric)}f}"
-    if decides.metric != row.metric:  # it has the chunks of the baseline
-        value = f"{value} in {mean_title(decides.metric)}"
     if _all_search(comparison):
         other = short_name(comparison.baseline)
         above = f"above the {value} of {other}"
@@ -303,11 +301,18 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
         TOO_SKEWED: f"but it is unclear whether that is above the baseline's {value}",
         NOT_COMPARABLE: "but that cannot be compared by size with the baseline, as prompts are not full",
     }.get(str(decides.verdict), "but cannot be compared with the baseline")
+    if decides.metric != row.metric:  # it has the chunks of the baseline
+        worth = {
+            "better": "significantly better",
+            "worse": "significantly worse",
+            NOT_SIGNIFICANT: "which may be chance",
+        }.get(str(decides.verdict), "which is unclear")
+        against = f"and {mean_title(decides.metric)} {_mean(decides)} against the baseline's {value}, {worth}"
     first = f"{short_name(best)} has the highest {name} of {systems:,} systems, {_mean(row)}"
     return f"{first}{_recall_at_budget(comparison, best)}, {against}{_caution(comparison, best)}."
 
 
-def _recall_at_budget(comparison: ComparisonRecord, name: str) -> str:
+def _recall_at_budget(comparison: ComparisonRecord, name: str, called: str = "it") -> str:
     """Return recall at the budget with its interval, in brackets; empty where recall up to it does not decide."""
     found = comparison.fairness
     if found is None or found.recall is None or comparison.primary != found.area:
@@ -316,7 +321,7 @@ def _recall_at_budget(comparison: ComparisonRecord, name: str) -> str:
     if row.interval is None:
         return ""
     low, high = percent_text(row.interval.low, 0), percent_text(row.interval.high, 0)
-    return f" (at {found.budget.most:,} tokens it finds {percent_text(row.mean, 0)} [{low}, {high}] of the facts)"
+    return f" (at {found.budget.most:,} tokens {called} finds {percent_text(row.mean, 0)} [{low}, {high}] of the facts)"
 
 
 def _not_comparable_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
@@ -357,14 +362,14 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
         return _not_comparable_sentence(row, comparison)
     if row.verdict == NOT_SIGNIFICANT:
         caution = _caution(comparison, better) if _failed_whole(comparison) else ""
-        means = f"{means}{_recall_at_budget(comparison, row.system)}"
+        means = f"{means}{_recall_at_budget(comparison, row.system, new)}"
         return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     caution = _caution(comparison, better)
     if row.verdict == TOO_SKEWED:
         return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
     if row.verdict == "worse":
         new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
-    means = f"{means}{_recall_at_budget(comparison, better)}"
+    means = f"{means}{_recall_at_budget(comparison, better, new)}"
     return f"{new} is better than {old}: {means}, statistically significant {on}{caution}."
 
 
@@ -399,7 +404,7 @@ def _caution(comparison: ComparisonRecord, best: str) -> str:
     if fair is not None and not fair.decides and fair.area is not None and fair.area in comparison.metrics:
         rows = [row for row in comparison.of(fair.area) if row.n and not row.truncated]
         other = max(rows, key=lambda row: row.mean).system if rows else best
-        if other != best:
+        if other != best and not any(fair.ends_early(row.system, row.n) for row in rows):
             return f"; at equal prompts of {fair.budget.most:,} tokens {short_name(other)} leads"
     if whole is not None and whole != best and truncation_of(comparison.evaluation(best)):
         return f"; without truncated chunks {short_name(whole)} leads"

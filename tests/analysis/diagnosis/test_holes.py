@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.analysis.unjudged import condensed_to_judged
+from raglift.components.bm25 import BM25Retriever
 from raglift.matching.by_id import match_ids
 from raglift.metrics import RR, Precision, Recall
 from raglift.metrics.computing import compute
@@ -180,3 +181,13 @@ def test_a_saved_run_says_the_same(tmp_path) -> None:
 def test_a_metric_that_was_not_scored_is_refused() -> None:
     with pytest.raises(rl.errors.ConfigurationError, match="not scored"):
         system([["a"]], [{"a": 1}]).holes("ndcg@7")
+
+
+def test_recall_up_to_a_budget_has_no_range_and_its_page_is_made_without_one(tmp_path):
+    pages = rl.load_dataset("lighthouse")
+    chunks = list(rl.RecursiveChunker(600, 0).split(pages.documents))
+    found = rl.evaluate(BM25Retriever(chunks), pages, chunks=chunks, metrics=["recall_area"], progress=False)
+    with pytest.raises(rl.errors.ConfigurationError, match="of what is read"):
+        found.holes()
+    found.report(tmp_path / "page.html")
+    assert "Recall up to 2,000 tokens" in (tmp_path / "page.html").read_text()

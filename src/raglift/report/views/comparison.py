@@ -22,7 +22,7 @@ from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.components.passage_search import PassageSearch
-from raglift.metrics.computing import mean_title, title
+from raglift.metrics.computing import mean_of, mean_title, title
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
@@ -245,19 +245,20 @@ def headlines_by_baseline(comparison: ComparisonRecord) -> tuple[tuple[str, Tabl
         name: replace(one, scores=one.scores.only(metrics))
         for name, one in zip(comparison.names, comparison.evaluations, strict=True)
     }
-    method, found = comparison.method, []
+    method, fairness, found = comparison.method, comparison.fairness, []
+    by_size = fairness is not None and fairness.decides and not fairness.is_named
     for name in comparison.others:
-        by_size = comparison.fairness is not None and comparison.fairness.decides
         again = compare_systems(
             systems,
             baseline=name,
             primary=None if by_size else comparison.primary,
-            budget=comparison.fairness.budget.most if by_size and comparison.fairness is not None else None,
+            budget=None if fairness is None else fairness.budget.most,
             seed=method.seed,
             confidence=method.confidence,
+            as_scored=dict(zip(comparison.names, comparison.as_scored, strict=True)),
         )
-        fairness = again.fairness if by_size else comparison.fairness
-        found.append((name, comparison_headline(replace(again, fairness=fairness))))
+        shown = again.fairness if by_size else fairness
+        found.append((name, comparison_headline(replace(again, fairness=shown))))
     return tuple(found)
 
 
@@ -294,6 +295,15 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         found = comparison.row(row.system, metric)
         return mean_cell(metric, found.mean, None, TRUNCATED * found.truncated)
 
+    def beside(row: ComparisonRow, one: Metric) -> float:
+        found = comparison.row(row.system, one)
+        if found.exploratory or one == metric:
+            return found.mean
+        # What decides between the same chunks is as it was scored; a column is matched by one rule
+        evaluation = comparison.evaluation(row.system)
+        values = dict(zip(evaluation.scores.query_ids, evaluation.scores.of(evaluation.after, one), strict=True))
+        return mean_of(one, np.array([values[query_id] for query_id in comparison.query_ids]))
+
     return [
         Column("system", lambda row: marked(row.system, comparison.evaluation(row.system)), words=True),
         Column(
@@ -316,7 +326,7 @@ def _columns(comparison: ComparisonRecord) -> list[Column[ComparisonRow]]:
         *beside_columns(
             fair,
             lambda one: one != metric and one in comparison.metrics,
-            lambda row, one: comparison.row(row.system, one).mean,
+            beside,
             lambda row: row.system,
             costs,
         ),

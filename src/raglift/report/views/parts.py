@@ -90,7 +90,8 @@ def few_metrics(primary: Metric, known: Sequence[Metric], named: Sequence[Metric
     beside = [metric for metric in known if metric.depth == primary.depth]
     usual = [metric for name in _HEADLINE for metric in beside if metric.name == name and not metric.parameters]
     without = [metric for metric in known if metric.depth is None]
-    return list(dict.fromkeys([primary, *usual, *beside, *without]))[:_MOST]
+    of_prompts = [metric for metric in known if MEASURES[metric.name].needs_budget]
+    return list(dict.fromkeys([*list(dict.fromkeys([primary, *usual, *beside, *without]))[:_MOST], *of_prompts]))
 
 
 def by_depth(
