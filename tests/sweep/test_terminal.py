@@ -127,7 +127,7 @@ def test_cells_are_shown_best_first_with_their_context_tokens(measured: SweepRes
     beside = "Recall up to 2,000 tokens"
     assert table.titles == (
         *("cell", "NDCG@3 [95%]", "to the best [95%]", "p (corrected)", "verdict"),
-        *("tokens", beside, "by containment"),
+        *("tokens", beside, "tokens sent"),
     )
     called = short_names(measured)
     assert column(table, "cell") == [called[entry.cell.name] for entry in measured.ranked]
