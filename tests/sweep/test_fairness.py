@@ -48,6 +48,24 @@ def test_the_text_and_the_page_say_what_decides(result):
     assert "compared by what is read" in result.to_markdown()
 
 
+def test_the_first_lines_say_who_finds_most_at_the_budget_where_it_is_another(tmp_path):
+    found = Sweep(dataset="lighthouse", chunkers=("recursive:400/0", "recursive:1000/0"), retrievers=("bm25",)).run(
+        tmp_path / "sizes", progress=False
+    )
+    advised = found.recommend()
+    (most,) = [row for row in found.compared.of(PromptRecall @ Tokens(2000)) if row.system != advised.choice]
+    assert advised.at_budget.mean < most.mean
+    assert advised.most_at_budget == most
+    assert f"{most.system} finds most there, {most.mean:.0%}." in " ".join(str(found).split())
+
+
+def test_nobody_else_is_named_where_the_choice_finds_most(result):
+    advised = result.recommend()
+    assert (advised.most_at_budget is None) == (
+        advised.at_budget.mean == max(row.mean for row in result.compared.of(PromptRecall @ Tokens(2000)))
+    )
+
+
 def test_the_comparison_of_the_cells_decides_by_the_same_metric(result):
     compared = result.compare()
     assert compared.primary == result.primary

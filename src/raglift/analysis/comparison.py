@@ -11,7 +11,7 @@ import numpy as np
 
 from raglift.analysis.baselines import choose_baseline
 from raglift.analysis.chunking import differently_chunked
-from raglift.analysis.fairness import made_fair, prompts_of, with_leads, with_named_budget
+from raglift.analysis.fairness import checked_budget, made_fair, prompts_of, with_leads, with_named_budget
 from raglift.analysis.notes import retries_note
 from raglift.analysis.paired_statistics import (
     NOT_COMPARABLE,
@@ -282,6 +282,8 @@ def compare_systems(
             labels, another match rule or profile.
     """
     method = method_of(seed, confidence)
+    if budget is not None:
+        checked_budget(budget)
     if label_error is not None:
         checked_share("label_error", label_error)
     first = baseline_of(list(systems), baseline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from raglift.analysis.paired_statistics import bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
+from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.reading import characters_sent, positions_of_facts
 from raglift.matching.rule import MatchRule
@@ -91,7 +93,7 @@ class Fairness:
     at_whole: Lead | None = None
     """The system with the highest `area` where passages must be covered whole, if it is another than as matched."""
     leads: tuple[Lead, ...] = ()
-    """The leader at each named prompt size that all systems fill."""
+    """The leader at each named prompt size that all systems fill; none where several have the highest recall."""
     change: tuple[Lead, Lead] | None = None
     """Two of them of which each is significantly better than the other at its own size; None where there are none."""
     rescored: tuple[str, ...] = ()
@@ -179,6 +181,16 @@ def made_fair(
         is_estimated=isinstance(counter, EstimatedTokens),
     )
     return found, with_prompts(fairness, found, shared)
+
+
+def checked_budget(budget: object) -> None:
+    """Raise where it is no size of a prompt.
+
+    Raises:
+        ConfigurationError: not an integer of 1 or more.
+    """
+    if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:
+        raise ConfigurationError(f"budget: found {budget!r}; expected an integer, 1 or more")
 
 
 def with_prompts(fairness: Fairness, systems: Mapping[str, EvaluationRecord], shared: SharedQueries) -> Fairness:
@@ -313,7 +325,8 @@ def with_leads(
         means = {name: mean_of(PromptRecall @ size, values[size, name]) for name in systems}
         if known := {name: mean for name, mean in means.items() if not np.isnan(mean)}:
             best = max(known, key=known.__getitem__)
-            leads.append(Lead(size, best, known[best]))
+            if list(known.values()).count(known[best]) == 1:
+                leads.append(Lead(size, best, known[best]))
     pairs = list(combinations(dict.fromkeys(lead.system for lead in leads), 2))
     tests = [(size, *pair) for size in sizes for pair in pairs]
     if not pairs:

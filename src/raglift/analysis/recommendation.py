@@ -111,6 +111,8 @@ class RecommendationRecord:
     """What queries that took no part in a choice say of it; None where there are too few."""
     at_budget: ComparisonRow | None = None
     """Recall of the choice at the budget, where recall up to a budget decides."""
+    most_at_budget: ComparisonRow | None = None
+    """The same of the system with the highest mean there; None where that is the choice's."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
 
@@ -191,6 +193,7 @@ def recommendation(
     candidates = int(evaluation.run.spec["candidates"])
     found = failure_analysis(evaluation, k if k is not None and k <= candidates else None)
     lost = [loss for loss in found.losses if loss.facts and loss.outcome != "found"]
+    at_budget = comparison.row(system, recall) if recall in comparison.metrics else None
     return RecommendationRecord(
         primary=comparison.primary,
         choice=system,
@@ -211,9 +214,16 @@ def recommendation(
         truncation=truncation_of(evaluation),
         to_untruncated=None if whole in (None, system) else choice.difference(system, whole),
         check=check or _check(choice, counted),
-        at_budget=comparison.row(system, recall) if recall in comparison.metrics else None,
+        at_budget=at_budget,
+        most_at_budget=_above(at_budget, comparison),
         label_sources=comparison.label_sources,
     )
+
+
+def _above(row: ComparisonRow | None, comparison: ComparisonRecord) -> ComparisonRow | None:
+    """Return the highest row of the metric of another, if it is higher."""
+    rows = [] if row is None else [one for one in comparison.of(row.metric) if one.n and one.mean > row.mean]
+    return max(rows, key=lambda one: one.mean, default=None)
 
 
 def _is_unfilled(comparison: ComparisonRecord, row: ComparisonRow) -> bool:

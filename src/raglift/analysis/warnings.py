@@ -210,6 +210,8 @@ def _lengths(
     best = {row.metric: row for row in sorted(rows, key=lambda row: -1.0 if math.isnan(row.mean) else row.mean)}
     by_k, by_size = best[metric].system, best[fairness.area].system
     leads = f"{by_size} leads too" if by_k == by_size else f"{by_size} leads, not {by_k}"
+    if len({row.mean for row in rows if row.metric == fairness.area}) == 1:
+        leads = "none leads"
     return [f"{told}; by what is read of the same prompt {leads} ({mean_title(fairness.area)})"]
 
 

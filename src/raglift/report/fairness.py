@@ -50,19 +50,21 @@ def reading_sentence(found: Fairness) -> str:
 def size_sentences(found: Fairness) -> list[str]:
     """Return who leads at which prompt size, and whether another would where passages must be read whole."""
     told = []
-    leaders = list(dict.fromkeys(lead.system for lead in found.leads))
+    sizes: dict[str, list[str]] = {}
+    for lead in found.leads:
+        sizes.setdefault(lead.system, []).append(f"{lead.budget.most:,}")
     if found.change is not None:
         low, high = found.change
         told.append(
             f"Recall by prompt size: {low.system} leads at {low.budget.most:,} tokens, {high.system} at "
             f"{high.budget.most:,}, both significantly (Holm over sizes and pairs)."
         )
-    elif len(leaders) == 1:
-        sizes = " to ".join(dict.fromkeys(f"{lead.budget.most:,}" for lead in (found.leads[0], found.leads[-1])))
-        told.append(f"Recall by prompt size: {leaders[0]} has the highest at {sizes} tokens.")
-    elif leaders:
-        highest = ", ".join(f"{lead.system} at {lead.budget.most:,} tokens" for lead in found.leads)
-        told.append(f"Recall by prompt size: no significant change of lead; the highest are {highest}.")
+    elif sizes:
+        highest = "; ".join(
+            f"highest at {' and '.join([', '.join(at[:-1])] * (len(at) > 1) + at[-1:])} tokens: {system}"
+            for system, at in sizes.items()
+        )
+        told.append(f"Recall by prompt size: {highest}{'; no significant change of lead' * (len(sizes) > 1)}.")
     if found.at_whole is not None and found.area is not None:
         told.append(
             f"The order depends on how much of a passage is enough: where all of it must be read, "
@@ -98,8 +100,8 @@ def matching_sentence(found: Fairness) -> str:
     if found.containment is None or found.in_hits is None:
         return ""
     ordered = sorted(found.containment.items(), key=lambda one: -one[1])
-    ends = [ordered[0], ordered[-1]] if len(ordered) > _MOST_NAMED else ordered
-    means = ", ".join(f"{mean:.3f} ({name})" for name, mean in ends)
+    shown = [f"{mean:.3f} ({name})" for name, mean in ordered]
+    means = f"between {shown[-1]} and {shown[0]}" if len(shown) > _MOST_NAMED else ", ".join(shown)
     every = len(found.rescored) == len(found.lengths)
     whose = ", as the runs were scored" if every else f", as {named(found.rescored)} were scored"
     by = f"by containment{whose if found.rescored else ''}"

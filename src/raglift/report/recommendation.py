@@ -118,12 +118,16 @@ def recommendation_lead(found: RecommendationRecord) -> str:
 
 
 def budget_sentence(found: RecommendationRecord) -> str:
-    """Return what the choice finds in a prompt of the budget; empty where recall up to a budget does not decide."""
+    """Return what the choice, and who finds most, find at the budget; empty where recall up to one does not decide."""
     row = found.at_budget
     if found.recommended is None or row is None or row.interval is None or row.metric.budget is None:
         return ""
     share, low, high = (percent_text(value, 0) for value in (row.mean, row.interval.low, row.interval.high))
-    return f"At {row.metric.budget.most:,} tokens it finds {share} [{low}, {high}] of the facts."
+    said = f"At {row.metric.budget.most:,} tokens it finds {share} [{low}, {high}] of the facts"
+    most = found.most_at_budget
+    if most is None or (most_share := percent_text(most.mean, 0)) == share:
+        return f"{said}."
+    return f"{said}; {_short(most.system)} finds most there, {most_share}."
 
 
 def truncation_sentence(found: RecommendationRecord) -> str:
@@ -183,7 +187,7 @@ def _set_sentence(found: RecommendationRecord) -> str:
     may_be_best = sum(one.may_be_best for one in found.equals)
     are = f"{may_be_best} of {found.systems} {'is' if may_be_best == 1 else 'are'} not significantly worse than another"
     costs = [cost_name(cost) for cost in _shown_costs(found)]
-    order = f" Cheaper means by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
+    order = f" Costs are compared by {', then '.join(costs)}; less than 10% apart is the same." if costs else ""
     return f"{are}.{order}"
 
 

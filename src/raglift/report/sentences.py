@@ -312,16 +312,22 @@ def comparison_sentence(comparison: ComparisonRecord) -> str:
     return f"{first}{_recall_at_budget(comparison, best)}, {against}{_caution(comparison, best)}."
 
 
-def _recall_at_budget(comparison: ComparisonRecord, name: str, called: str = "it") -> str:
-    """Return recall at the budget with its interval, in brackets; empty where recall up to it does not decide."""
+def _recall_at_budget(comparison: ComparisonRecord, name: str, other: str | None = None) -> str:
+    """Return recall at the budget with its interval, in brackets; empty where recall up to it does not decide.
+
+    Of two systems in the order of the sentence.
+    """
     found = comparison.fairness
     if found is None or found.recall is None or comparison.primary != found.area:
         return ""
-    row = comparison.row(name, found.recall)
-    if row.interval is None:
-        return ""
-    low, high = percent_text(row.interval.low, 0), percent_text(row.interval.high, 0)
-    return f" (at {found.budget.most:,} tokens {called} finds {percent_text(row.mean, 0)} [{low}, {high}] of the facts)"
+    shares = []
+    for row in (comparison.row(one, found.recall) for one in (name, other) if one is not None):
+        if row.interval is None:
+            return ""
+        low, high = percent_text(row.interval.low, 0), percent_text(row.interval.high, 0)
+        shares.append(f"{percent_text(row.mean, 0)} [{low}, {high}]")
+    finds = "it finds " if other is None else ""
+    return f" (at {found.budget.most:,} tokens {finds}{' against '.join(shares)} of the facts)"
 
 
 def _not_comparable_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
@@ -362,14 +368,17 @@ def _pair_sentence(row: ComparisonRow, comparison: ComparisonRecord) -> str:
         return _not_comparable_sentence(row, comparison)
     if row.verdict == NOT_SIGNIFICANT:
         caution = _caution(comparison, better) if _failed_whole(comparison) else ""
-        means = f"{means}{_recall_at_budget(comparison, row.system, new)}"
+        means = f"{means}{_recall_at_budget(comparison, row.system, comparison.baseline)}"
         return f"No clear difference between {new} and {old}: {means}, which may be chance {on}{caution}."
     caution = _caution(comparison, better)
     if row.verdict == TOO_SKEWED:
         return f"It is unclear whether {new} differs from {old}: {means} is {TOO_SKEWED}{caution}."
     if row.verdict == "worse":
         new, old, means = old, new, f"{name} {row.baseline_mean:.{decimals}f} against {_mean(row)}"
-    means = f"{means}{_recall_at_budget(comparison, better, new)}"
+        worse = row.system
+    else:
+        worse = comparison.baseline
+    means = f"{means}{_recall_at_budget(comparison, better, worse)}"
     return f"{new} is better than {old}: {means}, statistically significant {on}{caution}."
 
 

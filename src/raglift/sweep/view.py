@@ -31,7 +31,7 @@ from raglift.report.recommendation import (
     recommendation_section,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
-from raglift.report.views.comparison import comparison_sections, only, other_of, prompt_sections
+from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
 from raglift.report.views.parts import (
     beside_columns,
     cost_columns,
@@ -433,8 +433,8 @@ def _sections(
         if effects is not None:
             yield effects_section_of(result, effects, advised.recommended)
     if (of_sizes := comparison or result.compared) is not None:
-        few = of_sizes.names if len(of_sizes.names) <= _MOST_SHOWN else shown_cells(of_sizes)
-        yield from prompt_sections(only(of_sizes, few))
+        few = dict.fromkeys((*shown_cells(of_sizes), *(row.system for row in by_mean(of_sizes))))
+        yield from prompt_sections(only(of_sizes, list(few)[:_MOST_SHOWN]))
     yield from index_sections(result)
     if detail < Detail.DETAILS:
         return

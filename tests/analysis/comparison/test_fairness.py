@@ -11,6 +11,7 @@ from raglift.analysis.fairness import Lead, prompts_of
 from raglift.components.bm25 import BM25Retriever
 from raglift.components.chunkers import RecursiveChunker
 from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import NDCG
 from raglift.metrics.parsing import parse
@@ -269,7 +270,7 @@ def test_so_it_is_where_chunks_are_the_same_and_what_is_read_was_named():
 
 def test_the_leaders_are_those_of_recall_at_each_size_that_all_fill(full, comparison):
     leads = comparison.fairness.leads
-    assert [lead.budget.most for lead in leads] == [500, 1000, 2000]  # 100 hits of 150 characters are less than 4,000
+    assert [lead.budget.most for lead in leads] == [500, 2000]  # two share it at 1,000; not all fill 4,000
     for lead in leads:
         recalls = {
             name: rescore(one, metrics=[PromptRecall @ lead.budget], match="coverage").scores.mean(
@@ -309,6 +310,36 @@ def test_a_change_of_lead_that_may_be_chance_at_either_size_is_none(early, late)
     assert [lead.system for lead in found.fairness.leads] == ["early", "early", "late", "late"]
     assert found.fairness.change is None
     assert any("no significant change of lead" in one for one in fairness_sentences(found))
+
+
+def test_nobody_leads_where_all_find_the_same():
+    text = " ".join(f"word{number}" for number in range(4000))
+    data = Dataset((Query("q", "word1", (Fact((Passage(text),)),)),), (Document("whole", text),))
+    found = compare(
+        {
+            str(size): evaluate(BM25Retriever(list(RecursiveChunker(size, 0).split(data.documents))), data, budget=4000)
+            for size in (200, 1000)
+        },
+        primary="ndcg@10",
+    )
+    assert {row.mean for row in found.of(found.fairness.area)} == {0.0}
+    assert found.fairness.leads == ()
+    (told,) = [one for one in found.warnings if one.startswith("not like for like")]
+    assert "none leads" in told
+    assert not any(one.startswith("Recall by prompt size") for one in fairness_sentences(found))
+
+
+@pytest.mark.parametrize("budget", [0, -5, "2k", 1.5, True])
+def test_a_budget_that_is_none_is_refused_by_its_name_also_where_chunks_are_the_same(full, budget):
+    for one in (full["150"], full["6000"]):
+        with pytest.raises(ConfigurationError, match=r"^budget: found"):
+            compare(full["150"], one, budget=budget)
+
+
+def test_a_pair_has_both_figures_at_the_budget(full):
+    pair = compare({name: full[name] for name in ("150", "1000")}, baseline="150")
+    large, small = (f"{pair.row(name, RECALL).mean:.0%}" for name in ("1000", "150"))
+    assert f"at 2,000 tokens {large} against {small} of the facts" in comparison_sentence(pair)
 
 
 def test_another_order_where_all_of_a_passage_must_be_read_is_told(comparison):
