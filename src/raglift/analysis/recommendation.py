@@ -118,8 +118,13 @@ class RecommendationRecord:
 
     @property
     def recommended(self) -> str | None:
-        """The system to use: the choice, unless held-out queries contradict it."""
-        return None if self.is_contradicted else self.choice
+        """The system to use: the choice, unless held-out queries contradict it, or no other can be compared."""
+        return None if self.is_contradicted or self.is_alone else self.choice
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there are other systems, and none of them can be compared."""
+        return self.systems == 1 and bool(self.left_out)
 
     @property
     def is_contradicted(self) -> bool:

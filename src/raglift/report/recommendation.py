@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, MODEL_CALLS, ORDER, RERANKERS
 from raglift.analysis.recommendation import FEWEST_CHECKED
+from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import truncation_mark
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
@@ -58,6 +59,8 @@ def recommendation_sentence(found: RecommendationRecord) -> str:
     checked = "" if check is None else f"; held-out check: {check.verdict}"
     if found.choice != found.best:
         return f"Use {name}: {metric} {mean}, the cheapest shown within {found.margin:g} of the best ({best}){checked}."
+    if found.is_alone:
+        return f"No recommendation: {name} is the only system that can be compared in {metric}."
     if found.systems == 1:
         return f"Use {name}: {metric} {mean}, the only system that can be compared{checked}."
     if found.is_shown:
@@ -85,11 +88,13 @@ def _short(name: str, most: int = _MOST_WORDS) -> str:
 def recommendation_section(found: RecommendationRecord) -> Section:
     """Return the recommendation with its reasons: the systems as good, their costs, and what to try next."""
     if found.choice is None:
-        return Section("Recommendation", (recommendation_sentence(found),))
+        said = [recommendation_sentence(found), _left_out_sentence(found)]
+        return Section("Recommendation", tuple(filter(None, said)))
     said = [
         recommendation_sentence(found),
         _why(found),
         _set_sentence(found),
+        _left_out_sentence(found),
         check_sentence(found),
         _METHOD if found.systems > 1 else "",
         next_sentence(found),
@@ -191,6 +196,14 @@ def _set_sentence(found: RecommendationRecord) -> str:
     return f"{are}.{order}"
 
 
+def _left_out_sentence(found: RecommendationRecord) -> str:
+    """Return which systems cannot be compared, and why; empty if all can be."""
+    if not found.left_out:
+        return ""
+    why = "prompts that end before the budget, or fewer hits than the metric looks at"
+    return f"Left out for {why}: {named(found.left_out)}."
+
+
 def next_sentence(found: RecommendationRecord) -> str:
     """Return what to try next, by what became of most of the facts that are not found."""
     tried = " ".join(one.system for one in (*found.equals, *found.beaten))
@@ -199,6 +212,8 @@ def next_sentence(found: RecommendationRecord) -> str:
 
 def check_sentence(found: RecommendationRecord) -> str:
     """Return what queries that took no part in a choice say of it, in a sentence."""
+    if found.systems == 1 and found.check is None:
+        return ""
     if found.check is None:
         return f"No held-out check: it takes {2 * FEWEST_CHECKED} queries, and there are {found.queries:,}."
     return check_text(found.check, found.primary)
@@ -231,7 +246,7 @@ def _columns(found: RecommendationRecord) -> list[Column[Contender]]:
         Column("difference", lambda one: _behind(one, found, decimals), value=_difference),
         Column(
             "at least",
-            lambda one: _bound(one, decimals),
+            lambda one: _bound(one, found, decimals),
             value=lambda one: one.lower,
             definition="The least of the one-sided lower bounds of its differences to the other systems; above "
             f"−{found.margin:g} it is shown to be as good. Only of systems that could be recommended",
@@ -251,8 +266,8 @@ def _behind(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
     return Cell("best", "muted") if one.system == found.best else Cell(signed(_difference(one), decimals))
 
 
-def _bound(one: Contender, decimals: int) -> Cell:
-    if one.lower is None:
+def _bound(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
+    if one.lower is None or found.systems == 1:
         return Cell("–", "muted")
     return Cell(signed(one.lower, decimals), "" if one.is_shown else "muted")
 
