@@ -74,10 +74,15 @@ def size_sentences(found: Fairness) -> list[str]:
 
 
 def _not_comparable(comparison: ComparisonRecord, found: Fairness) -> list[str]:
-    """Return, for systems whose prompts end before the budget, what they find as deployed, and how to fill them."""
+    """Return, of systems whose prompts end before the budget, what they find as deployed, and how to fill them."""
     open_rows = [name for name in comparison.others if comparison.deciding(name).verdict == NOT_COMPARABLE]
-    if not open_rows or found.filled is None or found.unfilled is None:
+    if found.filled is None or found.unfilled is None:
         return []
+    if not open_rows:
+        early = [name for name in comparison.names if found.ends_early(name, comparison.row(name).n)]
+        sizes = named([f"{name} sends {found.filled[name]:,.0f}" for name in early])
+        holds = f"{sizes} of {found.budget.most:,} tokens; the verdicts hold whatever the rest holds."
+        return [holds] if early and found.decides else []
     short = [name for name in (comparison.baseline, *open_rows) if found.unfilled[name]]
     sizes = ", ".join(f"{name} sends {found.filled[name]:,.0f}" for name in short[:_SHOWN])
     deployed = [as_deployed(comparison, name) for name in (comparison.baseline, *open_rows[:_SHOWN])]

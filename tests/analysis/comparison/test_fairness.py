@@ -256,6 +256,8 @@ def test_a_verdict_stands_that_nothing_that_could_come_would_turn(other, verdict
     found = compare({"good": asked(FOG, LAMP, queries=30), "other": asked(other, queries=30)}, baseline="good")
     assert found.fairness.unfilled == {"good": 30, "other": 30}
     assert found.row("other").verdict == verdict
+    stands = any("whatever the rest holds" in sentence for sentence in fairness_sentences(found))
+    assert stands == (verdict != "not comparable by size")
 
 
 def test_so_it_is_where_chunks_are_the_same_and_what_is_read_was_named():
