@@ -340,7 +340,8 @@ def test_a_budget_that_is_none_is_refused_by_its_name_also_where_chunks_are_the_
 
 def test_a_pair_has_both_figures_at_the_budget(full):
     pair = compare({name: full[name] for name in ("150", "1000")}, baseline="150")
-    large, small = (f"{pair.row(name, RECALL).mean:.0%}" for name in ("1000", "150"))
+    rows = [pair.row(name, RECALL) for name in ("1000", "150")]
+    large, small = (f"{row.mean:.0%} [{row.interval.low:.0%}, {row.interval.high:.0%}]" for row in rows)
     assert f"at 2,000 tokens {large} against {small} of the facts" in comparison_sentence(pair)
 
 
