@@ -156,10 +156,6 @@ def test_a_question_without_ground_truth_is_unlabelled(groups: list[list[str]], 
     assert not query.is_labelled
 
 
-def test_an_empty_id_beside_another_is_a_fault(tmp_path: Path) -> None:
-    assert 'retrieval_gt[1][0]: found ""' in faults_of(autorag(tmp_path, [["a"], [""]]))
-
-
 # LlamaIndex: who wrote a question, and who is not a person.
 
 
