@@ -94,7 +94,7 @@ def test_a_sweep_and_its_cells_are_tracked(run, place: Path, runs_of) -> None:
     assert [cell.data.tags["mlflow.parentRunId"] for cell in cells] == [parent.info.run_id] * 2
     assert {cell.data.params["cell.chunker"] for cell in cells} == {"recursive:1000/100", "recursive:500/50"}
     (decides,) = (name.removeprefix("best/") for name in parent.data.metrics if name.startswith("best/"))
-    assert decides.startswith("recall_at_")  # at the equal budget of chunks of two sizes
+    assert decides == "recall_area_at_tokens_2000"  # chunks of two sizes
     best = max(cell.data.metrics[f"retrieve/{decides}"] for cell in cells)
     assert parent.data.metrics[f"best/{decides}"] == best
     assert (Path(parent.info.artifact_uri) / "report.html").is_file()

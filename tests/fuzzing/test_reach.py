@@ -65,6 +65,7 @@ EXCUSED = {
     "storage/answers.py from_bytes": "answers of this user, for which the cache has checksums",
     "storage/rankings/write.py": "opens files to write them",
     "storage/saving.py": "metadata of this process",
+    "cli/project.py": "settings of the user's own project, read by the standard library",
     "testing/openai_server.py": "requests of the tests' own",
     "testing/search_server.py": "requests of the tests' own",
 }

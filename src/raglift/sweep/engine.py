@@ -97,7 +97,8 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
             for cell in cells
         ]
         margin = checked_margin(head["sweep"].get("margin", MARGIN))
-        budget = Tokens(head["sweep"].get("budget", DEFAULT_BUDGET)).most
+        named = head["sweep"].get("budget", DEFAULT_BUDGET)
+        budget = None if named is None else Tokens(named).most
         primary = parse(head["primary"])  # by now, what stands for a metric that is not installed here is known
     except ConfigurationError as error:
         raise folder.damaged(str(error)) from None

@@ -47,7 +47,7 @@ def test_the_first_screen_says_what_the_lift_says(reranked):
         row.difference.low, row.difference.mean, row.difference.high,
     )  # fmt: skip
     assert (first[3].emphasis, first[5].text) == ("better", "better")
-    assert [cells[0] for cells in texts(document.headline.rows)] == ["MRR@3", "NDCG@3", "Recall@3"]
+    assert [cells[0] for cells in texts(document.headline.rows)] == ["MRR@3", "Recall@3", "NDCG@3"]
     assert document.headline.rows[1][5].text == "exploratory"
 
 
