@@ -42,7 +42,6 @@ def test_lines_are_wrapped_where_the_width_is_known(width: int, run, saved: str,
     [
         ((), "found no query; expected the id of one, as raglift explain saved q17"),
         (("q0001", "--query", "q0002"), "--query: found it with the query 'q0001'; expected one of the two"),
-        (("q0001", "--metrics", "mrr"), "--metrics: found it without --conventions"),
     ],
 )
 def test_what_does_not_go_together_is_said(words: tuple[str, ...], said: str, run, saved: str) -> None:

@@ -57,7 +57,6 @@ def test_an_earlier_spelling_is_not_in_help(name: str, old: str, run) -> None:
         ("grade.run", "grade x -o y --depth 5", "labels grade x -o y -k 5"),
         ("generate.run", "generate x -o y.jsonl --report z.md", "labels generate x -o y.jsonl,z.md"),
         ("score.run", "score --run x --qrels y --form trec", "files score --run x --qrels y --from trec"),
-        ("explain.run", "explain-metrics x --metric mrr", "explain x --conventions --metrics mrr"),
     ],
 )
 def test_an_earlier_spelling_means_the_same(function: str, old: str, new: str, read) -> None:

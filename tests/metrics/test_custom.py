@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import raglift as rl
-from raglift.analysis.conventions.explaining import explain_metrics
 from raglift.analysis.paired_statistics import is_quality
 from raglift.errors import ConfigurationError, MetricFailed
 from raglift.metrics.budgets import tokens
@@ -316,9 +315,6 @@ def test_a_saved_run_is_shown_where_its_metric_is_not_installed(tmp_path: Path) 
     assert "Lead(w=0.5)@2" in loaded.to_text()
     assert rl.compare({"a": loaded, "b": loaded}, primary="lead(w=0.5)@2").primary == lead(w=0.5) @ 2
     assert [str(one) for one in loaded.explain("q1").metrics] == ["ndcg@2"]
-    assert "lead" not in str(explain_metrics(loaded, "q1"))
-    with pytest.raises(ConfigurationError, match="not installed here"):
-        explain_metrics(loaded, "q1", metrics=["lead@2"])
     loaded.report(tmp_path / "page.html", primary="lead(w=0.5)@2")
     with pytest.raises(ConfigurationError, match=r"lead@2: found a metric of a user's, .*, that is not installed here"):
         rl.rescore(loaded, metrics=["lead"], ks=(2,))

@@ -54,7 +54,6 @@ TEXTS: dict[str, Callable[[rl.Evaluation], object]] = {
     "failures": lambda evaluation: evaluation.failures(),
     "failure analysis": lambda evaluation: evaluation.failure_analysis(),
     "explanation": lambda evaluation: evaluation.explain(evaluation.dataset.queries[0].id),
-    "explained metrics": lambda evaluation: evaluation.explain_metrics(evaluation.dataset.queries[0].id),
     "explanation of a failure": lambda evaluation: evaluation.explain(evaluation.dataset.queries[1].id),
     "headroom": lambda evaluation: evaluation.headroom(),
     "tags": lambda evaluation: evaluation.by_tag(),

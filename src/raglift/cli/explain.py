@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.cli import explain_metrics
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError
@@ -31,11 +30,6 @@ def run(request: Explain) -> None:
     from rich.console import Console
 
     request = _with_one_query(request)
-    if request.conventions:
-        explain_metrics.run(request)
-        return
-    if request.metrics:
-        raise ConfigurationError("--metrics: found it without --conventions; expected both, or neither")
     if request.query is None:
         raise ConfigurationError(
             f"explain: found no query; expected the id of one, as raglift explain {request.run} q17"

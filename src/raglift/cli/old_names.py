@@ -12,14 +12,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "score": ("files", "score"),
     "export": ("files", "export"),
     "rescore": ("files", "rescore"),
-    "explain-metrics": ("explain", "--conventions"),
 }
 """An earlier name of a command, and the words that stand for it now."""
 
 OPTIONS = {
     "evaluate": {"--save": "--output", "--ks": "-k"},
     "sweep": {"--out": "--output"},
-    "explain": {"--metric": "--metrics"},
     "precision": {"--ks": "-k"},
     "check": {"--ks": "-k"},
     "review": {"--depth": "-k"},

@@ -33,7 +33,6 @@ from raglift.cli.choices import (
     choice,
     completion,
     corpus_names,
-    metric_names,
     separate,
 )
 from raglift.cli.command import MEASURE, MORE, command, new_group
@@ -95,31 +94,17 @@ class Report:
     MEASURE,
     "Explain the score of one query",
     run="raglift.cli.explain:run",
-    examples=["raglift explain runs/bm25 q17", "raglift explain runs/bm25 q17 --conventions"],
+    examples=["raglift explain runs/bm25 q17"],
 )
 @dataclass(frozen=True)
 class Explain:
-    """Show which hits of one query match which facts, and what each adds to the metrics.
-
-    With --conventions: the metrics of the query as several tools compute them, and why they differ.
-    """
+    """Show which hits of one query match which facts, and what each adds to the metrics."""
 
     run: SavedRun
     query: Annotated[
         str | None,
-        typer.Argument(help="Id of a query. With --conventions, default: the one whose scores differ most."),
+        typer.Argument(help="Id of a query."),
     ] = None
-    conventions: Annotated[
-        bool, typer.Option("--conventions", help="Compare what raglift and other tools compute, and say why.")
-    ] = False
-    metrics: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            autocompletion=completion(metric_names),
-            help="With --conventions: metrics, such as 'ndcg@10,mrr'. Default: those of the run.",
-        ),
-        separate,
-    ] = ()
     stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
     every: Annotated[
         bool, typer.Option("--all", help="Show all metrics at all depths, not only at that of the primary metric.")

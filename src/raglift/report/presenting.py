@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
-from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
@@ -39,7 +38,6 @@ from raglift.report.views.analyses import (
     tradeoff_view,
 )
 from raglift.report.views.comparison import comparison_view
-from raglift.report.views.conventions import conventions_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 from raglift.report.views.holes import holes_view
 from raglift.report.views.index_losses import index_losses_view
@@ -122,7 +120,6 @@ view_of.register(HolesRecord, whole(holes_view))
 view_of.register(IndexLossesRecord, whole(index_losses_view))
 view_of.register(ExplanationRecord, whole(explanation_view))
 view_of.register(FactorEffectsRecord, whole(effects_view))
-view_of.register(MetricsExplanationRecord, whole(conventions_view))
 
 text_of.register(LiftRecord, lambda lift: as_text(lift_parts(lift)))
 text_of.register(HeadroomRecord, _headroom_text)

@@ -6,7 +6,6 @@ from .analyses import FailureAnalysis as FailureAnalysis
 from .analyses import Headroom as Headroom
 from .analyses import Holes as Holes
 from .analyses import IndexLosses as IndexLosses
-from .analyses import MetricsExplanation as MetricsExplanation
 from .analyses import Recommendation as Recommendation
 from .analyses import SessionAnalysis as SessionAnalysis
 from .analyses import TagSlices as TagSlices

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.agents import AgentsRecord
 from raglift.analysis.answering import AbstentionRecord
-from raglift.analysis.conventions.records import MetricsExplanationRecord
 from raglift.analysis.exact_comparison import IndexLossesRecord
 from raglift.analysis.explanation import ExplanationRecord
 from raglift.analysis.factor_records import FactorEffectsRecord
@@ -162,8 +161,3 @@ class Headroom(Printable, FromRecord, HeadroomRecord):
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Presentable, FromRecord, ExplanationRecord):
     """One query at one stage: which hit matched which passage, and what it earned."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MetricsExplanation(Presentable, FromRecord, MetricsExplanationRecord):
-    """One query's metrics under every profile, next to the means of all queries."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from raglift.analysis.answering import DELTA, RISK, abstention
-from raglift.analysis.conventions.explaining import explain_metrics
 from raglift.analysis.exact_comparison import index_losses
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
@@ -30,7 +29,6 @@ from raglift.results.analyses import (
     Headroom,
     Holes,
     IndexLosses,
-    MetricsExplanation,
     Presentable,
     SessionAnalysis,
     TagSlices,
@@ -164,27 +162,6 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             ConfigurationError: no stage has that name.
         """
         return Explanation.from_record(explain(self, query_id, stage=stage))
-
-    def explain_metrics(
-        self,
-        query_id: str | None = None,
-        *,
-        metrics: Metric | str | Sequence[Metric | str] | None = None,
-        stage: str | None = None,
-    ) -> MetricsExplanation:
-        """Return one query's metrics as several tools compute them, and what makes each differ from the default.
-
-        Args:
-            query_id: the id of the query; by default that whose values differ most between profiles.
-            metrics: what to look at; by default what was scored.
-            stage: the stage; by default the last.
-
-        Raises:
-            DatasetError: no query has that id.
-            ConfigurationError: no stage has that name; a metric that is unknown, needs a depth, or looks deeper than
-                the run's candidates; no query is asked for and none has labels.
-        """
-        return MetricsExplanation.from_record(explain_metrics(self, query_id, metrics=metrics, stage=stage))
 
     def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
         """Return a metric's mean at many depths, without asking the system again.

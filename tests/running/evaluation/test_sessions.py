@@ -420,12 +420,6 @@ def test_what_a_hit_earned_is_told_by_its_rank_in_its_call(evaluation: rl.Evalua
     assert [hit.earned[place] for hit in explained.hits] == [0.0, 0.0, 0.5, 0.0]
 
 
-def test_metrics_are_explained_as_they_were_scored(evaluation: rl.Evaluation) -> None:
-    explained = evaluation.explain_metrics("who-and-when", metrics=["session_recall@1", "recall@calls(1)"])
-    assert explained.of("session_recall@1").value == 0.5
-    assert explained.of("recall@calls(1)").value == 0.5
-
-
 def test_systems_are_compared_after_so_many_calls(evaluation: rl.Evaluation, repeated: rl.Evaluation) -> None:
     compared = rl.compare({"one": evaluation, "other": repeated}, primary="recall@calls(1)", baseline="one")
     row = next(row for row in compared.rows if row.system == "other" and str(row.metric) == "recall@calls(1)")

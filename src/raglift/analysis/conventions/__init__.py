@@ -1,5 +1,0 @@
-"""One query's metrics under every profile, and why they differ."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
