@@ -9,6 +9,7 @@ import importlib
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -59,12 +60,17 @@ def layer_of(module: str) -> str:
     return module.removeprefix("raglift").removeprefix(".").partition(".")[0]
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
 def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
     """Yield what a module imports at run time, also inside its functions; what is imported for types alone is left out.
 
     `from raglift.cli import compare` imports the module `raglift.cli.compare` if it is known.
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     for_types = {
         id(inner)
         for node in ast.walk(tree)
@@ -87,13 +93,13 @@ def imports_of(source: str, known: Collection[str]) -> Iterator[str]:
 
 def imports_of_later_packages(source: str, module: str, known: Collection[str], order: Sequence[str]) -> list[str]:
     """Return what a module imports of packages that come after its own."""
-    mine = order.index(layer_of(module))
-    rooms = ((found, layer_of(found)) for found in imports_of(source, known) if found.startswith("raglift."))
-    return [found for found, room in rooms if order.index(room) > mine]
+    own = order.index(layer_of(module))
+    imported = [name for name in imports_of(source, known) if name.startswith("raglift.")]
+    return [name for name in imported if order.index(layer_of(name)) > own]
 
 
 def cycle_of(sources: Mapping[str, str]) -> list[str]:
-    """Return modules that import each other in a circle, by the source of each; none if there is no circle."""
+    """Return modules that import each other in a cycle, by the source of each; none if there is no cycle."""
     graph = {name: set(imports_of(source, sources)) for name, source in sources.items()}
     try:
         TopologicalSorter({name: found & set(sources) - {name} for name, found in graph.items()}).prepare()
@@ -112,16 +118,18 @@ def test_every_module_has_its_place_in_the_order() -> None:
     assert {layer_of(module) for module in SOURCES} == {*ORDER, "", "__main__"}
 
 
-@pytest.mark.parametrize("module", [module for module in SOURCES if layer_of(module) not in ("", "__main__")])
-def test_a_module_imports_only_from_packages_before_its_own(module: str) -> None:
-    source = SOURCES[module].read_text(encoding="utf-8")
-    found = imports_of_later_packages(source, module, SOURCES, ORDER)
-    assert not found, f"{module} imports {', '.join(found)}, which comes after it"
+def test_a_module_imports_only_from_packages_before_its_own() -> None:
+    layered = {module: path for module, path in SOURCES.items() if layer_of(module) not in ("", "__main__")}
+    offenders = {
+        module: later
+        for module, path in layered.items()
+        if (later := imports_of_later_packages(path.read_text(encoding="utf-8"), module, SOURCES, ORDER))
+    }
+    assert offenders == {}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    found = cycle_of({module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()})
-    assert not found, " imports ".join(found)
+    assert cycle_of({module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()}) == []
 
 
 LAZY = "def save():\n    from raglift.store import write\n"
@@ -144,26 +152,33 @@ def test_an_import_of_a_later_package_is_seen(source: str, expected: list[str]) 
     assert imports_of_later_packages(source, "raglift.records.run", known, ("errors", "records", "store")) == expected
 
 
-def test_a_circle_is_seen_through_functions_and_packages_but_not_through_types() -> None:
+def test_a_cycle_is_seen_through_functions_and_packages_but_not_through_types() -> None:
     one_way = {"raglift.records": FOR_TYPES, "raglift.report": "import raglift.records", "raglift.store": ""}
     back = {**one_way, "raglift.store": "from raglift import report", "raglift.records": LAZY}
     assert cycle_of(one_way) == []
     assert set(cycle_of(back)) == {"raglift.records", "raglift.report", "raglift.store"}
 
 
-@pytest.mark.parametrize("module", SOURCES)
-def test_no_framework_is_imported_before_it_is_used(module: str) -> None:
-    statements = ast.parse(SOURCES[module].read_text(encoding="utf-8")).body
+def frameworks_imported_at_the_top(source: str) -> set[str]:
+    statements = parsed(source).body
     at_the_top = ast.Module([node for node in statements if isinstance(node, (ast.Import, ast.ImportFrom))], [])
-    found = {imported.partition(".")[0] for imported in imports_of(ast.unparse(at_the_top), SOURCES)}
-    assert not found & FRAMEWORKS
+    return {name.partition(".")[0] for name in imports_of(ast.unparse(at_the_top), SOURCES)} & FRAMEWORKS
+
+
+def test_no_framework_is_imported_before_it_is_used() -> None:
+    offenders = {
+        module: frameworks
+        for module, path in SOURCES.items()
+        if (frameworks := frameworks_imported_at_the_top(path.read_text(encoding="utf-8")))
+    }
+    assert offenders == {}
 
 
 STUBS = sorted(PACKAGE.rglob("__init__.pyi"))
 PUBLIC = {
     ".".join(("raglift", *path.parent.relative_to(PACKAGE).parts)): {
         alias.asname or alias.name
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -176,17 +191,16 @@ def test_only_these_modules_stand_outside_a_package() -> None:
     assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "errors", "pytest_plugin"}
 
 
-@pytest.mark.parametrize("package", PUBLIC)
-def test_a_public_name_exists_and_is_no_module_beside_it(package: str) -> None:
-    module = importlib.import_module(package)
-    for name in PUBLIC[package]:
-        assert getattr(module, name) is not None
-        assert f"{package}.{name}" not in SOURCES, "importing the module would hide the name"
+def test_every_public_name_exists_and_is_no_module_beside_it() -> None:
+    names = [(package, name) for package, public in PUBLIC.items() for name in public]
+    missing = [name for package, name in names if getattr(importlib.import_module(package), name, None) is None]
+    hidden_by_a_module = [name for package, name in names if f"{package}.{name}" in SOURCES]
+    assert (missing, hidden_by_a_module) == ([], [])
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=str)
-def test_a_package_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_every_package_says_what_it_is_for() -> None:
+    packages = [path for path in MODULES if path.name == "__init__.py"]
+    assert [path for path in packages if not ast.get_docstring(parsed(path.read_text(encoding="utf-8")))] == []
 
 
 def summary_of(text: str) -> str:
@@ -201,19 +215,22 @@ def sections_of(source: str) -> set[str]:
 
 
 SUMMARIES = {
-    module: summary_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    module: summary_of(ast.get_docstring(parsed(path.read_text(encoding="utf-8"))) or "")
     for module, path in SOURCES.items()
 }
 """The first sentence of each module's docstring."""
 
 
-@pytest.mark.parametrize("module", SOURCES)
-def test_a_docstring_is_about_the_whole_file_and_about_no_other(module: str) -> None:
-    summary = SUMMARIES[module]
-    others = [other for other, theirs in SUMMARIES.items() if summary and theirs == summary and other != module]
-    assert not others, f"{others[0]} has the same docstring; say what tells the files apart"
-    found = sections_of(SOURCES[module].read_text(encoding="utf-8"))
-    assert summary not in found, "the docstring repeats the comment of one section; say what the whole file is for"
+def test_no_two_files_have_the_same_docstring() -> None:
+    modules: dict[str, list[str]] = {}
+    for module, summary in SUMMARIES.items():
+        modules.setdefault(summary, []).append(module)
+    assert [same for summary, same in modules.items() if summary and len(same) > 1] == []
+
+
+def test_no_docstring_of_a_file_repeats_the_comment_of_one_section() -> None:
+    texts = {module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()}
+    assert [module for module, text in texts.items() if SUMMARIES[module] in sections_of(text)] == []
 
 
 def test_a_section_is_seen_by_its_comment() -> None:
@@ -221,12 +238,16 @@ def test_a_section_is_seen_by_its_comment() -> None:
     assert sections_of(source) == {"Two", "Three"}
 
 
-@pytest.mark.parametrize("module", SOURCES)
-def test_a_private_name_stays_in_its_module(module: str) -> None:
-    for node in ast.walk(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("raglift"):
-            private = [alias.name for alias in node.names if alias.name.startswith("_") and alias.name != "__version__"]
-            assert not private, f"{module} imports {', '.join(private)} from {node.module}"
+def test_a_private_name_stays_in_its_module() -> None:
+    offenders = [
+        f"{module} imports {alias.name} from {node.module}"
+        for module, path in SOURCES.items()
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("raglift")
+        for alias in node.names
+        if alias.name.startswith("_") and alias.name != "__version__"
+    ]
+    assert offenders == []
 
 
 def imports_shown_in(text: str) -> Iterator[tuple[str, str]]:
@@ -251,14 +272,14 @@ def shown_to_readers() -> dict[str, str]:
     return texts
 
 
-@pytest.mark.parametrize(
-    ("page", "text"), shown_to_readers().items(), ids=lambda value: value if len(value) < 60 else ""
-)
-def test_readers_are_shown_public_names_alone(page: str, text: str) -> None:
-    for package, name in imports_shown_in(text):
-        if package == "raglift.errors":
-            continue
-        assert name in PUBLIC.get(package, ()), f"{page}: from {package} import {name}"
+def test_readers_are_shown_public_names_alone() -> None:
+    offenders = [
+        f"{page}: from {package} import {name}"
+        for page, text in shown_to_readers().items()
+        for package, name in imports_shown_in(text)
+        if package != "raglift.errors" and name not in PUBLIC.get(package, ())
+    ]
+    assert offenders == []
 
 
 def test_an_import_of_several_lines_is_seen() -> None:
