@@ -44,7 +44,7 @@ def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> 
             assert scored["metrics"][str(metric)]["mean"] == scores.mean(stage, metric)
 
 
-@pytest.mark.parametrize("form", ["trec", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["trec", "parquet"])
 def test_json_lists_the_files(form: str, run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     code, out, _ = run("files", "export", saved, "--output", folder, "--format", form, "--stage", "retrieve", "--json")
@@ -72,6 +72,6 @@ def test_nothing_is_replaced_unasked(run, saved: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_mistakes_end_with_one_message(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run("files", "export", saved, "--output", tmp_path / "out", "--format", "csv")
-    assert (code, "expected one of trec, jsonl, parquet" in err) == (2, True)
+    assert (code, "expected one of trec, parquet" in err) == (2, True)
     code, _, err = run("files", "export", tmp_path / "none", "--output", tmp_path / "out")
     assert (code, "found nothing there" in err) == (2, True)

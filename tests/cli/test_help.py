@@ -26,8 +26,7 @@ from raglift.datasets.formats.squad import EVIDENCE
 from raglift.judging.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
-from raglift.storage.rankings.forms import Form
-from raglift.storage.rankings.trec_eval import VERSIONS
+from raglift.storage.rankings.forms import Form, WrittenForm
 
 ROOT = typer.main.get_command(app)
 
@@ -128,8 +127,7 @@ def test_there_is_a_function_for_every_command() -> None:
         ("labels anchor", "--to", get_args(RelabelForm)),
         ("report", "--format", REPORT_FORMATS),
         ("files score", "--from", get_args(Form)),
-        ("files score", "--trec-eval", VERSIONS),
-        ("files export", "--format", get_args(Form)),
+        ("files export", "--format", get_args(WrittenForm)),
         ("track", "--to", TRACKERS),
         ("evaluate", "--track", TRACKERS),
     ],

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -65,64 +63,21 @@ def test_json_has_means_n_and_counts(run, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_trec_evals_lines_come_from_a_real_process(folder: Path) -> None:
-    options = ["--format", "trec", "-q", "--metrics", "num_q,num_rel,map,ndcg@10"]
-    command = [sys.executable, "-m", "raglift", *map(str, arguments(folder, "bm25.trec")), *options]
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert done.stderr == b""
-    assert done.stdout == (
-        b"num_rel               \tq1\t1\n"
-        b"map                   \tq1\t1.0000\n"
-        b"ndcg_cut_10           \tq1\t1.0000\n"
-        b"num_rel               \tq2\t1\n"
-        b"map                   \tq2\t0.0000\n"
-        b"ndcg_cut_10           \tq2\t0.0000\n"
-        b"num_q                 \tall\t3\n"
-        b"num_rel               \tall\t3\n"
-        b"map                   \tall\t0.3333\n"
-        b"ndcg_cut_10           \tall\t0.3333\n"
-    )
-
-
-def test_without_metrics_it_is_trec_evals_own_set(run, folder: Path) -> None:
-    _, out, _ = run(*arguments(folder, "bm25.trec"), "--format", "trec", "--answered-only")
-    assert out.splitlines()[:2] == ["runid                 \tall\tbm25", "num_q                 \tall\t2"]
-    assert len(out.splitlines()) == 30
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        (["--format", "xml"], "--format: found 'xml'"),
-        (["--format", "json"], "expected one of table, trec"),
-        (["--format", "trec", "--json"], "--json: found it with --format trec"),
-        (["--metrics", "num_ret"], "'num_ret', which is printed with --format trec alone"),
-        (["--metrics", "iprec_at_recall"], "'iprec_at_recall', which is printed with --format trec alone"),
+        (["--metrics", "num_ret"], "found 'num_ret'"),
         (["--metrics", "bpref"], "bpref: found labels that say of nothing that it is irrelevant; expected some"),
         (["--metrics", ""], "--metrics: found ''; expected at least one"),
-        (["--metrics", " , ", "--format", "trec"], "--metrics: found ' , '; expected at least one"),
-        (["--metrics", "relstring"], "'relstring', which is a text and no number"),
-        (["--metrics", "prefs_simp", "--format", "trec"], "for preferences or several judges; expected one for qrels"),
-        (["--metrics", "rbp", "--format", "trec"], "'rbp', which trec_eval 9 does not have; expected trec_eval 10"),
-        (["--format", "trec", "--trec-eval", "8"], "--trec-eval: found 8; expected one of 9, 10"),
-        (["--trec-eval", "10"], "--trec-eval: found 10 with --format table; expected it with --format trec"),
         (["--metrics", "span_recall@5"], "found ids alone"),
         (["--profile", "unknown"], "profile: found 'unknown'"),
         (["--from", "csv"], "form: found 'csv'"),
-        (["--format", "trec", "--profile", "autorag"], "expected one of default, trec"),
     ],
 )
 def test_what_it_cannot_do_is_said(run, folder: Path, options: list[str], found: str) -> None:
     code, out, err = run(*arguments(folder, "bm25.trec"), *options)
     assert (code, out) == (2, "")
     assert found in err
-
-
-def test_two_runs_in_trec_evals_format_are_refused(run, folder: Path) -> None:
-    code, _, err = run(*arguments(folder, "bm25.trec", "dense.jsonl"), "--format", "trec")
-    assert code == 2
-    assert "expected one" in err
 
 
 def test_faults_of_a_file_are_listed(run, folder: Path) -> None:
@@ -142,11 +97,3 @@ def test_measures_of_trec_eval_stand_in_tables(run, folder: Path) -> None:
         *("RelativePrecision@5", "SetAP", "ElevenPointAvg", "IPrec(recall=0.3)"),
         *("RPrecisionMult(multiple=0.2)", "Unjudged@5", "GMAP", "MRR"),
     ]
-
-
-def test_the_version_of_trec_eval_is_chosen(run, folder: Path) -> None:
-    code, out, _ = run(
-        *arguments(folder, "bm25.trec"), "--format", "trec", "--trec-eval", "10", "--metrics", "rbp,unj_5"
-    )
-    assert code == 0
-    assert [line.split("\t")[0].strip() for line in out.splitlines()] == ["rbp", "unj_5"]

@@ -18,7 +18,6 @@ from raglift.errors import ConfigurationError, QueryFailed
 from raglift.records.rankings import Ranking
 from raglift.storage.rankings.read import read_run
 from raglift.storage.rankings.scoring import score_files
-from raglift.storage.rankings.trec_eval import trec_eval_lines
 from raglift.testing.fakes import FakeRetriever
 
 TEXTS = ("The lamp is lit.", "The fog comes in.", "The horn is loud.", "The ferry is late.")
@@ -112,12 +111,7 @@ def test_rankings_with_a_judged_id_say_nothing():
     assert scored.notes == ()
 
 
-def test_the_lines_of_trec_eval_come_with_the_same_note(files):
-    with pytest.warns(UserWarning, match="no id of the rankings"):
-        trec_eval_lines(*files(OTHER_IDS), ["map"])
-
-
-def test_the_command_line_says_it_as_a_table_as_json_and_as_trec_eval_does(files, capsys, monkeypatch):
+def test_the_command_line_says_it_in_the_table_and_in_json(files, capsys, monkeypatch):
     from raglift import cli
 
     run, qrels = map(str, files(OTHER_IDS))
@@ -132,7 +126,6 @@ def test_the_command_line_says_it_as_a_table_as_json_and_as_trec_eval_does(files
 
     assert NO_ID in output()[0]
     assert NO_ID in json.loads(output("--json")[0])["runs"][0]["notes"][0]
-    assert f"raglift: warning: {run}: {NO_ID}" in output("--format", "trec")[1]
 
 
 def test_rankings_and_labels_without_a_common_query_are_refused():
@@ -153,8 +146,6 @@ def test_a_rank_column_that_contradicts_the_scores_is_noted(files):
     assert list(read_run(run)["q1"]) == ["d2", "d1"]
     expected = 'for 1 of 2 queries the rank column contradicts the scores, as for "q1"; the scores count, more first'
     assert expected in str(score_files(run, qrels))
-    with pytest.warns(UserWarning, match="the rank column contradicts the scores"):
-        trec_eval_lines(run, qrels, ["map"])
 
 
 @pytest.mark.parametrize(
@@ -291,11 +282,6 @@ def test_the_exploratory_table_says_which_column_holds_means_and_which_differenc
     (title,) = [line for line in pair.to_text().splitlines() if line.startswith("metric")]
     assert re.split(" {2,}", title) == ["metric", "one (mean)", "Δ two"]
     assert "one (mean)" in pair.to_markdown()
-
-
-def test_an_unknown_metric_of_trec_eval_is_refused_before_the_first_line_is_asked_for(files):
-    with pytest.raises(ConfigurationError, match="nothing"):
-        trec_eval_lines(*files(OTHER_IDS), ["nothing"])
 
 
 def test_the_means_of_rankings_without_any_label_are_no_numbers():

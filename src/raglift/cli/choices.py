@@ -41,6 +41,7 @@ WRITTEN_FORMATS = (
 DATASET_FORMATS = (*WRITTEN_FORMATS, "ir")
 DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
+EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 TRACKERS = ("mlflow", "wandb")
 ESTIMANDS = ("these-queries", "population")

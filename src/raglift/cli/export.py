@@ -11,7 +11,7 @@ from raglift.storage.rankings.exporting import export
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Export
-    from raglift.storage.rankings.forms import Form
+    from raglift.storage.rankings.forms import WrittenForm
 
 
 def run(request: Export) -> None:
@@ -19,7 +19,7 @@ def run(request: Export) -> None:
     written = export(
         load_evaluation(request.run),
         request.output,
-        form=cast("Form", request.form),
+        form=cast("WrittenForm", request.form),
         stage=request.stage,
         all_stages=request.all_stages,
         subtopics=request.subtopics,

@@ -10,6 +10,7 @@ import typer
 
 from raglift.cli.arguments import AsJson, Documents, Encoding, Include, Profile, PromptBudget, SavedRun
 from raglift.cli.choices import (
+    EXPORT_FORMATS,
     RANKING_FORMATS,
     TRACKERS,
     choice,
@@ -147,7 +148,7 @@ class Track:
         "raglift files score --run bm25.trec --qrels qrels.txt",
         "raglift files score --run a.trec,b.trec --qrels qrels.txt",
         "raglift files score --run a.trec --qrels qrels.txt \\",
-        "    --format trec",
+        "    --metrics map,ndcg_cut_10",
     ],
 )
 @dataclass(frozen=True)
@@ -175,17 +176,11 @@ class Score:
         separate,
     ] = ()
     profile: Profile = "default"
-    layout: Annotated[str, choice(("table", "trec"), "--format", help="trec prints what trec_eval -c prints.")] = (
-        "table"
-    )
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False
     answered_only: Annotated[
         bool,
         typer.Option(help="Leave labelled queries without a ranking out of the means, as trec_eval does without -c."),
     ] = False
-    trec_eval: Annotated[
-        int, choice((9, 10), "--trec-eval", help="With --format trec: version of trec_eval to reproduce.")
-    ] = 9
     names: Annotated[
         tuple[str, ...], typer.Option(help="Names of the runs, such as 'small,large'. Default: file names."), separate
     ] = ()
@@ -199,7 +194,7 @@ class Score:
     files,
     "export",
     None,
-    "Export a run as TREC, JSON Lines or Parquet",
+    "Export a run as TREC or Parquet",
     run="raglift.cli.export:run",
     examples=[
         "raglift files export runs/bm25 -o trec",
@@ -208,12 +203,12 @@ class Score:
 )
 @dataclass(frozen=True)
 class Export:
-    """Write a saved evaluation as files for other tools: TREC run and qrels, JSON Lines or Parquet."""
+    """Write a saved evaluation as files for other tools: TREC run and qrels, or Parquet."""
 
     run: SavedRun
     output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the files.")]
     form: Annotated[
-        str, choice(RANKING_FORMATS, "--format", help="trec is a run and qrels, as trec_eval reads them.")
+        str, choice(EXPORT_FORMATS, "--format", help="trec is a run and qrels, as trec_eval reads them.")
     ] = "trec"
     stage: Annotated[str | None, typer.Option(help="Stage whose rankings are written. Default: the last.")] = None
     all_stages: Annotated[bool, typer.Option("--all-stages", help="Write one file of rankings per stage.")] = False

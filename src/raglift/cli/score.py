@@ -10,34 +10,19 @@ import numpy as np
 
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
-from raglift.storage.rankings.scoring import DEFAULT_METRICS, score_files
-from raglift.storage.rankings.trec_eval import DEFAULT_VERSION, OFFICIAL, VERSIONS, Version, metric_of, trec_eval_lines
+from raglift.storage.rankings.scoring import DEFAULT_METRICS, metric_of, score_files
 
 if TYPE_CHECKING:
     from raglift.cli.pipeline import Score
     from raglift.storage.rankings.scoring import FileScores, RunScores
 
 
-_OUTPUTS = ("table", "trec")
-
-
 def run(request: Score) -> None:
     """Read, score, print."""
-    if request.layout not in _OUTPUTS:
-        raise ConfigurationError(f"--format: found {request.layout!r}; expected one of {', '.join(_OUTPUTS)}")
-    if request.as_json and request.layout != "table":
-        raise ConfigurationError(f"--json: found it with --format {request.layout}; expected one of the two")
-    if request.trec_eval != DEFAULT_VERSION and request.layout != "trec":
-        raise ConfigurationError(
-            f"--trec-eval: found {request.trec_eval} with --format {request.layout}; expected it with --format trec"
-        )
     if any(not name.strip(", ") for name in request.metrics):
         raise ConfigurationError(
             f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
         )
-    if request.layout == "trec":
-        _print_as_trec_eval(request)
-        return
     asked = [metric_of(name) for name in request.metrics]
     scores = score_files(
         request.run,
@@ -54,32 +39,6 @@ def run(request: Score) -> None:
     if request.per_query:
         sys.stdout.write(f"{scores.per_query()}\n\n")
     sys.stdout.write(f"{scores}\n")
-
-
-def _print_as_trec_eval(request: Score) -> None:
-    if len(request.run) != 1:
-        raise ConfigurationError(
-            f"--format trec: found {len(request.run)} runs; expected one: its lines do not say which run they are of"
-        )
-    lines = trec_eval_lines(
-        request.run[0],
-        request.qrels,
-        request.metrics or (OFFICIAL,),
-        profile=request.profile,
-        answered_only=request.answered_only,
-        per_query=request.per_query,
-        form=request.form,
-        trec_eval=_version(request.trec_eval),
-    )
-    for line in lines:
-        sys.stdout.write(line + "\n")
-
-
-def _version(given: int) -> Version:
-    for version in VERSIONS:
-        if version == given:
-            return version
-    raise ConfigurationError(f"--trec-eval: found {given}; expected one of {', '.join(map(str, VERSIONS))}")
 
 
 def _as_json(scores: FileScores, request: Score) -> dict[str, Any]:

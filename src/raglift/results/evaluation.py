@@ -308,7 +308,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
     ) -> Export:
         """Write a TREC run and qrels, which trec_eval and most other tools read; what comes back says what to compare.
 
-        JSON Lines and Parquet are written by `raglift.storage.rankings.exporting.export`.
+        Parquet is written by `raglift.storage.rankings.export`.
 
         Args:
             folder: where to, for `run.trec`, `qrels.txt` and `export.json`; its parents are made when missing.

@@ -13,4 +13,3 @@ from .scoring import FileScores as FileScores
 from .scoring import RunDifference as RunDifference
 from .scoring import RunScores as RunScores
 from .scoring import score_files as score_files
-from .trec_eval import trec_eval_lines as trec_eval_lines

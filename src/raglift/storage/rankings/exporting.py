@@ -16,7 +16,7 @@ from raglift.base.replacing import NOTHING_WRITTEN, beside, is_of_saved_run, put
 from raglift.base.validation import Location, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.storage.rankings.export_labels import UNFOUND, labels_of
-from raglift.storage.rankings.forms import FORMS, form_of
+from raglift.storage.rankings.forms import WRITTEN_FORMS, written_form_of
 from raglift.storage.rankings.write import (
     IdRankings,
     faults_of_ids,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.labels import LabelSources
     from raglift.storage.rankings.export_labels import Difference, IdLabels
-    from raglift.storage.rankings.forms import Form
+    from raglift.storage.rankings.forms import WrittenForm
 
 
 # The result of an export: the files written, and notes.
@@ -48,8 +48,6 @@ class ExportedFile:
     """What is in it: `1,200 hits of 30 queries after rerank, with its own scores`."""
     entries: int
     """How many hits, labels, or pairs of a fact and an id."""
-    lines: int
-    """How many lines it has, in Parquet rows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +55,7 @@ class Export:
     """What an export wrote; its text says what other tools will count differently."""
 
     folder: Path
-    form: Form
+    form: WrittenForm
     dataset: str
     """The name of the dataset."""
     files: tuple[ExportedFile, ...]
@@ -185,7 +183,7 @@ def write_run(
     path: str | Path,
     *,
     scores: Mapping[str, Sequence[float]] | None = None,
-    form: Form | None = None,
+    form: WrittenForm | None = None,
     tag: str = "raglift",
     escape_ids: bool = False,
     overwrite: bool = False,
@@ -200,7 +198,7 @@ def write_run(
         scores: for each query id, the score of each id in that order. They are written where they tell the order of
             every ranking (one that equals the one before it is lowered by the smallest step); else, and without any,
             scores count the ranks down to 1.
-        form: "trec", "jsonl" or "parquet"; by default as the ending of the path says, else TREC.
+        form: "trec" or "parquet"; by default as the ending of the path says, else TREC.
         tag: the name of the system, the last column of a TREC run.
         escape_ids: write white space and control characters of ids, which TREC files cannot hold, as in a URL (`%20`),
             and `%` as `%25`.
@@ -215,7 +213,7 @@ def write_run(
         ConfigurationError: no such form.
     """
     target = user_path(path)
-    chosen = form_of(target, form)
+    chosen = written_form_of(target, form)
     faults = _faults_of_lists(rankings, Location(target.name, [])) or _faults_of_scores(rankings, scores, target.name)
     if not faults and not escape_ids:
         faults = faults_of_ids(rankings.items(), chosen, source=target.name)
@@ -228,7 +226,7 @@ def write_qrels(
     relevant: Mapping[str, Mapping[str, int] | Iterable[str]],
     path: str | Path,
     *,
-    form: Form | None = None,
+    form: WrittenForm | None = None,
     escape_ids: bool = False,
     overwrite: bool = False,
 ) -> Path:
@@ -237,7 +235,7 @@ def write_qrels(
     Args:
         relevant: for each query id, the relevant ids, or the grade of each; 0 for what was judged irrelevant.
         path: the file; its parents are made when missing. A text that ends with `.gz` is compressed.
-        form: "trec", "jsonl" or "parquet"; by default as the ending of the path says, else TREC.
+        form: "trec" or "parquet"; by default as the ending of the path says, else TREC.
         escape_ids: as in `write_run`.
         overwrite: replace a file that is already there.
 
@@ -250,7 +248,7 @@ def write_qrels(
         ConfigurationError: no such form.
     """
     target = user_path(path)
-    chosen = form_of(target, form)
+    chosen = written_form_of(target, form)
     faults = _faults_of_lists(relevant, Location(target.name, []))
     grades: dict[str, Mapping[str, int]] = {}
     if not faults:
@@ -316,7 +314,7 @@ def _new_file(path: Path, faults: list[Fault], *, overwrite: bool) -> Iterator[P
 
 _SUBTOPICS = "qrels.subtopics.txt"
 
-_ENDINGS = {"trec": (".trec", ".txt"), "jsonl": (".jsonl", ".jsonl"), "parquet": (".parquet", ".parquet")}
+_ENDINGS = {"trec": (".trec", ".txt"), "parquet": (".parquet", ".parquet")}
 """How the names of rankings and of labels end."""
 _AS_OTHER_TOOLS = ("default", "trec")
 """The profiles that have other tools' values where facts and ids go one to one."""
@@ -327,7 +325,7 @@ def export(
     evaluation: EvaluationRecord,
     folder: str | Path,
     *,
-    form: Form = "trec",
+    form: WrittenForm = "trec",
     stage: str | None = None,
     all_stages: bool = False,
     subtopics: bool = False,
@@ -341,9 +339,9 @@ def export(
 
     Args:
         evaluation: from `evaluate` or `load_evaluation`.
-        folder: where to: `run.trec` and `qrels.txt`, `run.jsonl` and `qrels.jsonl`, or `run.parquet` and
-            `qrels.parquet`, and `export.json`, which says what they are; its parents are made when missing.
-        form: "trec", "jsonl" or "parquet".
+        folder: where to: `run.trec` and `qrels.txt`, or `run.parquet` and `qrels.parquet`, and `export.json`, which
+            says what they are; its parents are made when missing.
+        form: "trec" or "parquet".
         stage: the stage whose rankings are written; by default the last.
         all_stages: write the rankings of all stages, as `run.1-retrieve.trec`, `run.2-rerank.trec`, ….
         subtopics: also write which id stands for which fact, as TREC's diversity qrels (`qrels.subtopics.txt`).
@@ -367,7 +365,7 @@ def export(
         faults = faults_of_ids(_ids(rankings.values(), labels), form, source=evaluation.dataset.name)
         if faults:
             raise DatasetError(f"{target} (as {form})", faults, NOTHING_WRITTEN)
-    files = [_of_rankings(name, of_stage, form) for name, of_stage in rankings.items()]
+    files = [_of_rankings(name, of_stage) for name, of_stage in rankings.items()]
     files.append(_of_labels(f"qrels{_ENDINGS[form][1]}", labels))
     if subtopics:
         files.append(_of_subtopics(labels))
@@ -393,7 +391,13 @@ def export(
 
 
 def _checked(
-    evaluation: EvaluationRecord, form: Form, stage: str | None, *, all_stages: bool, subtopics: bool, escape_ids: bool
+    evaluation: EvaluationRecord,
+    form: WrittenForm,
+    stage: str | None,
+    *,
+    all_stages: bool,
+    subtopics: bool,
+    escape_ids: bool,
 ) -> dict[str, str]:
     """Return the name of the file of each stage that is to be written.
 
@@ -401,8 +405,8 @@ def _checked(
         ConfigurationError: no such form or stage, or options that exclude each other.
     """
     stages, ending = evaluation.scores.stages, _ENDINGS.get(form, ("", ""))[0]
-    if form not in FORMS:
-        raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(FORMS)}")
+    if form not in WRITTEN_FORMS:
+        raise ConfigurationError(f"form: found {form!r}; expected one of {', '.join(WRITTEN_FORMS)}")
     for name, wanted in (("subtopics", subtopics), ("escape_ids", escape_ids)):
         if wanted and form != "trec":
             raise ConfigurationError(f"{name}: found it with the form {form}; expected it with trec alone")
@@ -423,12 +427,12 @@ def _ids(rankings: Iterable[IdRankings], labels: IdLabels) -> Iterator[tuple[str
     yield from labels.grades.items()
 
 
-def _of_rankings(name: str, rankings: IdRankings, form: Form) -> ExportedFile:
+def _of_rankings(name: str, rankings: IdRankings) -> ExportedFile:
     scores = "its own scores" if rankings.own_scores else "scores that count the ranks down to 1"
     if rankings.lowered:
         scores += f", {rankings.lowered:,} of them lowered by the smallest step, for they equalled the one before"
     holds = f"{rankings.hits:,} hits of {rankings.queries:,} queries after {rankings.name}, with {scores}"
-    return ExportedFile(name, holds, rankings.hits, rankings.queries if form == "jsonl" else rankings.hits)
+    return ExportedFile(name, holds, rankings.hits)
 
 
 def _of_labels(name: str, labels: IdLabels) -> ExportedFile:
@@ -437,12 +441,12 @@ def _of_labels(name: str, labels: IdLabels) -> ExportedFile:
         parts.append(f"{labels.irrelevant:,} of them judged irrelevant")
     if labels.unfound:
         parts.append(f"{labels.unfound:,} of them facts that no known chunk proves ({UNFOUND}:…)")
-    return ExportedFile(name, ", ".join(parts), len(labels), len(labels))
+    return ExportedFile(name, ", ".join(parts), len(labels))
 
 
 def _of_subtopics(labels: IdLabels) -> ExportedFile:
     pairs = len(labels.subtopics)
-    return ExportedFile(_SUBTOPICS, f"{pairs:,} pairs of a fact and an id that stands for it", pairs, pairs)
+    return ExportedFile(_SUBTOPICS, f"{pairs:,} pairs of a fact and an id that stands for it", pairs)
 
 
 def _notes(

@@ -49,9 +49,7 @@ _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _OTHER_DATASETS = (".csv", ".json")
 
 
-def read_qrels(
-    path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9
-) -> dict[str, dict[str, int]]:
+def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict[str, dict[str, int]]:
     """Read which ids are relevant to which query, and how much: for each query id, the grade of each judged id.
 
     A grade of 1 or more is relevant, and 0 or less was judged irrelevant.
@@ -61,19 +59,16 @@ def read_qrels(
             columns. Anything else that `rl.load_dataset` reads (a folder, a `.jsonl` file of queries, the name of a
             corpus) will do where each label is one id of a chunk or one whole document.
         form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
-        trec_eval: as which version reads TREC qrels: 10 leaves out lines that begin with `#`, 9 has no comments.
 
     Raises:
         DatasetError: the labels cannot be read or are malformed, or are not ids; every fault is listed, up to 1,000.
         ConfigurationError: there is no such form.
     """
-    labels = read_labels(path, form=form, trec_eval=trec_eval)
+    labels = read_labels(path, form=form)
     return labels.to_dict() if isinstance(labels, NumberedLabels) else labels
 
 
-def read_labels(
-    path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9
-) -> NumberedLabels | dict[str, dict[str, int]]:
+def read_labels(path: str | os.PathLike[str], *, form: str | None = None) -> NumberedLabels | dict[str, dict[str, int]]:
     """Return what `read_qrels` does, of which a large file is held as numbers."""
     given, path = path, user_path(path)
     chosen = form_of(path, form)
@@ -82,22 +77,20 @@ def read_labels(
     faults: list[Fault] = []
     location = Location(path.name or str(path), faults)
     with as_file(path) as file:
-        labels = _read_labels(file, chosen, location, trec_eval)
+        labels = _read_labels(file, chosen, location)
     if labels is None:
         raise DatasetError(str(path), faults)
     return labels
 
 
-def _read_labels(
-    path: Path, form: Form, location: Location, trec_eval: int
-) -> NumberedLabels | dict[str, dict[str, int]] | None:
+def _read_labels(path: Path, form: Form, location: Location) -> NumberedLabels | dict[str, dict[str, int]] | None:
     if form == "jsonl":
         return read_json_labels(path, location)
     if form == "parquet":
         return read_parquet_labels(path, location)
     if _is_from_beir(path):
         return _read_beir_qrels(path, location)
-    return read_trec_qrels(path, location, trec_eval)
+    return read_trec_qrels(path, location)
 
 
 def _is_dataset(path: Path) -> bool:
@@ -241,7 +234,7 @@ def _ranks_against_scores(hits: Hits) -> list[str]:
     return [f"{told}; the scores count, more first: turn their signs around if less is better"]
 
 
-def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval: int = 9) -> FileRankings:
+def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRankings:
     """Read the rankings in a file, to be scored by `rl.score_rankings`.
 
     In a TREC run the order of a query's hits is that of their scores, and where these are equal in 32 bits that of the
@@ -252,8 +245,6 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval
     Args:
         path: the file; it may be compressed with gzip, except for Parquet.
         form: "trec", "jsonl" or "parquet"; by default what the file's ending says, and "trec" for any other ending.
-        trec_eval: as which version reads a TREC run: 10 compares scores in 64 bits, and leaves out lines that begin
-            with `#` and what follows the tag.
 
     Raises:
         DatasetError: the file cannot be read or is malformed; every fault is listed, up to 1,000.
@@ -267,7 +258,7 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None, trec_eval
     with as_file(path) as file:
         match form_of(path, form):
             case "trec":
-                found = read_trec_run(file, location, trec_eval)
+                found = read_trec_run(file, location)
                 if found is not None:
                     hits, tag = found
             case "jsonl":

@@ -466,26 +466,18 @@ def _evenly_spaced(block: bytes) -> bytes | None:
     return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
 
 
-def rows(
-    file: IO[bytes], columns: Sequence[str], location: Location, *, comments: bool = False, may_go_on: bool = False
-) -> Iterator[tuple[Location, list[str]]]:
+def rows(file: IO[bytes], columns: Sequence[str], location: Location) -> Iterator[tuple[Location, list[str]]]:
     """Yield the location and the columns of each line that has as many as it should; note a fault for each other one.
 
     Args:
         file: the file, at its beginning.
         columns: the names of the columns.
         location: the file.
-        comments: whether a line that begins with `#` is left out.
-        may_go_on: whether what follows the last column is left out.
     """
     expected = f"{len(columns)} columns: {' '.join(columns)}"
     any_line = False
     for here, line in lines_of(file, location, longest=LONGEST_ROW):
         words = _WORDS.findall(line)
-        if comments and words and words[0].startswith("#"):
-            continue
-        if may_go_on:
-            words = words[: len(columns)]
         any_line |= bool(words)
         if len(words) == len(columns):
             yield here, words

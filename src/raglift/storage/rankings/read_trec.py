@@ -44,25 +44,24 @@ _RELEVANCE = QRELS_COLUMNS[3]
 _OF_SUBTOPICS = "; qrels whose second column is a subtopic are for measures of diversity, as ndeval's"
 
 
-def read_trec_run(path: Path, location: Location, trec_eval: int = 9) -> tuple[Hits, str] | None:
+def read_trec_run(path: Path, location: Location) -> tuple[Hits, str] | None:
     """Return the hits of a TREC run, and the tag of its last line; None, and faults, where it is malformed.
 
     Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
-    trec_eval 10 keeps all of their 64 bits, and leaves out comments and what follows the tag. The rank column does not
-    count; where it holds integers, it is kept to be compared with the scores.
+    The rank column does not count; if it holds integers, it is kept to be compared with the scores.
     """
     found = None
     with opened(path, location) as file:
-        found = None if file is None else _in_bulk(file, trec_eval)
+        found = None if file is None else _in_bulk(file)
     if location.faults:
         return None
     if found is None or has_duplicates(found[0]):
         with opened(path, location) as file:
-            found = None if file is None else _line_by_line(file, location, trec_eval)
+            found = None if file is None else _line_by_line(file, location)
     return None if location.faults else found
 
 
-def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
+def _in_bulk(file: IO[bytes]) -> tuple[Hits, str] | None:
     import pyarrow as pa
 
     text = pa.string()
@@ -71,14 +70,12 @@ def _in_bulk(file: IO[bytes], trec_eval: int) -> tuple[Hits, str] | None:
         return None
     table, last = found
     del found
-    score = np.concatenate([_kept(chunk.to_numpy(), trec_eval) for chunk in table.column(_SCORE).chunks])
+    score = np.concatenate([_single(chunk.to_numpy()) for chunk in table.column(_SCORE).chunks])
     if np.isnan(score).any():
         return None
     table = _without(table, _SCORE)
     query, queries = coded(table.column(_QUERY))
     texts = all_texts(queries)
-    if trec_eval >= 10 and any(name.startswith("#") for name in texts):  # a comment of six words
-        return None
     table = _without(table, _QUERY)
     id_, names = coded(table.column(_ID))
     table = _without(table, _ID)
@@ -97,12 +94,11 @@ def _without(table: pa.Table, column: str) -> pa.Table:
     return rest
 
 
-def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[Hits, str]:
+def _line_by_line(file: IO[bytes], location: Location) -> tuple[Hits, str]:
     """Return what a run says, reading it line by line; note every fault."""
     found = Gathered(location)
     tag, ranks = "", []
-    lines = rows(file, RUN_COLUMNS, location, comments=trec_eval >= 10, may_go_on=trec_eval >= 10)
-    for here, (query, _, id_, rank, score, tag) in lines:  # noqa: B007 — the last one's counts
+    for here, (query, _, id_, rank, score, tag) in rows(file, RUN_COLUMNS, location):  # noqa: B007 — the last one's counts
         if _NUMBER.fullmatch(score) is None:
             (here / _SCORE).fault(quoted(score), "a number, as 12.34")
         else:
@@ -110,7 +106,7 @@ def _line_by_line(file: IO[bytes], location: Location, trec_eval: int) -> tuple[
             ranks.append(rank)
     hits = found.hits()
     known = _ranks(ranks) if len(ranks) == len(hits.id) else None  # fewer where a hit was a fault
-    return replace(hits, score=_kept(hits.score, trec_eval), rank=known), tag
+    return replace(hits, score=_single(hits.score), rank=known), tag
 
 
 def _ranks(texts: Sequence[str]) -> Codes | None:
@@ -122,29 +118,25 @@ def _ranks(texts: Sequence[str]) -> Codes | None:
     return found.astype(np.int32) if small.min <= found.min(initial=0) and found.max(initial=0) <= small.max else found
 
 
-def _kept(score: NDArray[np.float64] | None, trec_eval: int) -> NDArray[np.float32] | NDArray[np.float64]:
+def _single(score: NDArray[np.float64] | None) -> NDArray[np.float32]:
     """Return scores with the bits that trec_eval keeps."""
-    if trec_eval >= 10:
-        return np.asarray(score, dtype=np.float64)
     with np.errstate(over="ignore"):  # as in C, what is too large for 32 bits is infinite
         return np.asarray(score, dtype=np.float32)
 
 
-def read_trec_qrels(
-    path: Path, location: Location, trec_eval: int = 9
-) -> NumberedLabels | dict[str, dict[str, int]] | None:
+def read_trec_qrels(path: Path, location: Location) -> NumberedLabels | dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
 
-    The iteration column is not looked at. The same judgment again changes nothing. trec_eval 10 leaves out comments.
+    The iteration column is not looked at. The same judgment again changes nothing.
     """
     found: NumberedLabels | dict[str, dict[str, int]] | None = None
     with opened(path, location) as file:
         found = None if file is None else _qrels_in_bulk(file)
     if location.faults:
         return None
-    if found is None or (trec_eval >= 10 and any(query.startswith("#") for query in found)):
+    if found is None:
         with opened(path, location) as file:
-            found = None if file is None else _qrels_line_by_line(file, location, comments=trec_eval >= 10)
+            found = None if file is None else _qrels_line_by_line(file, location)
     return None if location.faults else found
 
 
@@ -167,10 +159,10 @@ def _qrels_in_bulk(file: IO[bytes]) -> NumberedLabels | None:
     return NumberedLabels.of_columns(all_texts(queries), names, query, id_, np.array(known, dtype=np.int64)[grade])
 
 
-def _qrels_line_by_line(file: IO[bytes], location: Location, *, comments: bool) -> dict[str, dict[str, int]]:
+def _qrels_line_by_line(file: IO[bytes], location: Location) -> dict[str, dict[str, int]]:
     """Return what qrels say, reading them line by line; note every fault."""
     found = Labels()
-    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, location, comments=comments):
+    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, location):
         if (grade := read_grade(grade_of(relevance), here / _RELEVANCE)) is not None:
             found.add(here, query, id_, grade, "" if iteration == "0" else _OF_SUBTOPICS)
     return found.grades

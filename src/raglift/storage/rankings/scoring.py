@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
@@ -16,6 +17,7 @@ from raglift.base.validation import quoted
 from raglift.errors import ConfigurationError
 from raglift.matching.numbered import NumberedLabels
 from raglift.metrics.computing import RankingScores, has_differences, mean_title, score_rankings, title
+from raglift.metrics.parsing import parse
 from raglift.stats.paired_tests import FEW_QUERIES, PairedDifference, holm, paired_differences
 from raglift.storage.rankings.read import read_labels, read_run
 
@@ -27,6 +29,54 @@ if TYPE_CHECKING:
 
     from raglift.records.metric import Metric
     from raglift.storage.rankings.read import FileRankings
+
+
+# The names of trec_eval's measures, for those who know them by these.
+
+
+_TREC_EVAL = {
+    "map": "ap",
+    "Rprec": "r_precision",
+    "recip_rank": "rr",
+    "infAP": "inf_ap",
+    "11pt_avg": "eleven_point_avg",
+    "binG": "bin_g",
+    "G": "g",
+    "Rndcg": "rndcg",
+    "set_P": "set_precision",
+    "set_relative_P": "set_relative_precision",
+    "set_recall": "recall",
+    "set_map": "set_ap",
+    "set_F": "set_f",
+}
+_TREC_EVAL_AT = {
+    "P": "precision@{}",
+    "recall": "recall@{}",
+    "ndcg_cut": "ndcg@{}",
+    "map_cut": "ap@{}",
+    "relative_P": "relative_precision@{}",
+    "success": "hit_rate@{}",
+    "unj": "unjudged@{}",
+    "iprec_at_recall": "iprec(recall={})",
+    "Rprec_mult": "r_precision_mult(multiple={})",
+}
+_WITH_CUT = re.compile(r"(\w+?)[_.](\d{1,9}|\d?\.\d{1,2})")
+
+
+def metric_of(name: str) -> Metric:
+    """Return the metric of one name, raglift's or trec_eval's: `ndcg_cut_10` is `ndcg@10`.
+
+    A name that both have is raglift's.
+
+    Raises:
+        ConfigurationError: neither knows it.
+    """
+    found = _WITH_CUT.fullmatch(name)
+    if name in _TREC_EVAL:
+        return parse(_TREC_EVAL[name])
+    if found and found[1] in _TREC_EVAL_AT:
+        return parse(_TREC_EVAL_AT[found[1]].format(found[2]))
+    return parse(name)
 
 
 # Whether runs scored by the same labels differ: each compared with the first, per query.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raglift.base.validation import Location, quoted
-from raglift.storage.rankings.forms import COMPRESSED, GRADE, HITS, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
+from raglift.storage.rankings.forms import COMPRESSED, GRADE, ID, ITERATION, LITERAL_Q0, QUERY_ID, RANK, SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
     from raglift.records.rankings import Run
     from raglift.storage.rankings.export_labels import Subtopic
-    from raglift.storage.rankings.forms import Form
+    from raglift.storage.rankings.forms import WrittenForm
 
 
 # Scores that reproduce raglift's order in tools that sort by score. trec_eval sorts by score, which it reads in single
@@ -85,7 +85,7 @@ def _below(score: np.float32) -> np.float32:
     return below
 
 
-# Rankings and labels as ids, written: TREC files, JSON Lines, Parquet; query by query, never whole in memory.
+# Rankings and labels as ids, written as TREC files and Parquet; query by query, never whole in memory.
 
 
 # trec_eval divides lines at ASCII white space, Python's readers at any other too; U+FEFF begins no file
@@ -103,7 +103,7 @@ def escaped(name: str) -> str:
     )
 
 
-def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: Form, *, source: str) -> list[Fault]:
+def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: WrittenForm, *, source: str) -> list[Fault]:
     """Return what a form cannot hold of ids, each id once.
 
     Args:
@@ -112,14 +112,12 @@ def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: Form, *, sou
         source: what is exported, for messages.
     """
     faults: list[Fault] = []
-    unfit = {"trec": _TREC, "parquet": _PARQUET}.get(form)
-    if unfit is None:
-        return faults
+    unfit = _TREC if form == "trec" else _PARQUET
     expected = (
         "an id without white space and control characters: escape them (--escape-ids, escape_ids=True), or write "
-        "JSON Lines"
+        "Parquet"
         if form == "trec"
-        else "an id that UTF-8 can hold, or JSON Lines"
+        else "an id that UTF-8 can hold"
     )
     told: set[str] = set()
     location = Location(source, faults)
@@ -138,38 +136,36 @@ def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: Form, *, sou
     return faults
 
 
-def write_rankings(rankings: IdRankings, path: Path, form: Form, *, escape: bool = False) -> None:
+def write_rankings(rankings: IdRankings, path: Path, form: WrittenForm, *, escape: bool = False) -> None:
     """Write rankings.
 
     Args:
-        rankings: what to write; a query without hits has a line in JSON Lines alone.
+        rankings: what to write; a query without hits has no line.
         path: the file.
-        form: "trec", "jsonl" or "parquet".
+        form: "trec" or "parquet".
         escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
     """
     if form == "parquet":
         _write_parquet(path, {QUERY_ID: "string", ID: "string", SCORE: "float64", RANK: "int32"}, _run_rows(rankings))
-    elif form == "jsonl":
-        _write_text(path, map(_json_line, rankings))
     else:
         # The tag is a word of this file alone, so it needs no way back
         _write_text(path, _run_lines(rankings, escaped(rankings.name) or "raglift", escape=escape))
 
 
-def write_labels(grades: Mapping[str, Mapping[str, int]], path: Path, form: Form, *, escape: bool = False) -> None:
+def write_labels(
+    grades: Mapping[str, Mapping[str, int]], path: Path, form: WrittenForm, *, escape: bool = False
+) -> None:
     """Write the grade of each id for each query.
 
     Args:
         grades: for each query id, the grade of each id; 0 for what was judged irrelevant.
         path: the file.
-        form: "trec", "jsonl" or "parquet".
+        form: "trec" or "parquet".
         escape: in TREC files, write white space, control characters and `%` of ids as in a URL.
     """
     rows = ((query, each, grade) for query, of_query in grades.items() for each, grade in of_query.items())
     if form == "parquet":
         _write_parquet(path, {QUERY_ID: "string", ID: "string", GRADE: "int32"}, rows)
-    elif form == "jsonl":
-        _write_text(path, (_json({QUERY_ID: query, ID: each, GRADE: grade}) for query, each, grade in rows))
     else:
         shown = escaped if escape else str
         _write_text(path, (f"{shown(query)} {ITERATION} {shown(each)} {grade}\n" for query, each, grade in rows))
@@ -197,15 +193,6 @@ def _run_lines(rankings: IdRankings, tag: str, *, escape: bool) -> Iterator[str]
 def _run_rows(rankings: IdRankings) -> Iterator[tuple[str, str, float, int]]:
     for query, ids, scores in rankings:
         yield from zip([query] * len(ids), ids, scores, range(1, len(ids) + 1), strict=True)
-
-
-def _json_line(ranking: ScoredIds) -> str:
-    hits = [{ID: each, SCORE: score} for each, score in zip(ranking.ids, ranking.scores, strict=True)]
-    return _json({QUERY_ID: ranking.query_id, HITS: hits})
-
-
-def _json(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def _write_text(path: Path, lines: Iterable[str]) -> None:

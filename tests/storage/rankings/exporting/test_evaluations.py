@@ -20,9 +20,7 @@ from raglift.storage.rankings.read import read_qrels, read_run
 from raglift.storage.rankings.scoring import score_files
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 
-FORMS = {"trec": ("run.trec", "qrels.txt"), "jsonl": ("run.jsonl", "qrels.jsonl")} | {
-    "parquet": ("run.parquet", "qrels.parquet")
-}
+FORMS = {"trec": ("run.trec", "qrels.txt"), "parquet": ("run.parquet", "qrels.parquet")}
 
 
 def evaluated(hits: dict[str, list[tuple[str, float | None]]], relevant: dict[str, dict[str, int]]) -> Evaluation:
@@ -136,12 +134,6 @@ def test_what_is_written_is_read_and_scored_as_before(form: str, evaluation: Eva
         assert scored.of(metric).tolist() == evaluation.scores.of("rerank", metric).tolist()
 
 
-def test_json_lines_keep_queries_without_hits(evaluation: Evaluation, tmp_path: Path) -> None:
-    export(evaluation, tmp_path / "out", form="jsonl")
-    lines = [json.loads(line) for line in text(tmp_path / "out" / "run.jsonl")]
-    assert lines[1:] == [{"query_id": "q2", "hits": []}, {"query_id": "q3", "hits": [{"id": "d", "score": 0.0}]}]
-
-
 def test_ids_that_trec_cannot_hold_are_listed_all_of_them(tmp_path: Path) -> None:
     names = ["my file.txt", "b\u00a0c", "tab\t", "fine", "line\u2028", "\x1b[31m"]
     found: dict[str, list[tuple[str, float | None]]] = {"q 1": [(each, None) for each in names]}
@@ -158,8 +150,8 @@ def test_ids_that_trec_cannot_hold_are_listed_all_of_them(tmp_path: Path) -> Non
     assert [line.split(" ")[2] for line in text(made.folder / "run.trec")] == escaped
     assert text(made.folder / "qrels.txt") == ["q%201 0 my%20file.txt 1", "q%201 0 100%25 1"]
     assert "escaped as in a URL" in str(made)
-    again = export(evaluation, tmp_path / "lines", form="jsonl", stage="retrieve")
-    assert dict(read_run(again.folder / "run.jsonl").items()) == {"q 1": names}
+    again = export(evaluation, tmp_path / "lines", form="parquet", stage="retrieve")
+    assert dict(read_run(again.folder / "run.parquet").items()) == {"q 1": names}
 
 
 def test_a_stage_of_any_name_becomes_a_safe_file_name(ranked: Callable[..., Evaluation], tmp_path: Path) -> None:
@@ -187,10 +179,10 @@ def test_only_an_export_is_replaced_and_only_when_asked(evaluation: Evaluation, 
     with pytest.raises(
         DatasetError, match="an export there already; expected a new or empty folder, or overwrite=True"
     ):
-        export(evaluation, folder, form="jsonl")
+        export(evaluation, folder, form="parquet")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    export(evaluation, folder, form="jsonl", overwrite=True)
-    assert sorted(path.name for path in folder.iterdir()) == ["export.json", "qrels.jsonl", "run.jsonl"]
+    export(evaluation, folder, form="parquet", overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["export.json", "qrels.parquet", "run.parquet"]
     (folder / "mine.txt").write_text("precious")
     with pytest.raises(DatasetError, match="not an export alone, and so is not overwritten"):
         evaluation.to_trec(folder, overwrite=True)
@@ -239,10 +231,10 @@ def test_what_cannot_be_asked_for(evaluation: Evaluation, tmp_path: Path) -> Non
         evaluation.to_trec(out, stage="fuse")
     with pytest.raises(ConfigurationError, match="expected one of the two"):
         evaluation.to_trec(out, stage="rerank", all_stages=True)
-    with pytest.raises(ConfigurationError, match="form: found 'csv'; expected one of trec, jsonl, parquet"):
+    with pytest.raises(ConfigurationError, match="form: found 'csv'; expected one of trec, parquet"):
         export(evaluation, out, form="csv")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="subtopics: found it with the form jsonl"):
-        export(evaluation, out, form="jsonl", subtopics=True)
+    with pytest.raises(ConfigurationError, match="subtopics: found it with the form parquet"):
+        export(evaluation, out, form="parquet", subtopics=True)
     assert not out.exists()
 
 

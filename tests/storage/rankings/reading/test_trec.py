@@ -164,8 +164,8 @@ LINES = st.one_of(
 def test_in_bulk_is_line_by_line(lines: list[tuple[tuple[str, ...], str, str]]) -> None:
     text = "".join(blank.join(words) + end for words, blank, end in lines).encode()
     location = Location("run", [])
-    slow, slow_tag = trec._line_by_line(io.BytesIO(text), location, 9)
-    fast = trec._in_bulk(io.BytesIO(text), 9)
+    slow, slow_tag = trec._line_by_line(io.BytesIO(text), location)
+    fast = trec._in_bulk(io.BytesIO(text))
     if fast is not None and not trec.has_duplicates(fast[0]):
         assert not location.faults
         assert fast[1] == slow_tag
@@ -195,7 +195,7 @@ def test_rankings_are_those_of_a_plain_sort(seed: int, levels: int) -> None:
     ]
     random_.shuffle(rows)
     text = "".join(f"{query} Q0 {id_} 0 {score} t\n" for query, id_, score in rows)
-    found = trec._in_bulk(io.BytesIO(text.encode()), 9)
+    found = trec._in_bulk(io.BytesIO(text.encode()))
     if found is None:
         assert not rows
         return
@@ -256,34 +256,3 @@ def test_qrels_of_subtopics_are_told_from_others(file) -> None:
 def test_a_grade_is_no_hexadecimal_number(file) -> None:
     with pytest.raises(DatasetError, match=r'qrels\.txt:2: relevance: found "0x1"'):
         read_qrels(file("q1 0 a 2\nq1 0 b 0x1\n", "qrels.txt"))
-
-
-COMMENTS = ["#", "# judged in June", "#no space after it", "  \t# indented", "# 2 3 4", "# 2 3 4 5 6"]
-"""Also with as many columns as qrels and runs have, all of them numbers where numbers belong."""
-
-
-@pytest.mark.parametrize("comment", COMMENTS)
-@pytest.mark.parametrize("place", [0, 1, 2], ids=["first", "between", "last"])
-def test_version_10_leaves_out_comments(file, comment: str, place: int) -> None:
-    run, qrels = ["q1 Q0 a 1 0.5 t", "q1 Q0 b 2 2.5 my-tag"], ["q1 0 a 1", "q1 0 b 2"]
-    run.insert(place, comment)
-    qrels.insert(place, comment)
-    found = read_run(file("\n".join(run)), trec_eval=10)
-    assert (dict(found), found.tag) == ({"q1": ["b", "a"]}, "my-tag")
-    assert read_qrels(file("\n".join(qrels), "qrels.txt"), trec_eval=10) == {"q1": {"a": 1, "b": 2}}
-
-
-def test_version_10_leaves_out_what_follows_the_tag_and_nothing_else(file) -> None:
-    run = "q1 Q0 a 1 0.5 t some more\nq1 Q0 #b 2 2.5 my-tag # a comment\n"
-    found = read_run(file(run), trec_eval=10)
-    assert (dict(found), found.tag) == ({"q1": ["#b", "a"]}, "my-tag")
-    with pytest.raises(DatasetError) as error:
-        read_run(file(run), trec_eval=9)
-    assert len(faults_of(error)) == 2
-    with pytest.raises(DatasetError, match=r"qrels.txt:1: found 6 columns; expected 4 columns"):
-        read_qrels(file("q1 0 a 1 # sure\n", "qrels.txt"), trec_eval=10)
-
-
-def test_a_file_of_comments_alone_has_no_lines(file) -> None:
-    with pytest.raises(DatasetError, match="found no lines"):
-        read_run(file("# a run\n# 2 3 4 5 6\n"), trec_eval=10)
