@@ -1,9 +1,7 @@
 """Language models through the real clients of LangChain and LlamaIndex, against a server on this machine."""
 
-import itertools
 import json
 import logging
-import time
 import traceback
 from typing import Literal
 
@@ -12,7 +10,6 @@ import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from llama_index.core.llms import MockLLM
 from llama_index.llms.openai import OpenAI
 from pydantic import BaseModel, Field
 
@@ -87,7 +84,6 @@ def test_an_answer_comes_in_its_form_with_what_was_billed(server, model):
 
 def test_the_prompt_goes_as_it_is(server, model):
     model.ask(PROMPT, Grade)
-    list(model.stream(PROMPT))
     for messages in asked(server):
         assert [(message["role"], message["content"]) for message in messages] == [
             ("system", PROMPT.system),
@@ -108,21 +104,6 @@ def test_openai_is_asked_for_the_form_strictly(server, made, client):
     assert schema["schema"]["required"] == ["grade", "reason"]
     assert schema["schema"]["additionalProperties"] is False
     assert "default" not in json.dumps(schema)
-
-
-def test_a_stream_comes_piece_by_piece(server, model):
-    server.answer_next(Answer(text="The keeper\nlit  it."))
-    assert list(model.stream(PROMPT)) == ["The", " keeper", "\nlit", "  it."]
-
-
-@pytest.mark.slow
-def test_the_first_piece_comes_before_the_last_is_sent(server, made):
-    server.answer_next(Answer(text="one two three four", seconds_per_piece=0.2))
-    stream = made("by name").stream(PROMPT)
-    assert next(stream) == "one"
-    started = time.monotonic()
-    assert "".join(stream) == " two three four"
-    assert time.monotonic() - started > 0.3
 
 
 # Bad days
@@ -259,50 +240,13 @@ def test_a_server_that_is_not_there(monkeypatch):
         language_model(retry_policy=QUICK).ask(PROMPT, Grade)
 
 
-def test_a_stream_that_fails_before_its_first_piece_is_asked_again(server, model):
-    server.answer_next(Answer(status=500), Answer(status=429, headers={"Retry-After": "0.05"}), Answer(text="Yes."))
-    assert list(model.stream(PROMPT)) == ["Yes."]
-
-
-def test_a_stream_that_breaks_off_says_so_after_what_came(server, model):
-    server.answer_next(Answer(text="one two three four five six seven", cut_off=True))
-    came = []
-    with pytest.raises(ModelOutputError, match=r"broke off after \d+ characters: RemoteProtocolError"):  # noqa: PT012
-        for piece in model.stream(PROMPT):
-            came.append(piece)  # noqa: PERF402
-    assert "".join(came).startswith("one two")
-    assert len(server.requests) == 1
-
-
-def test_a_stream_that_reaches_its_limit_of_tokens_says_so(server, model):
-    server.answer_next(Answer(text="one two", finish_reason="length"))
-    stream = model.stream(PROMPT)
-    assert list(itertools.islice(stream, 2)) == ["one", " two"]
-    with pytest.raises(ModelOutputError, match="broke off after 7 characters: it reached its limit of tokens"):
-        next(stream)
-
-
-def test_a_stream_that_refuses_is_not_asked_again(server, model):
-    server.answer_next(Answer(refusal="I cannot help with that."))
-    with pytest.raises(ModelOutputError, match=r"gave no text, as when it refuses|'I cannot help with that\.'"):
-        list(model.stream(PROMPT))
-    assert len(server.requests) == 1
-
-
-def test_a_stream_that_a_filter_stops_is_not_whole(server, model):
-    server.answer_next(Answer(text="one two", finish_reason="content_filter"))
-    with pytest.raises(ModelOutputError, match="broke off after 7 characters: the provider's content filter"):
-        list(model.stream(PROMPT))
-
-
-@pytest.mark.parametrize("what", ["ask", "stream"])
-def test_ctrl_c_goes_through(server, model, monkeypatch, what):
+def test_ctrl_c_goes_through(server, model, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(httpx.Client, "send", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        model.ask(PROMPT, Grade) if what == "ask" else list(model.stream(PROMPT))
+        model.ask(PROMPT, Grade)
     assert server.requests == []
 
 
@@ -328,8 +272,7 @@ def test_the_key_is_read_from_dot_env(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("what", ["ask", "stream"])
-def test_the_key_is_shown_nowhere(server, made, client, what, caplog, capsys, monkeypatch):
+def test_the_key_is_shown_nowhere(server, made, client, caplog, capsys, monkeypatch):
     monkeypatch.setenv("RAGLIFT_PROGRESS", "1")
     monkeypatch.delenv("OPENAI_API_KEY" if client.startswith("llama") else "NOTHING", raising=False)
     caplog.set_level(logging.DEBUG)
@@ -337,7 +280,7 @@ def test_the_key_is_shown_nowhere(server, made, client, what, caplog, capsys, mo
     server.answer_next(Answer(status=500, body=told), Answer(status=401, body=told))
     model = made(client)
     with pytest.raises(ModelUnavailable) as caught:
-        model.ask(PROMPT, Grade) if what == "ask" else list(model.stream(PROMPT))
+        model.ask(PROMPT, Grade)
     shown = "".join(traceback.format_exception(caught.value))
     assert "***" in shown
     everything = shown + repr(model) + model.identity + model.name + caplog.text + "".join(capsys.readouterr())
@@ -395,7 +338,6 @@ def test_an_object_is_not_changed(server):
     before = repr(chat), llm.model_dump()
     for model in (chat, llm):
         language_model(model).ask(PROMPT, Grade)
-        list(language_model(model).stream(PROMPT))
     assert (repr(chat), llm.model_dump()) == before
 
 
@@ -423,8 +365,3 @@ def test_a_provider_whose_package_is_not_installed_is_told_with_its_name():
 def test_a_model_that_cannot_answer_in_a_form_is_told():
     with pytest.raises(ConfigurationError, match="cannot answer in a given form"):
         language_model(FakeListChatModel(responses=["a"])).ask(PROMPT, Grade)
-
-
-def test_other_models_of_the_frameworks_stream_too():
-    assert "".join(language_model(FakeListChatModel(responses=["a b"])).stream(PROMPT)) == "a b"
-    assert PROMPT.user in "".join(language_model(MockLLM()).stream(PROMPT))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.apps.assistant.engine import Assistant
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
 
@@ -22,7 +21,7 @@ def test_the_pages_name_them(page: str) -> None:
         assert name in text
 
 
-@pytest.mark.parametrize("door", [rl.evaluate, rl.rescore, rl.score_rankings, MatchRule.for_profile, Assistant])
+@pytest.mark.parametrize("door", [rl.evaluate, rl.rescore, rl.score_rankings, MatchRule.for_profile])
 def test_the_docstrings_name_them(door: object) -> None:
     text = inspect.getdoc(door) or ""
     for name in PROFILES:

@@ -13,8 +13,6 @@ from raglift.cli.app import app
 from raglift.cli.choices import separate, separate_named, separate_paths
 
 ROOT = typer.main.get_command(app)
-REPEATED_ONLY = {"question"}
-"""Options whose values have commas of their own."""
 COMMANDS = ROOT.commands | {
     f"{group} {name}": command
     for group in ROOT.commands
@@ -24,7 +22,7 @@ OPTIONS = [
     (name, option)
     for name, command in COMMANDS.items()
     for option in command.params
-    if getattr(option, "multiple", False) and option.name not in REPEATED_ONLY
+    if getattr(option, "multiple", False)
 ]
 
 
@@ -46,13 +44,6 @@ def test_commas_and_repetition_say_the_same(command: str, option: Any, run, monk
     first, *others = (getattr(each, option.name) for each in read)
     assert len(first) == 3
     assert [first, first] == others
-
-
-def test_a_question_keeps_its_commas(run, monkeypatch) -> None:
-    read: list[Any] = []
-    monkeypatch.setattr("raglift.cli.chat.run", read.append)
-    assert run("chat", "--question", "Who pays, and when?", "--question", "Why?")[0] == 0
-    assert read[0].question == ("Who pays, and when?", "Why?")
 
 
 @pytest.mark.parametrize(

@@ -242,11 +242,17 @@ def listener() -> Iterator[_Listener]:
 
 
 _ASKING = """
+from pydantic import BaseModel
+
 from raglift.llm.language_models import language_model
 from raglift.llm.replies import FilledPrompt
 from raglift.base.retrying import RetryPolicy
 
-print("".join(language_model(retry_policy=RetryPolicy(1, 5.0)).stream(FilledPrompt("p@1", "Say it.", "Now."))))
+class Word(BaseModel):
+    word: str
+
+
+print(language_model(retry_policy=RetryPolicy(1, 5.0)).ask(FilledPrompt("p@1", "Say it.", "Now."), Word))
 """
 
 

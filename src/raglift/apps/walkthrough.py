@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.embeddings import embedder_by_name
-from raglift.apps.assistant.conversation import figures, heading, hit_lines, label_lines, say
-from raglift.apps.assistant.engine import StageHits, labels_by_rank
+from raglift.apps.hit_lines import StageHits, figures, hit_lines, label_lines, labels_by_rank, say
 from raglift.apps.what_helps import show_trials, try_what_helps
+from raglift.base.display import printable
 from raglift.components.embedding import build_index
 from raglift.components.retrievers import DenseRetriever
 from raglift.errors import ConfigurationError
@@ -175,7 +175,7 @@ def _show_hits(evaluation: Evaluation, settings: Settings, console: Console) -> 
         say(console, line)
     judged = match_rankings([query], [[stage.ranking] for stage in trace.stages], rule)
     stages = [
-        StageHits(info.name, info.system, "score" if number else "cosine", stage.ranking, labels_by_rank(matched))
+        StageHits(info.system, "score" if number else "cosine", stage.ranking, labels_by_rank(matched))
         for number, (stage, info, matched) in enumerate(zip(trace.stages, evaluation.run.stages, judged, strict=False))
     ]
     for stage in stages:
@@ -274,4 +274,4 @@ def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console
 
 
 def _heading(console: Console, number: int, text: str) -> None:
-    heading(console, f"{number}. {text}")
+    console.print(f"\n{number}. {printable(text)}", style="bold", markup=False, highlight=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.apps.assistant.conversation import say
+from raglift.apps.hit_lines import say
 from raglift.base.display import counted
 from raglift.base.progress import track
 from raglift.components.bm25 import BM25Retriever

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from raglift.cli.judging import Chat
     from raglift.cli.measuring import Evaluate
     from raglift.components.chunkers import Chunker
     from raglift.components.devices import Dtype
@@ -270,7 +269,7 @@ def _next_line(request: Evaluate) -> str:
     return f"Next: raglift report {run}, or raglift explain {run} QUERY"
 
 
-def local_system(request: Evaluate | Chat) -> LocalSystem:
+def local_system(request: Evaluate) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
     chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
     computing = Computing(request.dtype, request.device, request.batch_tokens)

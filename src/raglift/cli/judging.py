@@ -9,28 +9,15 @@ from typing import Annotated
 import typer
 
 from raglift.cli.arguments import (
-    CHUNKER,
-    BatchTokens,
-    Chunker,
-    ChunkOverlap,
-    ChunkSize,
-    ChunkUnit,
     Concurrency,
-    DeviceOption,
     Documents,
-    DtypeOption,
-    Embedding,
     Encoding,
     Estimate,
     Include,
     LanguageModelName,
-    Mapping,
     MaxCost,
     PoolDepth,
     Price,
-    Profile,
-    Reranker,
-    Retriever,
     SavedRuns,
     Temperature,
 )
@@ -300,63 +287,3 @@ class Precision:
     temperature: Temperature = "0"
     seed: Annotated[int, typer.Option(help="Random seed of the statistics.")] = 0
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every verdict and its reason.")] = False
-
-
-@command(
-    group,
-    "chat",
-    MORE,
-    "Ask a corpus and see hits and answers",
-    run="raglift.cli.chat:run",
-    examples=["raglift chat shop_support", "raglift chat --documents docs/ --question 'Who pays?'"],
-    exit_codes={1: "None of the questions came to an answer."},
-)
-@dataclass(frozen=True)
-class Chat:
-    """Ask a corpus: hits before and after reranking, an answer from them alone, and metrics of labelled questions."""
-
-    corpus: Annotated[
-        str | None,
-        typer.Argument(
-            autocompletion=completion(corpus_names),
-            help="Bundled corpus by name, or a dataset's file or folder, whose labelled questions are scored. Default: "
-            "war_and_peace, or no labels with --documents or --system.",
-        ),
-    ] = None
-    documents: Documents = None
-    encoding: Encoding = None
-    include: Include = ()
-    system: Annotated[
-        str | None,
-        typer.Option(
-            help="Your own system, as in evaluate: module:name of it or of a function that returns it, or an address."
-        ),
-    ] = None
-    mapping: Mapping = None
-    question: Annotated[
-        tuple[str, ...],
-        typer.Option(help="Ask this text, or the labelled question of this id, and exit. Repeat it for more."),
-    ] = ()
-    model: LanguageModelName = "openai:gpt-4o-mini"
-    temperature: Temperature = "0"
-    retriever: Retriever = "dense"
-    embedding: Embedding = "minilm"
-    reranker: Reranker = "late-interaction"
-    k: Annotated[
-        tuple[str, ...],
-        typer.Option("-k", help="Number of hits that are shown and scored; of several depths, the deepest."),
-        separate,
-    ] = ("10",)
-    candidates: Annotated[
-        int | None, typer.Option(help="Number of hits retrieved for the reranker. Default: as many as are shown.")
-    ] = None
-    context: Annotated[int, typer.Option(help="Number of reranked hits that the answer is based on.")] = 5
-    chunker: Chunker = CHUNKER
-    chunk_size: ChunkSize = None
-    chunk_overlap: ChunkOverlap = None
-    chunk_unit: ChunkUnit = None
-    dtype: DtypeOption = "auto"
-    device: DeviceOption = "auto"
-    batch_tokens: BatchTokens = None
-    profile: Profile = "default"
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per question.")] = False

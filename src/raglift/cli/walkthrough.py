@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import check_reranker
-from raglift.apps.assistant.engine import Questions
 from raglift.apps.walkthrough import Settings, walk
+from raglift.base.normalization import normalize
 from raglift.cli.evaluate import Computing, chunker_of, numbers_of_hits, system_of
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.json_output import print_json
@@ -43,15 +43,27 @@ def run(request: Walkthrough) -> None:
 
 
 def _find(dataset: Dataset, question: str) -> Query:
-    """Return a question by its id, its text, or a part of its text that no other question has."""
-    questions = Questions(dataset.queries)
-    found = questions.named(question) or questions.containing(question)
+    """Return a question by its id, its text, or a part of its text that no other question has.
+
+    Letter case, white space, the forms of quotes and dashes, and a question mark at the end do not count.
+    """
+    form = _comparable(question)
+    found = (
+        [query for query in dataset if _comparable(query.id) == form]
+        or [query for query in dataset if _comparable(query.text) == form]
+        or [query for query in dataset if form and form in _comparable(query.text)]
+    )
     if len(found) == 1:
         return found[0]
     if found:
         listed = "\n".join(f"  {query.id}: {query.text}" for query in found[:10])
         raise ConfigurationError(f"--question: {question!r} fits {len(found)} questions; expected one:\n{listed}")
     raise dataset_error(dataset, question)
+
+
+def _comparable(text: str) -> str:
+    form = normalize(text, unicode_folding=True)
+    return form.rstrip(" ?") or form
 
 
 def dataset_error(dataset: Dataset, question: str) -> Exception:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from raglift.base.display import describe_error, encodable
 from raglift.base.retrying import BadReply, RetryPolicy
@@ -18,15 +18,9 @@ from raglift.llm.replies import (
     Said,
     Usage,
     ask_in_form,
-    check_end,
     is_of,
     settings_of,
-    stream_with_retries,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _NO_KEY = "none, for nothing is asked"
 _KEY_MISSING = re.compile(r"api.?key|credential", re.IGNORECASE)
@@ -72,14 +66,6 @@ class LangChainModel:
         messages = _messages(prompt)
         return ask_in_form(lambda: _asked(structured, messages), form, self._chat, self.name, self._retry_policy)
 
-    def stream(self, prompt: FilledPrompt) -> Iterator[str]:
-        """Yield a free text piece by piece.
-
-        Raises:
-            ModelOutputError: the stream failed or broke off; what was yielded before stays good.
-        """
-        return stream_with_retries(lambda: self._pieces(prompt), self._chat, self.name, self._retry_policy)
-
     def _structured(self, form: type[Form]) -> Any:
         """Return what answers in a form: where it can be had, the model without what reads its answer.
 
@@ -97,14 +83,6 @@ class LangChainModel:
         else:
             return chain.first if is_of(chain, "langchain_core", "RunnableSequence") else chain
         raise ConfigurationError(f"model: {self.name} cannot answer in a given form ({reason}); take another model")
-
-    def _pieces(self, prompt: FilledPrompt) -> Iterator[str]:
-        ended, said = None, ""
-        for chunk in self._chat.stream(_messages(prompt)):
-            ended = _ended(chunk) or ended
-            said = said or str(chunk.text)
-            yield str(chunk.text)
-        check_end(ended, said, self.name)  # langchain-openai drops what a refusal says
 
 
 def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, to_estimate: bool = False) -> Any:

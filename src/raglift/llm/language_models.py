@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from raglift.base.retrying import RetryPolicy
 from raglift.errors import ConfigurationError
 from raglift.llm.langchain_chat import LangChainModel, chat_model_by_name
 from raglift.llm.llama_index import LlamaIndexModel
 from raglift.llm.replies import FilledPrompt, Form, Reply, is_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 DEFAULT_MODEL = "openai:gpt-4o-mini"
 """The model that is asked when none is named."""
@@ -37,14 +33,6 @@ class LanguageModel(Protocol):
         Raises:
             ModelOutputError: no usable answer came: refused, malformed three times, out of retry_policy.
             ModelUnavailable: nor would one come to any other prompt: a wrong key, no connection, no quota left.
-        """
-        ...
-
-    def stream(self, prompt: FilledPrompt) -> Iterator[str]:
-        """Yield a free text piece by piece.
-
-        Raises:
-            ModelOutputError: the stream failed or broke off; what was yielded before stays good.
         """
         ...
 
@@ -80,7 +68,7 @@ def language_model(
         return LangChainModel(model, retry_policy)
     if is_of(model, "llama_index", "LLM"):
         return LlamaIndexModel(model, retry_policy)
-    if all(hasattr(model, name) for name in ("name", "identity", "ask", "stream")):
+    if all(hasattr(model, name) for name in ("name", "identity", "ask")):
         given: LanguageModel = model
         return given
     raise ConfigurationError(

@@ -18,9 +18,7 @@ from raglift.llm.replies import (
     Said,
     Usage,
     ask_in_form,
-    check_end,
     settings_of,
-    stream_with_retries,
 )
 
 if TYPE_CHECKING:
@@ -65,14 +63,6 @@ class LlamaIndexModel:
         """
         return ask_in_form(lambda: self._asked(prompt, form), form, self._llm, self.name, self._retry_policy)
 
-    def stream(self, prompt: FilledPrompt) -> Iterator[str]:
-        """Yield a free text piece by piece.
-
-        Raises:
-            ModelOutputError: the stream failed or broke off; what was yielded before stays good.
-        """
-        return stream_with_retries(lambda: self._pieces(prompt), self._llm, self.name, self._retry_policy)
-
     def _asked(self, prompt: FilledPrompt, form: type[Form]) -> Said:
         from llama_index.core.llms import ChatMessage
         from llama_index.core.prompts import ChatPromptTemplate
@@ -96,22 +86,6 @@ class LlamaIndexModel:
                 raise BadReply(f"the reply is not what was asked for ({reason})")
             return Said(str(getattr(heard[-1].message, "content", "") or ""), usage)
         return Said("" if value is None else value, usage, refusal, ended)
-
-    def _pieces(self, prompt: FilledPrompt) -> Iterator[str]:
-        from llama_index.core.llms import ChatMessage
-
-        messages = [
-            ChatMessage(encodable(prompt.system), role="system"),
-            ChatMessage(encodable(prompt.user), role="user"),
-        ]
-        ended, said, refusal = None, "", ""
-        for reply in self._llm.stream_chat(messages):
-            choice = _choice(reply)
-            ended = getattr(choice, "finish_reason", None) or ended
-            refusal += getattr(getattr(choice, "delta", None), "refusal", None) or ""
-            said = said or reply.delta or ""
-            yield reply.delta or ""
-        check_end(ended, said, self.name, refusal)
 
 
 @contextmanager

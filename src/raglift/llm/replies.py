@@ -15,10 +15,10 @@ from raglift.base.validation import faults_of
 from raglift.errors import ModelOutputError
 from raglift.llm.dot_env import address_of
 from raglift.llm.providers import is_secret, secrets_of, server_of
-from raglift.llm.retrying import ask_with_retries, describe_failure
+from raglift.llm.retrying import ask_with_retries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -125,63 +125,6 @@ def ask_in_form(
         failure.usage = spent
         raise
     return Reply(value, spent)
-
-
-def stream_with_retries(
-    request: Callable[[], Iterator[str]], client: Any, name: str, retry_policy: RetryPolicy
-) -> Iterator[str]:
-    """Yield a text piece by piece; what fails before the first piece is asked again.
-
-    Raises:
-        ModelOutputError: no text came, or it broke off.
-    """
-    secrets = secrets_of(client)
-
-    def begin() -> tuple[str, Iterator[str]]:
-        pieces = request()
-        for piece in pieces:
-            if piece:
-                return piece, pieces
-        raise BadReply("no text came, as when a model refuses")
-
-    piece: str | None
-    piece, rest = ask_with_retries(begin, retry_policy, name, kind="language model", secrets=secrets)
-    characters = 0
-    reason = ""
-    while piece is not None:
-        characters += len(piece)
-        if piece:
-            yield piece
-        try:
-            piece = next(rest, None)
-        except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
-            reason = describe_failure(error, secrets)
-            break
-    if reason:
-        raise ModelOutputError(f"the answer of {name} broke off after {characters:,} characters: {reason}")
-
-
-def check_end(ended: str | None, text: str, name: str, refusal: str = "") -> None:
-    """Check that a stream which the provider ended gave a whole text.
-
-    Args:
-        ended: why it ended, as the provider says it; None if it does not say.
-        text: what came, or the beginning of it.
-        name: the model, for messages.
-        refusal: the model's own words of why it does not answer, where the client hands them on.
-
-    Raises:
-        ModelOutputError: the model refused; asked again, it would again.
-        BadReply: the text is cut off.
-    """
-    if refusal:
-        raise refused(name, refusal)
-    if ended in CUT:
-        raise BadReply("it reached its limit of tokens")
-    if ended is not None and not text:
-        raise ModelOutputError(f"the language model {name} gave no text, as when it refuses to answer")
-    if ended in FILTERED:
-        raise BadReply("the provider's content filter stopped it")
 
 
 def refused(name: str, words: str) -> ModelOutputError:
