@@ -284,33 +284,6 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """A share that grows in steps."""
-
-    name: str
-    """Whose it is; empty if there is only one."""
-    points: tuple[tuple[float, float], ...]
-    """Where it rises and to what, ascending; it is 0 before the first."""
-    is_baseline: bool = False
-    """Whether the others are compared with it."""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A small chart of the first screen: shares that grow in steps, from 0 to 1, on one axis."""
-
-    title: str
-    """What grows over what, as `Recall after each call`."""
-    description: str
-    """What can be seen in it, for who cannot."""
-    lines: tuple[Steps, ...]
-    last: float
-    """Where the axis ends; it begins at 0."""
-    ticks: tuple[float, ...]
-    """Where it has a figure."""
-
-
-@dataclass(frozen=True)
 class Document:
     """A report: what was found, then its sections."""
 
@@ -335,8 +308,6 @@ class Document:
     """The figures of the first screen of a page, instead of the headline; other outputs show the headline."""
     shares: tuple[Share, ...] = ()
     """What became of the facts, for a bar on the first screen of a page."""
-    curves: tuple[Curve, ...] = ()
-    """Small charts for the first screen of a page."""
     next_step: str = ""
     """What to try next; a section says it too."""
     printed: Detail = Detail.SUMMARY

@@ -78,14 +78,14 @@ def test_lift_is_sorted_and_queries_that_did_not_change_have_no_bar(reranked: An
 def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     from raglift.metrics.graded_measures import NDCG
     from raglift.records.labels import Query
-    from raglift.report.charts.lift import Changes, lift_chart
+    from raglift.report.charts.builders import Changes, changes_chart
     from raglift.report.charts.parts import specification
 
     random = np.random.default_rng(4)
     left, right = random.random(6_000), random.random(6_000)
     right[:1_000] = left[:1_000]
     queries = [Query(f"q{number}", "why? " * 40, ()) for number in range(6_000)]
-    chart = lift_chart(Changes(NDCG @ 10, queries, left, right, ("before", "after")))
+    chart = changes_chart(Changes(NDCG @ 10, queries, left, right, ("before", "after")))
     found = rows(chart, "d")
     assert len(found) <= 402
     for sign in ("up", "down"):
@@ -96,45 +96,16 @@ def test_thousands_of_queries_share_bars_and_keep_their_sums() -> None:
     assert len(str(specification(chart))) < 80_000
 
 
-def test_the_flow_loses_at_each_gate_what_the_breakdown_says(reranked: Any) -> None:
-    from raglift.report.charts.lift import gates_of
-
-    losses = reranked.failure_analysis(1)
-    gates = gates_of(losses)
-    assert [gate.left for gate in gates] == [6, 5, 5, 3]
-    assert [gate.lost for gate in gates] == [0, 1, 0, 2]
-    assert [" ".join(gate.lost_words) for gate in gates] == ["", "not retrieved", "dropped by rerank", "ranked too low"]
-    assert gates[-1].left == losses.of("found").facts
-    edges = rows(reranked.plot.failure_analysis(1), "f", "z")
-    per_fact = 150 / 6
-    for flow, facts in (("k0", 5), ("l0", 1), ("k1", 5), ("k2", 3), ("l2", 2)):
-        thick = [row["z"] - row["y"] for row in edges if row["f"] == flow]
-        assert thick, flow
-        assert thick == pytest.approx([facts * per_fact] * len(thick), abs=0.02)
-    assert not [row for row in edges if row["f"] == "l1"]
-
-
-def test_where_the_chunks_are_known_and_queries_failed_the_flow_has_gates_for_them() -> None:
-    from raglift.analysis.outcomes import OutcomeFacts
-    from raglift.report.charts.lift import failure_chart, gates_of
-    from raglift.results.analyses import FailureAnalysis
-
-    told = (("failed", None, 2), ("found", None, 5), ("below_k", None, 0), ("dropped", "a", 1), ("dropped", "b", 0))
-    told += (("not_retrieved", None, 3), ("not_attainable", None, 4))
-    losses = FailureAnalysis(10, 15, tuple(OutcomeFacts(*one, ()) for one in told), (), chunks_known=True)
-    gates = gates_of(losses)
-    assert [(" ".join(gate.left_words), gate.left) for gate in gates] == [
-        ("all facts", 15),
-        ("asked", 13),
-        ("in the chunks", 9),
-        ("retrieved", 6),
-        ("after a", 5),
-        ("after b", 5),
-        ("in top 10", 5),
-    ]
-    assert failure_chart(losses).description.startswith(
-        "A flow from left to right: of 15 facts, 5 are found in the top 10."
-    )
+def test_each_outcome_has_a_bar_of_its_facts(reranked: Any) -> None:
+    chart, losses = reranked.plot.failure_analysis(1), reranked.failure_analysis(1)
+    found = {row["o"]: (row["n"], row["c"], row["w"]) for row in rows(chart, "o", "n")}
+    assert found == {
+        "found by rank 1": (3, "found", "3 (50%)"),
+        "ranked too low (below 1)": (2, "lost", "2 (33%)"),
+        "not retrieved, or lost in chunking (not known which)": (1, "lost", "1 (17%)"),
+    }
+    assert sum(facts for facts, *_ in found.values()) == losses.facts
+    assert chart.description.startswith("Bars: what became of 6 facts: 3 found by rank 1, 2 ranked too low")
 
 
 def test_means_before_and_after_have_the_intervals_of_their_values(reranked: Any) -> None:
@@ -166,14 +137,14 @@ def test_systems_stand_best_first_with_their_intervals(compared: Any, hostile: s
     assert (differences[1]["l"], differences[1]["h"]) == pytest.approx((max(low, -1.0), 1.0))
 
 
-def test_the_front_is_marked_and_long_names_have_numbers(compared: Any, hostile: str) -> None:
-    found = {row["n"]: row for row in rows(compared.plot.tradeoff(), "q", "c")}
-    assert [(row["x"], row["f"], row["l"]) for row in found.values()] == [
-        (10.0, "front", "1"),
-        (50.0, "front", "2"),
-        (60.0, "beaten", "3"),
-    ]
-    assert [row["k"] for row in found.values()] == ["1  fast", f"2  {hostile}".replace("\u202e", "�"), "3  slow"]
+def test_the_front_is_marked(compared: Any, hostile: str) -> None:
+    found = rows(compared.plot.tradeoff(), "q", "c")
+    name = hostile.replace("\u202e", "�")
+    assert {(row["x"], row["f"], row["l"]) for row in found} == {
+        (10.0, "front", "fast"),
+        (50.0, "front", name),
+        (60.0, "beaten", "slow"),
+    }
     dollars = {"fast": 2, hostile: 2, "slow": 50}
     known = rows(compared.plot.tradeoff("recall@3", "dollars", known={"dollars": dollars}), "q", "c")
     assert {row["n"]: row["f"] for row in known} == {
@@ -183,12 +154,14 @@ def test_the_front_is_marked_and_long_names_have_numbers(compared: Any, hostile:
     }
 
 
-def test_short_names_stand_beside_their_points(ranked: Any) -> None:
+def test_of_many_systems_those_on_the_front_are_named(ranked: Any) -> None:
     from raglift.results.comparison import compare
 
-    dollars = {"dollars": {"a": 1, "b": 2}}
-    chart = compare({"a": ranked([2]), "b": ranked([1])}, primary="rr@3").plot.tradeoff(cost="dollars", known=dollars)
-    assert [row["l"] for row in rows(chart, "l", "q")] == ["a", "b"]
+    dollars = {"dollars": {f"s{number}": number for number in range(1, 10)}}
+    systems = {name: ranked([1 if name == "s3" else 2]) for name in dollars["dollars"]}
+    chart = compare(systems, baseline="s1", primary="rr@3").plot.tradeoff(cost="dollars", known=dollars)
+    points = {row["n"]: row["l"] for row in rows(chart, "l", "q")}
+    assert {name: label for name, label in points.items() if label} == {"s1": "s1", "s3": "s3"}
 
 
 def test_tags_have_their_changes_and_few_queries_are_hollow(reranked: Any, hostile: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import raglift as rl
+from raglift.errors import ConfigurationError
 from raglift.records import Fact, Passage, Query
 from raglift.report.page.comparison import comparison_document
 from raglift.report.page.evaluation import evaluation_page
@@ -163,7 +164,7 @@ def test_where_a_page_would_be_too_large_the_first_hits_of_each_call_stay(page_o
 # The first screen.
 
 
-def test_the_first_screen_has_figures_outcomes_and_curves_of_sessions(page_of_one: Page) -> None:
+def test_the_first_screen_has_figures_and_outcomes_of_sessions(page_of_one: Page) -> None:
     assert [tile.label for tile in page_of_one.tiles] == [
         "SessionNDCG@10",
         "Facts found by any call",
@@ -176,21 +177,28 @@ def test_the_first_screen_has_figures_outcomes_and_curves_of_sessions(page_of_on
         ("dropped by the reranker", 1, "dropped"),
         ("the session failed", 1, "failed"),
     ]
-    by_call, by_tokens = page_of_one.curves
-    assert by_call.title == "Recall after each call"
+
+
+def test_recall_after_each_call_is_drawn_and_in_words(evaluation: rl.Evaluation, page_of_one: Page) -> None:
+    (section,) = (section for section in page_of_one.sections if section.heading == "Sessions")
+    by_call, by_tokens = section.figures
+    assert (by_call.title, by_tokens.title[:26]) == ("Recall after each call", "Recall after so many token")
     # Of three queries, over their runs: (0.5 + 0.5) / 2, (0 + 1) / 2 and 0; then call 2 of the first adds a fact
-    assert by_call.lines[0].points == (
-        (1.0, pytest.approx(1 / 3)),
-        (2.0, pytest.approx(5 / 12)),
-        (3.0, pytest.approx(5 / 12)),
-    )
-    assert by_tokens.lines[0].points[-1][1] == pytest.approx(5 / 12)
     assert "33% after call 1, 42% after call 2" in by_call.description
+    (points, *_) = by_call.chart().to_dict()["datasets"].values()
+    assert [(row["k"], row["v"]) for row in points] == [
+        (0, 0.0),
+        (1, pytest.approx(1 / 3)),
+        (2, pytest.approx(5 / 12)),
+        (3, pytest.approx(5 / 12)),
+    ]
+    with pytest.raises(ConfigurationError, match="found no session that found anything"):
+        rl.evaluate_sessions([rl.Session(query.id, []) for query in DATA], DATA).plot.recall_after_calls()
 
 
 def test_without_any_call_there_is_no_curve() -> None:
     page = evaluation_page(rl.evaluate_sessions([rl.Session(query.id, []) for query in DATA], DATA))
-    assert page.curves == ()
+    assert not any(section.figures for section in page.sections if section.heading == "Sessions")
     assert [tile.label for tile in page.tiles] == ["SessionNDCG@10"]
 
 

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.agents import compared_agents
+from raglift.analysis.explanation import over_k as mean_by_depth
 from raglift.analysis.lift import comparison_by_tag, evaluation_by_tag
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import primary_of, scored
+from raglift.analysis.paired_statistics import interval_of, is_bounded, primary_of, scored
+from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
-from raglift.report.charts.curves import by_prompt_size, over_k_of_comparison, over_k_of_evaluation, tradeoff_chart
-from raglift.report.charts.estimates import differences_of_systems, means_of_stages, means_of_systems, tags_chart
-from raglift.report.charts.lift import Changes, failure_chart, lift_chart
-from raglift.report.charts.parts import of_labels
-from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
+from raglift.metrics.computing import mean_of, mean_title
+from raglift.metrics.parsing import parse
+from raglift.metrics.registry import MEASURES
+from raglift.report.charts.builders import (
+    Axis,
+    Changes,
+    Estimate,
+    Line,
+    Scale,
+    changes_chart,
+    estimates_chart,
+    lines_chart,
+    outcomes_chart,
+    tradeoff_chart,
+)
+from raglift.report.charts.parts import AFTER, BEFORE, PALETTE, of_labels, plain, quantity
+from raglift.report.format import decimals_of, difference_text, interval_text, level, percent_text
+from raglift.stats.intervals import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import altair as alt
 
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlicesRecord
     from raglift.analysis.sessions import SessionAnalysisRecord
     from raglift.records.metric import Metric
+    from raglift.stats.paired_tests import PairedDifference
 
 
 @dataclass(frozen=True)
@@ -48,7 +66,14 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: no such measure, or a depth that is not from 1 to the number of candidates.
         """
-        return self._told(over_k_of_evaluation(self.evaluation, metric, ks))
+        one, stages = self.evaluation, self.evaluation.scores.stages
+        frame = mean_by_depth(one, _without_depth(metric), ks)
+        colours = (AFTER,) if len(stages) == 1 else (BEFORE, *PALETTE[2 : len(stages)], AFTER)
+        lines = [
+            _over_k_line(stage, frame["k"], frame[stage], colour, one.truncated.get(stage))
+            for stage, colour in zip(stages, colours, strict=True)
+        ]
+        return self._labelled(_over_k_chart(_without_depth(metric), frame["k"].tolist(), lines))
 
     def recall_after_calls(self) -> alt.LayerChart:
         """Return recall of sessions after each call.
@@ -56,7 +81,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: not an evaluation of sessions, or no call was made.
         """
-        return self._told(recall_after_calls({"": session_analysis(self.evaluation, PassageSearch)}))
+        return self._labelled(session_chart({"": session_analysis(self.evaluation, PassageSearch)}, in_tokens=False))
 
     def recall_after_tokens(self) -> alt.LayerChart:
         """Return recall of sessions after so many tokens of hits.
@@ -64,7 +89,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: not an evaluation of sessions, or nothing was found.
         """
-        return self._told(recall_after_tokens({"": session_analysis(self.evaluation, PassageSearch)}))
+        return self._labelled(session_chart({"": session_analysis(self.evaluation, PassageSearch)}, in_tokens=True))
 
     def lift(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return what reranking changed for each query, most gained first.
@@ -94,10 +119,12 @@ class EvaluationPlots:
                 "hits, whatever is asked; expected a metric at a smaller depth"
             )
         before, after = one.scores.of(one.before, wanted), one.scores.of(one.after, wanted)
-        return self._told(lift_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after))))
+        return self._labelled(
+            changes_chart(Changes(wanted, one.dataset.queries, before, after, (one.before, one.after)))
+        )
 
     def failure_analysis(self, k: int | None = None) -> alt.LayerChart:
-        """Return where recall was lost, as a flow from all facts to those found.
+        """Return what became of the facts, a bar for each outcome.
 
         Args:
             k: the depth at which a fact counts as found; by default the deepest that was scored.
@@ -105,7 +132,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: k is not a depth of the run.
         """
-        return self._told(failure_chart(failure_analysis(self.evaluation, k)))
+        return self._labelled(outcomes_chart(failure_analysis(self.evaluation, k)))
 
     def intervals(self, *metrics: Metric | str) -> alt.LayerChart:
         """Return means with 95 % intervals, before and after reranking.
@@ -116,7 +143,7 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: a metric that was not scored, or metrics that are not on one scale.
         """
-        return self._told(means_of_stages(self.evaluation, metrics))
+        return self._labelled(_means_of_stages(self.evaluation, metrics))
 
     def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
         """Return the queries of each tag: what reranking changed or, without a reranker, the means.
@@ -128,11 +155,11 @@ class EvaluationPlots:
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        return self._told(
-            tags_chart(evaluation_by_tag(self.evaluation, _wanted(metric, self.evaluation)), {}, lift=lift)
+        return self._labelled(
+            _tags_chart(evaluation_by_tag(self.evaluation, _wanted(metric, self.evaluation)), {}, lift=lift)
         )
 
-    def _told(self, chart: alt.LayerChart) -> alt.LayerChart:
+    def _labelled(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.evaluation.label_sources)
 
 
@@ -155,7 +182,17 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: no such measure, or a depth that some system does not have.
         """
-        return self._told(over_k_of_comparison(self.comparison, metric, ks, self.names))
+        one, measure = self.comparison, _without_depth(metric)
+        most = min(int(evaluation.run.spec["candidates"]) for evaluation in one.evaluations)
+        depths = list(range(1, most + 1)) if ks is None else list(ks)
+        evaluations = {name: one.evaluation(name) for name in one.names}
+        means = {name: mean_by_depth(of_one, measure, depths)[of_one.after] for name, of_one in evaluations.items()}
+        colours = self._drawn(one.names, {name: float(np.nan_to_num(line.mean())) for name, line in means.items()})
+        cut = {name: of_one.truncated.get(of_one.after) for name, of_one in evaluations.items()}
+        lines = [
+            _over_k_line(self._name(name), depths, means[name], colour, cut[name]) for name, colour in colours.items()
+        ]
+        return self._labelled(_over_k_chart(measure, depths, lines, _some_of(colours, one.names)))
 
     def by_prompt_size(self) -> alt.LayerChart:
         """Return recall over how many tokens of hits are read, a line per system with its interval as a band.
@@ -166,7 +203,30 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: agents alone, or nothing came back.
         """
-        return self._told(by_prompt_size(self.comparison, self.names))
+        curves = prompt_curves(self.comparison)
+        if not curves:
+            raise ConfigurationError("by_prompt_size: found no hits; expected a system that is asked once, with hits")
+        shortest = min(curve.end for curve in curves.values())  # all have prompts of this length
+        colours = self._drawn(curves, {name: curve.at(shortest).recall for name, curve in curves.items()})
+        lines = []
+        for name, colour in colours.items():
+            points = [one for one in curves[name].points if one.tokens <= curves[name].end and one.recall == one.recall]
+            band = [(one.tokens, one.interval.low, one.interval.high) for one in points if one.interval is not None]
+            recalls = [(one.tokens, one.recall) for one in points]
+            lines.append(Line(self._name(name), recalls, colour, band))
+        last = max(curves[name].end for name in colours)
+        ends = {name: curves[name].at(curves[name].end) for name in colours}
+        said = "; ".join(f"{plain(self._name(name))} {at.recall:.3f} at {at.tokens:,}" for name, at in ends.items())
+        return self._labelled(
+            lines_chart(
+                lines,
+                Axis("tokens of a prompt that are read", ",d", (0, last)),
+                Axis("recall", ".2~f", (0, 1)),
+                title="Recall by prompt size",
+                subtitle=_some_of(colours, curves),
+                description=f"Lines with bands: recall for prompts of 0 to {last:,} tokens. Where each ends: {said}.",
+            )
+        )
 
     def recall_after_calls(self) -> alt.LayerChart:
         """Return recall after each call, a line for each agent.
@@ -174,7 +234,7 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: no system has sessions, or no call was made.
         """
-        return self._told(recall_after_calls(self._agents(), self._baseline))
+        return self._labelled(session_chart(self._agents(), self._name(self.comparison.baseline), in_tokens=False))
 
     def recall_after_tokens(self) -> alt.LayerChart:
         """Return recall after so many tokens of hits, a line for each agent.
@@ -182,16 +242,12 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: no system has sessions, or nothing was found.
         """
-        return self._told(recall_after_tokens(self._agents(), self._baseline))
-
-    @property
-    def _baseline(self) -> str:
-        return self.names.get(self.comparison.baseline, self.comparison.baseline)
+        return self._labelled(session_chart(self._agents(), self._name(self.comparison.baseline), in_tokens=True))
 
     def _agents(self) -> dict[str, SessionAnalysisRecord]:
         """Return how each agent searched, by what to call it."""
         found = compared_agents(self.comparison, PassageSearch).analyses
-        return {self.names.get(name, name): one for name, one in found.items()}
+        return {self._name(name): one for name, one in found.items()}
 
     def lift(self, system: str | None = None, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return a system minus the baseline for each query, most gained first.
@@ -220,11 +276,11 @@ class ComparisonPlots:
         ]
         queries = [one.evaluation(one.baseline).dataset.query_by_id[key] for key in one.query_ids]
         before, after = ([of_side[key] for key in one.query_ids] for of_side in values)
-        called = (self.names.get(sides[0], sides[0]), self.names.get(sides[1], sides[1]))
-        return self._told(lift_chart(Changes(wanted, queries, np.array(before), np.array(after), called)))
+        called = (self._name(sides[0]), self._name(sides[1]))
+        return self._labelled(changes_chart(Changes(wanted, queries, np.array(before), np.array(after), called)))
 
     def intervals(self, metric: Metric | str | None = None) -> alt.LayerChart:
-        """Return each system's mean with its interval, best first; whether they differ is told by `differences`.
+        """Return each system's mean with its interval, best first; `differences` shows whether they differ.
 
         Args:
             metric: what to look at; by default the primary metric.
@@ -232,7 +288,22 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        return self._told(means_of_systems(self.comparison, metric, self.names))
+        one = self.comparison
+        wanted = scored(one.primary if metric is None else metric, one.metrics, "metric")
+        estimates = [
+            Estimate(
+                self._name(row.system),
+                "",
+                row.mean,
+                row.interval,
+                interval_text(row.mean, row.interval, decimals_of(wanted)),
+                aside="baseline" if row.system == one.baseline else "truncated" if row.truncated else "",
+            )
+            for row in _best_first(one.of(wanted))
+        ]
+        title, reference = mean_title(wanted), one.row(one.baseline, wanted).mean
+        scale = Scale(f"mean {title}, {level(one.method)} intervals", quantity(wanted), reference, _bounds(wanted))
+        return self._labelled(estimates_chart(estimates, scale, title=f"{title} of each system"))
 
     def differences(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return each system minus the baseline, query by query, with its interval; hollow where not significant.
@@ -243,7 +314,29 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared, or no system has a fair pair.
         """
-        return self._told(differences_of_systems(self.comparison, metric, self.names))
+        one = self.comparison
+        wanted = scored(one.primary if metric is None else metric, one.metrics, "metric")
+        estimates = []
+        for row in _best_first(one.of(wanted)):
+            if row.difference is not None:
+                is_decided = row.verdict in ("better", "worse")
+                aside = str(row.verdict) if is_decided else ""
+                name = self._name(row.system)
+                estimates.append(_difference(wanted, name, "", row.difference, aside, is_weak=not is_decided))
+        if not estimates:
+            raise ConfigurationError(
+                f"differences: found no two systems that can be compared in {wanted}; expected a metric at a depth "
+                "that every system returns"
+            )
+        title = mean_title(wanted)
+        return self._labelled(
+            estimates_chart(
+                estimates,
+                _scale_of_changes(wanted, f"{title} minus the baseline's, {level(one.method)} intervals"),
+                title=f"{title} minus that of {plain(self._name(one.baseline))}",
+                subtitle="filled: better or worse; hollow: not significant, too skewed to decide, or not tested",
+            )
+        )
 
     def tradeoff(
         self,
@@ -262,7 +355,10 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no system.
         """
-        return self._told(tradeoff_chart(tradeoff(self.comparison, quality, [cost], known=known), self.names))
+        found = tradeoff(self.comparison, quality, [cost], known=known)
+        if all(one.left_out is not None for one in found.systems):
+            raise ConfigurationError(f"tradeoff: found no system to show: {'; '.join(found.notes)}")
+        return self._labelled(tradeoff_chart(found, self.names))
 
     def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
         """Return the queries of each tag: each system minus the baseline, or its mean.
@@ -274,10 +370,221 @@ class ComparisonPlots:
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        return self._told(tags_chart(comparison_by_tag(self.comparison, metric), self.names, lift=lift))
+        return self._labelled(_tags_chart(comparison_by_tag(self.comparison, metric), self.names, lift=lift))
 
-    def _told(self, chart: alt.LayerChart) -> alt.LayerChart:
+    def _name(self, system: str) -> str:
+        return self.names.get(system, system)
+
+    def _drawn(self, systems: Iterable[str], height: Mapping[str, float]) -> dict[str, str]:
+        """Return the systems that have a line, with its colour: the baseline and the highest of the others."""
+        baseline, others = self.comparison.baseline, [name for name in systems if name != self.comparison.baseline]
+        best = set(sorted(others, key=lambda name: -height[name])[: len(PALETTE) - 1])
+        colours = iter(PALETTE)
+        return {
+            name: BEFORE if name == baseline else next(colours)
+            for name in self.comparison.names
+            if name in height and (name == baseline or name in best)
+        }
+
+    def _labelled(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.comparison.label_sources)
+
+
+def _some_of(colours: Mapping[str, str], systems: Sequence[str] | Mapping[str, object]) -> str:
+    return "" if len(colours) == len(systems) else f"{len(colours)} of {len(systems)} systems"
+
+
+# A metric over k.
+
+
+def _without_depth(metric: Metric | str) -> Metric:
+    measure = parse(str(metric))
+    if "k" in MEASURES[measure.name].depths and measure.depth is None:
+        return measure
+    raise ConfigurationError(f"over_k: found {metric}; expected a measure without a depth that takes one, as 'ndcg'")
+
+
+def _over_k_line(name: str, ks: Iterable[int], means: Iterable[float], colour: str, most: int | None) -> Line:
+    """Return a line that ends where a system returns no more hits than `most`."""
+    points = [(int(k), float(mean)) for k, mean in zip(ks, means, strict=True) if not math.isnan(mean)]
+    is_cut = most is not None
+    return Line(f"{name} (returns at most {most})" if is_cut else name, points, colour, is_cut=is_cut)
+
+
+def _over_k_chart(measure: Metric, ks: Sequence[int], lines: Sequence[Line], subtitle: str = "") -> alt.LayerChart:
+    first, last, title = min(ks), max(ks), f"{mean_title(measure)}@k"
+    step = next((step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500) if last / step <= 8), 1000)
+    marks = [1, *(k for k in range(step, last + 1, step) if k > 1)]
+    highest = max((mean for line in lines for _, mean in line.points), default=1.0)
+    ends = "; ".join(f"{plain(line.name)} {line.points[-1][1]:.3f}" for line in lines if line.points)
+    return lines_chart(
+        lines,
+        Axis("k, how many hits count", "d", (min(1, first), last), marks),
+        Axis(title, quantity(measure), (0, max(1.0, highest) if is_bounded(measure) else 1.05 * highest)),
+        title=f"{title} over k",
+        subtitle=subtitle,
+        description=f"Lines: {title} for k from {first} to {last}. At the deepest k: {ends}.",
+        decimals=decimals_of(measure),
+    )
+
+
+# Recall of sessions.
+
+
+_MOST_STEPS = 120
+"""A line of more steps is drawn with some of them."""
+_MANY_CALLS = 8
+
+
+def session_chart(
+    analyses: Mapping[str, SessionAnalysisRecord], baseline: str = "", *, in_tokens: bool
+) -> alt.LayerChart:
+    """Return recall of sessions after each call, or after so many tokens of hits: a line for each agent.
+
+    Args:
+        analyses: what was found of each agent, by name; of one alone the name is empty.
+        baseline: the one that is drawn as what others are compared with.
+        in_tokens: over tokens instead of calls.
+
+    Raises:
+        ConfigurationError: no session made a call, or none found anything.
+    """
+    points = {name: session_points(one, in_tokens=in_tokens) for name, one in analyses.items()}
+    last = max((of_one[-1][0] for of_one in points.values() if of_one), default=0)
+    if not last or all(not one.facts for one in analyses.values()):
+        raise ConfigurationError("plot: found no session that found anything; expected at least one, for a curve")
+    colours = cycle(PALETTE)
+    lines = []
+    for name, of_one in points.items():
+        every = max(1, math.ceil(len(of_one) / _MOST_STEPS))
+        some = [(0, 0.0), *of_one[every - 1 :: every]]
+        if (of_one and of_one[-1][0] < last) or len(of_one) % every:
+            some.append((last, of_one[-1][1] if of_one else 0.0))
+        lines.append(Line(name or "recall", some, BEFORE if name and name == baseline else next(colours)))
+    calls = list(range(1, last + 1)) if not in_tokens and last <= _MANY_CALLS else None
+    title, description = session_curve(analyses, in_tokens=in_tokens)
+    return lines_chart(
+        lines,
+        Axis("tokens of all hits so far" if in_tokens else "calls made", ",d", (0, last), calls),
+        Axis("recall", "%", (0, 1)),
+        title=title,
+        description=description,
+        in_steps=True,
+    )
+
+
+def session_points(found: SessionAnalysisRecord, *, in_tokens: bool) -> list[tuple[int, float]]:
+    """Return recall after each call, or after so many tokens, as points of a line."""
+    return list(found.recall_after_tokens) if in_tokens else list(enumerate(found.recall_after, start=1))
+
+
+_POINTS_IN_WORDS = 8
+
+
+def session_curve(analyses: Mapping[str, SessionAnalysisRecord], *, in_tokens: bool) -> tuple[str, str]:
+    """Return the title of a chart of sessions, and what it shows in words."""
+    is_estimated = any(one.tokens_estimated for one in analyses.values())
+    tokens = f"Recall after so many tokens{' (about four characters each)' if is_estimated else ''}"
+    title, axis = (tokens, "after tokens") if in_tokens else ("Recall after each call", "after call")
+    said = []
+    for name, one in analyses.items():
+        points = session_points(one, in_tokens=in_tokens)
+        if len(points) > _POINTS_IN_WORDS:
+            points = [*points[:: math.ceil(len(points) / _POINTS_IN_WORDS)], points[-1]]
+        values = ", ".join(f"{percent_text(share, 0)} {axis} {place:,}" for place, share in points) or "nothing found"
+        said.append(f"{name}: {values}" if name else values)
+    return title, f"{title}. {'; '.join(said)}."
+
+
+# Means and differences with their intervals.
+
+
+_MOST_SYSTEMS = 40
+_MOST_TAGS = 30
+
+
+def _best_first(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
+    return sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)[:_MOST_SYSTEMS]
+
+
+def _means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | str]) -> alt.LayerChart:
+    """Return each metric before and after reranking; by default those of quality at the usual depth."""
+    known = evaluation.scores.metrics
+    wanted = [scored(metric, known, "metrics") for metric in metrics]
+    if not wanted:
+        depth = primary_of(None, known, evaluation.depth_limit).depth
+        wanted = [one for one in known if one.depth == depth and is_bounded(one) and MEASURES[one.name].is_earned]
+    unlike = [str(one) for one in wanted if is_bounded(one) != is_bounded(wanted[0])]
+    if unlike:
+        raise ConfigurationError(
+            f"metrics: found {', '.join(unlike)} beside {wanted[0]}; expected metrics on one scale, as those "
+            "between 0 and 1"
+        )
+    stages = list(dict.fromkeys((evaluation.before, evaluation.after)))
+    estimates = []
+    for metric in wanted:
+        values = np.stack([evaluation.scores.of(stage, metric) for stage in stages])
+        if evaluation.has_fair_lift(metric):  # the same queries on both sides
+            values = np.where(np.isnan(values).any(axis=0), np.nan, values)
+        cut = [stage for stage in stages if evaluation.is_truncated(stage, metric)]
+        aside = f"{cut[-1]} returns at most {evaluation.truncated[cut[-1]]}" if cut else ""
+        for stage, of_stage in zip(stages, values, strict=True):
+            mean = math.nan if stage in cut else mean_of(metric, of_stage)
+            interval = interval_of(metric, of_stage, CONFIDENCE)
+            text = interval_text(mean, interval, decimals_of(metric))
+            estimates.append(Estimate(mean_title(metric), stage, mean, interval, text, aside))
+    colours = (BEFORE, AFTER) if len(stages) > 1 else (AFTER,)
+    scale = Scale("mean, with 95% intervals", quantity(wanted[0]), bounds=_bounds(wanted[0]))
+    return estimates_chart(estimates, scale, title="Means of the stages", series=stages, colours=colours)
+
+
+def _tags_chart(slices: TagSlicesRecord, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
+    """Return the differences on each tag, or the means if there are none; the most frequent tag first."""
+    systems = list(dict.fromkeys(one.system for one in slices.slices))
+    as_lift = lift and any(one.difference is not None for one in slices.slices)
+    shown = [system for system in systems if not (as_lift and system == slices.baseline)][: len(PALETTE)]
+    tags, title, metric = slices.tags[:_MOST_TAGS], mean_title(slices.metric), slices.metric
+    estimates = []
+    for one in slices.slices:
+        if one.tag not in tags or one.system not in shown:
+            continue
+        row, name = "without a tag" if one.tag is None else one.tag, names.get(one.system, one.system)
+        aside = f"n = {one.n:,}"
+        if not as_lift:
+            text = interval_text(one.mean, one.interval, decimals_of(metric))
+            estimates.append(Estimate(row, name, one.mean, one.interval, text, aside, is_weak=one.few))
+        elif one.difference is not None:
+            estimates.append(_difference(metric, row, name, one.difference, aside, is_weak=one.few))
+    known = f"{level(slices.method)} intervals"
+    scale = Scale(f"mean {title}, {known}", quantity(metric), bounds=_bounds(metric))
+    words = f"{title} by tag"
+    if as_lift:
+        scale = _scale_of_changes(metric, f"change of {title}, {known}")
+        words += f": change to {names.get(slices.baseline or '', slices.baseline)}"
+    if len(tags) < len(slices.tags):
+        words += f" (the {len(tags)} most frequent of {len(slices.tags):,})"
+    few = "hollow: fewer than 10 queries" if any(one.is_weak for one in estimates) else ""
+    return estimates_chart(
+        estimates, scale, title=plain(words), subtitle=few, series=[names.get(system, system) for system in shown]
+    )
+
+
+def _difference(
+    metric: Metric, row: str, series: str, found: PairedDifference, aside: str, *, is_weak: bool
+) -> Estimate:
+    text = difference_text(found, decimals_of(metric))
+    return Estimate(row, series, found.mean, Interval(found.low, found.high), text, aside, is_weak)
+
+
+def _bounds(metric: Metric) -> tuple[float, float] | None:
+    return (0.0, 1.0) if is_bounded(metric) else None
+
+
+def _scale_of_changes(metric: Metric, title: str) -> Scale:
+    """Return the scale of differences; no true one leaves its bounds, though the interval of a few queries may."""
+    if is_bounded(metric):
+        return Scale(title, "+.2~f", 0.0, (-1.0, 1.0))
+    return Scale(title, "+,.0f", 0.0)
 
 
 def _wanted(metric: Metric | str | None, evaluation: EvaluationRecord) -> Metric:

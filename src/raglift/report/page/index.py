@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -247,26 +248,26 @@ def _over_time(runs: Sequence[IndexedRun], primary: Metric) -> tuple[Section, ..
 
 
 def _chart(points: Sequence[tuple[IndexedRun, float]], primary: Metric) -> alt.LayerChart:
-    from raglift.report.charts.parts import PALETTE, WIDTH, altair, data_of, legend_of, plain, themed
+    from raglift.report.charts.builders import Axis, Line, lines_chart
+    from raglift.report.charts.parts import PALETTE, quantity
 
-    alt, name = altair(), mean_title(primary)
-    rows = [
-        {
-            "t": run.started,
-            "v": round(mean, 4),
-            "s": plain(run.evaluation.dataset.name),
-            "n": plain(run.name),
-        }
-        for run, mean in points
+    by_dataset: dict[str, list[tuple[IndexedRun, float]]] = {}
+    for run, mean in sorted(points, key=lambda point: point[0].moment or 0.0):
+        by_dataset.setdefault(run.evaluation.dataset.name, []).append((run, mean))
+    lines = [
+        Line(
+            dataset,
+            [(run.started, mean) for run, mean in measured],
+            colour,
+            point_names=[run.name for run, _ in measured],
+        )
+        for (dataset, measured), colour in zip(by_dataset.items(), cycle(PALETTE), strict=False)
     ]
-    series = list(dict.fromkeys(str(row["s"]) for row in rows))
-    colour = alt.Color("s:N", title=None, scale=alt.Scale(domain=series, range=list(PALETTE)))
-    colour.legend = legend_of(series)
-    x = alt.X("t:T", title=None, axis=alt.Axis(tickCount=6, grid=False))
-    y = alt.Y("v:Q", title=name, scale=alt.Scale(zero=False, nice=True))
-    tooltip = [alt.Tooltip("n:N", title="run"), alt.Tooltip("v:Q", title=name), alt.Tooltip("t:T", title="date")]
-    base = alt.Chart(data_of(rows)).encode(x=x, y=y, color=colour)
-    layers = alt.layer(
-        base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=50).encode(tooltip=tooltip)
+    name = mean_title(primary)
+    return lines_chart(
+        lines,
+        Axis("", "", is_date=True),
+        Axis(name, quantity(primary)),
+        title=f"{name} over time",
+        description=f"{name} of each run over time.",
     )
-    return themed(layers.properties(width=WIDTH, height=220), f"{name} of each run over time.")

@@ -21,7 +21,6 @@ from raglift.base.streams import is_stream, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
-from raglift.report.page.step_charts import laid_curve
 
 if TYPE_CHECKING:
     import os
@@ -277,7 +276,7 @@ def render(document: Page) -> str:
     scripts = [one_script(*map(asset, parts))]
     if any(figure for section in sections for figure in section.figures):
         scripts += [_vega(), one_script(*map(asset, DRAWING))]
-    styles = (*STYLES, *(SESSION_STYLES if has_sessions or document.curves else ()), PRINT)
+    styles = (*STYLES, *(SESSION_STYLES if has_sessions else ()), PRINT)
     style = "\n".join(map(asset, styles))
     content = {
         "document": document,
@@ -288,7 +287,6 @@ def render(document: Page) -> str:
         "sections": [
             laid for laid, one in zip(sections, document.sections, strict=True) if not in_summary(one, document)
         ],
-        "curves": [laid_curve(curve) for curve in document.curves],
         "facts": sum(share.count for share in document.shares),
         "definitions": definitions,
         "folded": _FOLDED,

@@ -11,7 +11,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
-from raglift.report.session_curves import calls_table, tokens_table
 from raglift.report.views import figures
 from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_words
 
@@ -35,7 +34,8 @@ def agents_view(found: AgentsRecord) -> Document:
     lead, *said = first.paragraphs or ("",)
     headline, *tables = first.tables
     rest = Section("Where each fact was lost", tuple(said), (*tables, *others[0].tables))
-    curves = tuple(table for table in (calls_table(found.analyses), tokens_table(found.analyses)) if table is not None)
+    tables_of_recall = (figures.calls_table(found.analyses), figures.tokens_table(found.analyses))
+    curves = tuple(table for table in tables_of_recall if table is not None)
     return Document(
         "Agents: how each searched", lead, headline, (), sections=(rest, Section("Recall as they search", (), curves))
     )

@@ -55,7 +55,6 @@ from raglift.report.sentences import (
     failure_sentence,
     held_out_sentence,
 )
-from raglift.report.session_curves import session_curves
 from raglift.report.views import figures
 from raglift.report.views.agents import agents_sections
 from raglift.report.views.parts import (
@@ -127,7 +126,6 @@ def comparison_view(
             *prompt_sections(only(comparison, names)),
             *(comparison_sections(comparison, names) if detail >= Detail.DETAILS else ()),
         ),
-        curves=() if agents is None else session_curves(agents.analyses, comparison.baseline),
         about=(
             f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
             baseline_sentence(comparison),

@@ -46,7 +46,6 @@ from raglift.report.sentences import (
     over_candidates_sentence,
     verdict_sentence,
 )
-from raglift.report.session_curves import session_curves
 from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
 from raglift.report.views.costs import cost_section, index_text
@@ -171,7 +170,6 @@ def _document(
         labels=str(evaluation.label_sources),
         tiles=tiles,
         shares=shares if tiles else (),
-        curves=session_curves({"": searched}) if tiles and searched is not None else (),
         next_step=_next_step(evaluation, losses, lift, searched) if tiles else "",
     )
 
@@ -502,7 +500,7 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: LiftRec
         "Where recall was lost",
         tuple(said),
         (failure_table({"": losses}),),
-        (figures.failure_chart(evaluation, losses),),
+        (figures.outcomes(evaluation, losses),),
     )
 
 

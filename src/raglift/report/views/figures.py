@@ -16,8 +16,7 @@ from raglift.metrics.prompt_measures import NAMED_BUDGETS, PromptRecall
 from raglift.records.metric import Tokens
 from raglift.rendering.document import Cell, Figure, Table, row_of
 from raglift.report.cells import mean_cell
-from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots
-from raglift.report.charts.sessions import recall_after_calls, recall_after_tokens
+from raglift.report.charts.plots import ComparisonPlots, EvaluationPlots, session_chart, session_curve
 from raglift.report.format import (
     cost_text,
     cost_title,
@@ -25,24 +24,26 @@ from raglift.report.format import (
     difference_text,
     interval_text,
     level,
+    number_text,
     outcome_text,
     signed,
 )
-from raglift.report.session_curves import calls_table, session_curves, tokens_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
     from raglift.analysis.outcomes import FailureAnalysisRecord
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
+    from raglift.analysis.sessions import SessionAnalysisRecord
     from raglift.records.metric import Metric
-    from raglift.report.session_curves import Analyses
 
 
 _MANY = 12
 """Of more systems than these a description names the first only."""
+_CALLS_SHOWN = 10
+_TOKENS_SHOWN = 6
 
 
 def over_k(evaluation: EvaluationRecord, metric: Metric) -> Figure:
@@ -132,14 +133,14 @@ def pair_lift(comparison: ComparisonRecord, system: str) -> Figure:
     )
 
 
-def failure_chart(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> Figure:
-    """Return the way from all facts to those that are found, and where the others were lost."""
+def outcomes(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> Figure:
+    """Return what became of the facts."""
     parts = [f"{each.facts:,} {outcome_text(each, losses.k)}" for each in losses.losses if each.facts]
     return Figure(
-        "From all facts to those found",
+        "What became of the facts",
         f"Of {counted(losses.facts, 'fact')}: {'; '.join(parts)}.",
         partial(EvaluationPlots(evaluation).failure_analysis, losses.k),
-        "The width of a band is the number of facts; what leaves the flow is lost there.",
+        "A bar is as long as there are facts of an outcome.",
     )
 
 
@@ -198,24 +199,60 @@ def tradeoff(comparison: ComparisonRecord, cost: str) -> Figure:
     )
 
 
-def session_figures(analyses: Analyses, baseline: str = "") -> tuple[Figure, ...]:
-    """Return recall of sessions after each call and after so many tokens, a line for each agent."""
-    made = zip(
-        session_curves(analyses),
-        (recall_after_calls, recall_after_tokens),
-        (calls_table(analyses), tokens_table(analyses)),
-        strict=False,
+def session_figures(analyses: Mapping[str, SessionAnalysisRecord], baseline: str = "") -> tuple[Figure, ...]:
+    """Return recall of sessions after each call and after so many tokens, a line for each agent; none without calls."""
+    figures: list[Figure] = []
+    if all(not one.recall_after or not one.facts for one in analyses.values()):
+        return ()
+    for in_tokens, table in ((False, calls_table(analyses)), (True, tokens_table(analyses))):
+        if table is not None:
+            title, description = session_curve(analyses, in_tokens=in_tokens)
+            chart = partial(session_chart, analyses, baseline, in_tokens=in_tokens)
+            caption = "The share of a query's facts that the hits so far hold, mean over queries and their runs."
+            figures.append(Figure(title, description, chart, caption, table))
+    return tuple(figures)
+
+
+def calls_table(analyses: Mapping[str, SessionAnalysisRecord]) -> Table:
+    """Return recall after each call: a row for each number of calls, the last one too if there are many."""
+    longest = max((len(one.recall_after) for one in analyses.values()), default=0)
+    numbers = list(range(1, longest + 1))
+    if longest > _CALLS_SHOWN:
+        numbers = [*numbers[: _CALLS_SHOWN - 1], longest]
+    alone = analyses.get("")
+    rows = []
+    for number in numbers:
+        cells = [_share_cell(one.recall_after[min(number, len(one.recall_after)) - 1]) for one in analyses.values()]
+        sessions = [f"{alone.still_searching[number - 1]:,}"] if alone is not None else []
+        rows.append(row_of((str(number), *cells, *sessions)))
+    columns = ("recall", "sessions with so many calls") if alone is not None else tuple(analyses)
+    return Table("Recall after each call", ("after call", *columns), tuple(rows))
+
+
+def tokens_table(analyses: Mapping[str, SessionAnalysisRecord]) -> Table | None:
+    """Return recall after a few round numbers of tokens, the same for all agents; None if nothing was found."""
+    most = max((one.recall_after_tokens[-1][0] for one in analyses.values() if one.recall_after_tokens), default=0)
+    if not most:
+        return None
+    numbers = list(dict.fromkeys([*_early(most), most]))
+    rows = tuple(
+        row_of((f"{number:,}", *(_share_cell(one.recall_within(number)) for one in analyses.values())))
+        for number in numbers
     )
-    return tuple(
-        Figure(
-            curve.title,
-            curve.description,
-            partial(chart, analyses, baseline),
-            "The share of a query's facts that the hits so far hold, mean over queries and their runs.",
-            table,
-        )
-        for curve, chart, table in made
-    )
+    names = ("recall",) if "" in analyses else tuple(analyses)
+    return Table("Recall after so many tokens", ("after tokens", *names), rows)
+
+
+def _early(most: int) -> list[int]:
+    """Return round numbers below the largest, each about twice the one before: early tokens find most."""
+    found = [factor * 10**power for power in range(len(str(most))) for factor in (1, 2, 5) if factor * 10**power < most]
+    return found[-(_TOKENS_SHOWN - 1) :]
+
+
+def _share_cell(recall: float) -> Cell:
+    if math.isnan(recall):
+        return Cell(number_text(recall))
+    return Cell(number_text(recall), low=0.0, middle=recall, high=recall, value=recall)
 
 
 def _course(frame: pd.DataFrame, column: str) -> str:

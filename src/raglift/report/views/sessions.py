@@ -12,7 +12,6 @@ from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Document, Section, Share, Table, Tile, row_of
 from raglift.report.cells import share_cell
 from raglift.report.format import number_text, percent_text
-from raglift.report.session_curves import calls_table, tokens_table
 from raglift.report.views import figures
 
 if TYPE_CHECKING:
@@ -32,13 +31,13 @@ def sessions_section(found: SessionAnalysisRecord) -> Section | None:
         return None
     charts = figures.session_figures({"": found})
     tables = (_measures(found), _losses(found))
-    return Section("Sessions", _said(found), tables if charts else (calls_table({"": found}), *tables), charts)
+    return Section("Sessions", _said(found), tables if charts else (figures.calls_table({"": found}), *tables), charts)
 
 
 def sessions_view(found: SessionAnalysisRecord) -> Document:
     """Return what is shown of a session analysis."""
     lead, *others = _said(found)
-    by_calls, by_tokens = calls_table({"": found}), tokens_table({"": found})
+    by_calls, by_tokens = figures.calls_table({"": found}), figures.tokens_table({"": found})
     tables = (*([] if by_tokens is None else [by_tokens]), _measures(found), _losses(found))
     sections = (Section("How the agent searched", tuple(others), tables),)
     return Document("Sessions: recall after each call", lead, by_calls, (), sections=sections)
