@@ -9,7 +9,6 @@ from .errors import RagliftError as RagliftError
 from .gating.deciding import gate as gate
 from .judging.correction import correct as correct
 from .judging.human_grades import sample_for_grading as sample_for_grading
-from .judging.sequential_review import next_to_judge as next_to_judge
 from .matching.rule import MatchRule as MatchRule
 from .metrics.computing import score_rankings as score_rankings
 from .records.dataset import Dataset as Dataset

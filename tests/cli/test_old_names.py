@@ -51,7 +51,6 @@ def test_an_earlier_spelling_is_not_in_help(name: str, old: str, run) -> None:
         ("evaluate.run", "evaluate x --save out --ks 1,5", "evaluate x -o out -k 1,5"),
         ("sweep.run", "sweep x.yaml --out out", "sweep x.yaml --output out"),
         ("rescore.run", "rescore x --save out --ks 1", "files rescore x -o out -k 1"),
-        ("precision.run", "precision x --ks 1 -k 3", "precision x -k 1,3"),
         ("audit.run", "audit x --ks 1", "labels check x -k 1"),
         ("review.run", "review x y --depth 5", "labels review x y -k 5"),
         ("grade.run", "grade x -o y --depth 5", "labels grade x -o y -k 5"),

@@ -29,7 +29,6 @@ WORKFLOW = "docs/how-to/github_actions.md"  # its YAML is no sweep: see test_git
 SLOW = {
     "README.md",
     "docs/how-to/adapters.md",
-    "docs/how-to/context_precision.md",
     "docs/concepts/faq.md",
     "docs/how-to/gates.md",
     "docs/how-to/generating.md",

@@ -17,7 +17,7 @@ from .reader import Reader
 
 __all__ = ["READERS"]
 
-_WITHOUT_DOCUMENTS = ("csv", "llama-index", "rank-eval", "nuggets")
+_WITHOUT_DOCUMENTS = ("csv", "llama-index", "rank-eval")
 
 
 def _converted(dataset: Dataset) -> None:

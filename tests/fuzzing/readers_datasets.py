@@ -215,8 +215,6 @@ READERS: tuple[Reader, ...] = (
     _dataset("ragas, lines", _copied("ragas", "testset.jsonl"), _loaded("testset.jsonl")),
     _dataset("ragas, table", _copied("ragas", "testset.csv"), _loaded("testset.csv")),
     _dataset("langsmith", _copied("langsmith"), _loaded("examples.jsonl")),
-    _dataset("nuggets", _copied("nuggets", "nuggets.jsonl"), _loaded("nuggets.jsonl")),
-    _dataset("nuggets, assigned", _copied("nuggets", "assigned.jsonl"), _loaded("assigned.jsonl")),
     _dataset("langfuse", _copied("langfuse"), _loaded("items.json")),
     Reader(
         "documents, texts",

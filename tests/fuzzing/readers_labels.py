@@ -13,13 +13,9 @@ from raglift.apps.review.labels_file import Content, LabelsFile
 from raglift.auditing.relabelling import Relabelling, relabel
 from raglift.components.static_model import _read_record
 from raglift.datasets.jsonl import read_queries
-from raglift.datasets.label_error import read_label_error, write_label_error
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.judging.human_grades import HumanSample, read_human_sample
-from raglift.judging.journal import Drawn, Journal, Question, read_journal
 from raglift.judging.rubrics import silent_grades
-from raglift.judging.usefulness_records import read_answers
-from raglift.records.dataset import LabelError
 from raglift.records.documents import Document
 from raglift.storage.rankings.exporting import check_free
 
@@ -88,35 +84,6 @@ def _export(folder: Path) -> None:
     (folder / "export.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
-def _answers(found: dict[str, str]) -> None:
-    assert found
-    assert all(text.strip() for item in found.items() for text in item)
-
-
-def _with_label_error(folder: Path) -> None:
-    _lines("queries.jsonl", *_QUERIES)(folder)
-    path = folder / "queries.jsonl"
-    write_label_error(path, read_queries(path, _DOCUMENTS), LabelError(0.25, 3))
-
-
-def _label_error(folder: Path) -> LabelError | None:
-    return read_label_error(folder / "queries.jsonl", ())
-
-
-def _journal(folder: Path) -> None:
-    question = Question(metric="precision@5", system="b", versus="a", frame="0123456789abcdef", judged=(("q1", "c1"),))
-    draws = tuple(Drawn(query="q1", chunk=f"c{number}", probability=0.25, reach=2.0) for number in (2, 3))
-    Journal(question, draws).write(folder / "labels.next.jsonl")
-
-
-def _written_again(found: Journal | None) -> None:
-    """Assert that a journal that is read is the same once it was written again."""
-    if found is None:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        assert read_journal(found.write(Path(folder) / "again.jsonl")) == found
-
-
 _SAMPLED = {"query": "q1", "chunk": "c1", "grade": 2, "probability": 0.5, "text": "It was warm.", "doc": "cat.txt"}
 _SAMPLED |= {"question": "Where?", "sampled": "pairs", "k": 10, "of": 6, "seed": 0, "frame": "0123456789abcdef"}
 
@@ -130,19 +97,6 @@ def _sampled(found: HumanSample) -> None:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("estimate of label error", _with_label_error, _label_error, targets=("queries.label_error.json",)),
-    Reader(
-        "journal of a review",
-        _journal,
-        lambda folder: read_journal(folder / "labels.next.jsonl"),
-        check=_written_again,
-    ),
-    Reader(
-        "answers",
-        _lines("answers.jsonl", {"id": "q1", "answer": "On the mat."}, {"id": "q2", "answer": "It stayed: é."}),
-        lambda folder: read_answers(folder / "answers.jsonl"),
-        check=_answers,
-    ),
     Reader(
         "human grades",
         _lines(

@@ -60,7 +60,6 @@ EXCUSED = {
     "datasets/folders.py _is_text": "looks at the first bytes of files that are not read, for a hint",
     "report/page/rendering.py": "looks for a mark in the first bytes, whatever they say",
     "apps/review/server.py": "opens what `apps/review/labels_file.py` reads",
-    "judging/sequential_review.py": "opens what `judging/journal.py` reads",
     "apps/review/session.py _rescued": "decisions of this process",
     "storage/answers.py from_bytes": "answers of this user, for which the cache has checksums",
     "storage/rankings/write.py": "opens files to write them",

@@ -196,12 +196,6 @@ class Reference:
         """The integral of recall over all sizes of a prompt: it changes at whole characters alone."""
         return sum(map(self.recall_after, range(self.limit))) / self.limit
 
-    # nothing is said of these facts: each is vital, and what is found supports it in full
-    def nugget_recall(self) -> float:
-        return len(self.found()) / len(self.facts)
-
-    vital_recall = weighted_recall = nugget_recall
-
 
 def reference(case: Case, metric: Metric) -> float:
     return getattr(Reference(case, metric), metric.name)() if case[0] else 0.0

@@ -174,7 +174,7 @@ def test_no_queries_and_no_labels_are_no_error(judged, name: str, profile: str) 
     assert compute(judged(), metric, profile).shape == (0,)
     # a prompt costs the same whatever was wanted, no hit of these was judged, and their one call found nothing
     of_hits = {"context_tokens": 1, "utility": -1, "rbp_residual": 1, "unjudged": 1 / 3, "calls": 1, "wasted_calls": 1}
-    of_context = ("first_call", "kept", "final_recall", "final_precision", "context_coverage")
+    of_context = ("first_call", "kept", "final_recall", "final_precision")
     expected = nan if name in of_context else of_hits.get(name, 0)
     found = compute(judged(([], ["A"]), ([], ["B"])), metric, profile).tolist()
     assert found == pytest.approx([expected, expected], nan_ok=True)

@@ -1,14 +1,14 @@
 """Corrected totals: exact where theory is, unbiased, valid, and no wider than people alone."""
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from raglift.errors import ConfigurationError
-from raglift.stats import Clusters, corrected_total, sequential_estimates, sequential_total
+from raglift.stats import Clusters, corrected_total
 from raglift.stats.intervals import t_quantile
-from raglift.stats.prediction_powered import FEWEST_SAMPLED, sequential_weights
+from raglift.stats.prediction_powered import FEWEST_SAMPLED
 
 
 def world(seed, judge=(0.1, 0.8, 0.1, 0.0), units=100):
@@ -119,95 +119,6 @@ def test_unequal_probabilities_are_unbiased_over_all_samples():
             rectifier = ((values - 0.6 * judge) / chance)[taken].sum()
             expected += np.where(taken, chance, 1 - chance).prod() * (0.6 * judge.sum() + rectifier)
     assert expected == pytest.approx(values.sum())
-
-
-def test_sequential_estimates_are_unbiased_over_all_orders():
-    values, size = np.array([0.9, 0.2, 0.4, 0.7, 0.1]), np.array([3.0, 1.0, 2.0, 1.0, 0.5])
-    expected = np.zeros(3)
-    for order in permutations(range(5), 3):
-        left, chance = size.sum(), []
-        for unit in order:
-            chance.append(size[unit] / left)
-            left -= size[unit]
-        found = sequential_estimates(values[list(order)][:, np.newaxis], np.array(chance))[:, 0]
-        expected += np.prod(chance) * found
-    assert expected == pytest.approx(np.full(3, values.sum()))
-
-
-def test_sequential_uniform_draws_are_a_simple_random_sample():
-    true, judge = world(4)
-    drawn = np.random.default_rng(0).permutation(100)[:40]
-    about = {"predictions": None, "weights": np.full(100, 0.01)}
-    alone = sequential_total(true[drawn] / 100, drawn, 1 / (100 - np.arange(40)), **about)
-    assert alone.estimate == pytest.approx(true[drawn].mean(), abs=0.02)
-    about["predictions"] = judge / 100
-    both = sequential_total(true[drawn] / 100, drawn, 1 / (100 - np.arange(40)), **about)
-    usual = drawn_alike(true, judge, drawn)
-    assert both.estimate == pytest.approx(usual.estimate, abs=0.03)
-    assert both.width == pytest.approx(usual.width, rel=0.15)
-    whole = np.random.default_rng(0).permutation(100)
-    census = sequential_total(true[whole] / 100, whole, 1 / (100 - np.arange(100)), **about)
-    assert (census.estimate, census.width) == (pytest.approx(true.mean()), 0)
-
-
-def one_after_the_other(true, size, random):
-    """Return the order in which all units are drawn, in proportion to size, and the probability of each draw."""
-    order = np.argsort(random.exponential(size=len(true)) / size)
-    drawn = size[order]
-    return order, drawn / np.cumsum(drawn[::-1])[::-1]
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_what_is_not_drawn_yet_bounds_a_sequential_interval(sign):
-    true, _ = world(4)
-    weights = np.full(100, 0.01 * sign)
-    order, chance = one_after_the_other(true, np.random.default_rng(0).uniform(0.1, 1, 100), np.random.default_rng(1))
-    for draws in (30, 90, 96, 99):
-        places = order[:draws]
-        values, known = weights[places] * true[places], (weights * true)[places].sum()
-        about = {"predictions": None, "weights": weights}
-        found, free = (sequential_total(values, places, chance[:draws], highest=most, **about) for most in (3, None))
-        reach = sorted((known, known + weights[order[draws:]].sum() * 3))
-        assert reach[0] - 1e-12 <= found.interval.low <= found.estimate <= found.interval.high <= reach[1] + 1e-12
-        if draws > 94:
-            assert found.interval == pytest.approx(tuple(reach))
-        else:
-            assert found.interval == pytest.approx(
-                (max(reach[0], free.interval.low), min(reach[1], free.interval.high))
-            )
-
-
-@pytest.mark.parametrize("highest", [1.0, None])
-@pytest.mark.parametrize("share", [0.4, 0.08])
-@pytest.mark.parametrize("left", [60, 20, 10, 6, 3, 1])
-@pytest.mark.parametrize("samples", [pytest.param(100), pytest.param(4000, marks=pytest.mark.full)])
-def test_sequential_intervals_cover_however_many_are_left(left, samples, share, highest):
-    random = np.random.default_rng(left)
-    held = 0
-    for _ in range(samples):
-        true = (random.random(100) < share).astype(float)
-        guess = np.where(random.random(100) < 0.75, true, 1 - true)
-        order, chance = one_after_the_other(true, np.where(guess > 0, 2.0, 1.0), random)
-        drawn = order[: 100 - left]
-        found = sequential_total(
-            true[drawn] / 100,
-            drawn,
-            chance[: len(drawn)],
-            predictions=guess / 100,
-            weights=np.full(100, 0.01),
-            highest=highest,
-        )
-        held += found.interval.low - 1e-9 <= true.mean() <= found.interval.high + 1e-9
-    spread = 3 * np.sqrt(0.05 * 0.95 / samples)
-    assert held / samples >= 0.94 - spread
-
-
-@pytest.mark.parametrize("draws", [1, 5, 50, 98, 99])
-def test_weights_of_draws_sum_to_one(draws):
-    weights = sequential_weights(draws, 100)
-    assert weights.sum() == pytest.approx(1)
-    assert weights.min() > 0
-    assert draws < 3 or weights.max() <= 0.4 + 1e-12
 
 
 def simulated(judge, *, n=40, samples=300, units=200, population=False):

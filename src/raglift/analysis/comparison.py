@@ -32,13 +32,11 @@ from raglift.analysis.warnings import (
     too_skewed_note,
     warnings_of,
     wins_against_means,
-    within_label_error,
 )
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences, mean_of
 from raglift.metrics.prompt_measures import PromptRecall, RecallArea
 from raglift.metrics.registry import MEASURES
-from raglift.records.dataset import checked_share
 from raglift.stats.paired_tests import holm, paired_difference, paired_differences
 
 if TYPE_CHECKING:
@@ -259,7 +257,6 @@ def compare_systems(
     confidence: float = 0.95,
     hold_out: bool = False,
     match: str | MatchRule | None = None,
-    label_error: float | None = None,
     budget: int | None = None,
     as_scored: Mapping[str, EvaluationRecord] | None = None,
 ) -> ComparisonRecord:
@@ -273,7 +270,6 @@ def compare_systems(
         confidence: how often intervals hold the true value; a difference counts as real at p ≤ 1 − confidence.
         hold_out: choose the best system on one half of the queries, and measure it on the other.
         match: by which rule all are matched; by default as in `raglift.compare`.
-        label_error: which share of the labels may be wrong; by default what the datasets know of it.
         budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
         as_scored: the systems before they were matched by one rule, where they have been already.
 
@@ -284,8 +280,6 @@ def compare_systems(
     method = method_of(seed, confidence)
     if budget is not None:
         checked_budget(budget)
-    if label_error is not None:
-        checked_share("label_error", label_error)
     first = baseline_of(list(systems), baseline)
     shared = shared_queries(systems, first)
     systems = with_named_budget(systems, primary)
@@ -329,11 +323,10 @@ def compare_systems(
         rows=tuple(rows),
         method=replace(method, text=text),
         held_out=held,
-        warnings=(
-            *warnings_of(
+        warnings=tuple(
+            warnings_of(
                 systems, shared, paired, rows, fairness, unjudged, held_out=hold_out, is_chosen=reference.is_chosen
-            ),
-            *within_label_error(deciding, chosen, systems, label_error),
+            )
         ),
         notes=(
             *shared.notes,

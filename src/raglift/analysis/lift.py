@@ -23,7 +23,6 @@ from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, 
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.analysis.warnings import (
     few_queries,
-    lift_within_label_error,
     new_evidence,
     not_read,
     too_skewed_note,
@@ -60,7 +59,6 @@ def reranker_lift(
     seed: int = 0,
     confidence: float = 0.95,
     moved: int = _SHOWN,
-    label_error: float | None = None,
 ) -> LiftRecord:
     """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
 
@@ -71,7 +69,6 @@ def reranker_lift(
         seed: of the permutation tests.
         confidence: how often intervals hold the true value.
         moved: how many queries to name in each direction, at most.
-        label_error: which share of the labels may be wrong; by default what the dataset knows of it.
 
     Raises:
         ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
@@ -98,7 +95,7 @@ def reranker_lift(
         up,
         down,
         replace(method, text=text),
-        (*_warnings(evaluation, decided), *lift_within_label_error(decided, evaluation.dataset, label_error)),
+        tuple(_warnings(evaluation, decided)),
         over_candidates,
     )
 

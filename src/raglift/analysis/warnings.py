@@ -17,7 +17,6 @@ from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET, RecallArea
 from raglift.metrics.registry import MEASURES
-from raglift.records.dataset import LabelError
 from raglift.records.metric import Tokens
 from raglift.stats.paired_tests import FEW_QUERIES
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.analysis.shared_queries import SharedQueries
     from raglift.analysis.unjudged import Unjudged
-    from raglift.records.dataset import Dataset
     from raglift.records.metric import Metric
     from raglift.records.rankings import Run, Vocabulary
 
@@ -363,60 +361,6 @@ def _unjudged(unjudged: Unjudged | None, baseline: str, deciding: Sequence[Compa
     others = sorted((row for row in deciding if row.system != baseline and row.n), key=lambda row: -row.mean)
     shown = dict.fromkeys([baseline, *(row.system for row in others[:1])])
     return [unjudged_text(unjudged, list(shown))]
-
-
-def within_label_error(
-    deciding: Sequence[ComparisonRow], baseline: str, systems: Mapping[str, EvaluationRecord], given: float | None
-) -> list[str]:
-    """Warn of differences that have a verdict and are smaller than the share of labels that may be wrong.
-
-    Args:
-        deciding: the rows of the primary metric.
-        baseline: the system that the others are compared with.
-        systems: whose datasets may say which share that is: the largest counts.
-        given: the share, where it was named; None for that of the datasets.
-    """
-    error = label_error_of([one.dataset for one in systems.values()], given)
-    small = [
-        f"{row.system} ({abs(row.difference.mean):.3f})"
-        for row in deciding
-        if error is not None
-        and row.verdict in ("better", "worse")
-        and row.difference is not None
-        and abs(row.difference.mean) < error.share
-    ]
-    if error is None or not small:
-        return []
-    return [f"{_may_be_wrong(error)} the difference from {baseline} of {named(small)}: {_CHECK_LABELS}"]
-
-
-def lift_within_label_error(row: LiftRow, dataset: Dataset, given: float | None) -> list[str]:
-    """Warn of a lift that has a verdict and is smaller than the share of labels that may be wrong; as above."""
-    error = label_error_of([dataset], given)
-    if error is None or row.difference is None or row.verdict not in ("better", "worse"):
-        return []
-    size = abs(row.difference.mean)
-    return [f"{_may_be_wrong(error)} the lift of {size:.3f}: {_CHECK_LABELS}"] if size < error.share else []
-
-
-def label_error_of(datasets: Sequence[Dataset], given: float | None) -> LabelError | None:
-    """Return which share of the labels may be wrong: the one given, else the largest that a dataset knows.
-
-    Raises:
-        ConfigurationError: the one given is not a number from 0 to 1.
-    """
-    if given is not None:
-        return LabelError(given)
-    known = [one.label_error for one in datasets if one.label_error is not None]
-    return max(known, key=lambda one: one.share, default=None)
-
-
-_CHECK_LABELS = "it may come from the labels; check them (raglift labels check --suspects)"
-
-
-def _may_be_wrong(error: LabelError) -> str:
-    outdated = " (estimated before they were changed)" if error.is_outdated else ""
-    return f"{error.share:.1%} of the labels may be wrong{outdated}, which is more than"
 
 
 def _candidates(systems: Mapping[str, EvaluationRecord]) -> dict[str, int]:

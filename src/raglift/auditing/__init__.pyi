@@ -1,7 +1,4 @@
 from .dataset_audit import audit as audit
-from .label_suspects import SUSPECT_KINDS as SUSPECT_KINDS
-from .label_suspects import Suspect as Suspect
-from .label_suspects import SuspectsRecord as SuspectsRecord
 from .records import KINDS as KINDS
 from .records import PLACEMENTS as PLACEMENTS
 from .records import Attainable as Attainable
@@ -13,5 +10,3 @@ from .relabelling import Left as Left
 from .relabelling import Relabelling as Relabelling
 from .relabelling import relabel as relabel
 from .result import Audit as Audit
-from .suspects_result import Suspects as Suspects
-from .suspects_result import suspects as suspects

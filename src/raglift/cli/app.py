@@ -23,7 +23,7 @@ _GROUPS = (
 """Name, panel and help of each group, and what its commands are declared in."""
 
 app = new_group(pretty_exceptions_enable=False)
-for declared in (measuring.group, choosing.group, reading.group, judging.group, pipeline.group):
+for declared in (measuring.group, choosing.group, reading.group, pipeline.group):
     app.add_typer(declared)
 for name, panel, text, parts in _GROUPS:
     group = new_group(help=f"{text}.", short_help=text)

@@ -13,7 +13,6 @@ import typer
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, PLACEMENTS
 from raglift.auditing.relabelling import relabel
-from raglift.auditing.suspects_result import suspects
 from raglift.base.display import lines_text, printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
@@ -21,9 +20,7 @@ from raglift.cli.arguments import CHUNKER
 from raglift.cli.convert import written_to
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import labels_json
-from raglift.cli.saved_runs import load_runs
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
-from raglift.datasets.label_error import write_label_error
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
@@ -36,10 +33,8 @@ if TYPE_CHECKING:
     from raglift.auditing.records import Attainable, ChunkingAudit, Finding
     from raglift.auditing.relabelling import Form, Relabelling
     from raglift.auditing.result import Audit
-    from raglift.auditing.suspects_result import Suspects
     from raglift.cli.labels import AuditDataset, Relabel
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
 
 
 _BROKEN = 1
@@ -53,7 +48,6 @@ def run(request: AuditDataset) -> None:
 
     rule = MatchRule(request.match, unicode_folding=request.unicode_folding)  # type: ignore[arg-type]
     ks = numbers_of_hits(request.ks)
-    _check_options(request)
     try:
         dataset = load_dataset(
             request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
@@ -64,9 +58,6 @@ def run(request: AuditDataset) -> None:
         if not error.faults:
             raise
         raise typer.Exit(_show_unresolved(error, request)) from None
-    if request.suspects:
-        _run_suspects(request, dataset)
-        return
     chunkers = request.chunker or ([CHUNKER] if dataset.documents else [])
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
@@ -76,44 +67,6 @@ def run(request: AuditDataset) -> None:
         print_document(view_of(audited), Console())
     if request.strict and audited.broken:
         raise typer.Exit(_BROKEN)
-
-
-def _check_options(request: AuditDataset) -> None:
-    """Raise a ConfigurationError for options that only mean something with another one."""
-    for option, value in (("--runs", request.runs), ("--keep", request.keep)):
-        if value and not request.suspects:
-            raise ConfigurationError(f"labels check: found {option} without --suspects; expected both, or neither")
-
-
-def _run_suspects(request: AuditDataset, dataset: Dataset) -> None:
-    runs = load_runs(request.runs) if request.runs else None
-    found = suspects(dataset, runs=runs, embedding=request.embedding)
-    kept = None
-    if request.keep:
-        place = user_path(request.dataset)
-        kept = write_label_error(
-            place if is_there(place) else find_corpus(place.name).queries_path, dataset.queries, found.label_error
-        )
-    _show_suspects(found, as_json=request.as_json)
-    if kept is not None:
-        share = f"{found.label_error.share:.1%}"
-        sys.stderr.write(printable(f"{kept}: at most about {share} of the labels may be wrong") + "\n")
-
-
-def _show_suspects(found: Suspects, *, as_json: bool) -> None:
-    from rich.console import Console
-
-    if not as_json:
-        print_document(view_of(found), Console())
-        return
-    listed = [{**vars(one), "ranks": dict(one.ranks)} for one in found.suspects]
-    _write_json(
-        {
-            **{name: getattr(found, name) for name in ("dataset", "facts", "copies")},
-            "most_wrong": _number(found.most_wrong),
-            "suspects": listed,
-        }
-    )
 
 
 def _show_faults(error: DatasetError, request: AuditDataset) -> int:

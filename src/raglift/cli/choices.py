@@ -36,10 +36,9 @@ WRITTEN_FORMATS = (
     "promptfoo",
     "quepid",
     "rank-eval",
-    "nuggets",
 )
 DATASET_FORMATS = (*WRITTEN_FORMATS, "ir")
-DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
+DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")

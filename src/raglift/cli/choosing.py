@@ -65,12 +65,6 @@ class Compare:
     hold_out: HoldOut = False
     match: CompareMatch = None
     budget: PromptBudget = None
-    label_error: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the labels that may be wrong, as labels check --suspects says; warns of smaller differences."
-        ),
-    ] = None
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
     details: Annotated[
         bool, typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved.")

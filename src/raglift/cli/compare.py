@@ -55,7 +55,6 @@ def _several_runs(request: Compare, tracking: Tracking) -> None:
         confidence=request.confidence,
         hold_out=request.hold_out,
         match=request.match,
-        label_error=request.label_error,
         budget=project_budget(request.budget),
     )
     slices = comparison.by_tag() if request.by_tag else None
@@ -87,7 +86,6 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
             ("--hold-out", request.hold_out),
             ("--match", request.match),
             ("--budget", request.budget),
-            ("--label-error", request.label_error),
         )
         if value
     ]

@@ -22,9 +22,8 @@ from raglift.cli.arguments import (
     Temperature,
 )
 from raglift.cli.choices import ESTIMANDS, QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
-from raglift.cli.command import MORE, command, new_group
+from raglift.cli.command import command, new_group
 
-group = new_group()
 labels = new_group()
 """Those of the group `labels`, with those of `raglift.cli.labels`."""
 
@@ -39,8 +38,6 @@ _LIMIT = "The limit of cost was reached; the answers are cached."
     run="raglift.cli.review:run",
     examples=[
         "raglift labels review my.jsonl runs/bm25 runs/hybrid",
-        "raglift labels review my.jsonl runs/a runs/b --next",
-        "raglift labels review my.jsonl --suspects --documents d/",
     ],
 )
 @dataclass(frozen=True)
@@ -50,51 +47,8 @@ class Review:
     labels: Annotated[Path, typer.Argument(help="File of queries to label; created from the runs if it is missing.")]
     runs: Annotated[
         tuple[Path, ...],
-        typer.Argument(
-            help="Folders of saved evaluations of the same queries, or the folder of one sweep. With --suspects, two "
-            "or more whose systems are looked at; none for raglift's own."
-        ),
-    ] = ()
-    suspects: Annotated[
-        bool,
-        typer.Option(
-            "--suspects",
-            help="Instead of grading hits, decide about labels that are probably wrong or incomplete.",
-        ),
-    ] = False
-    next_pairs: Annotated[
-        bool,
-        typer.Option(
-            "--next",
-            help="Show the hits in the order in which their grades shrink the interval of a metric, or of the "
-            "difference of two systems, with the interval after each grade; says when you can stop.",
-        ),
-    ] = False
-    metric: Annotated[
-        str | None, typer.Option(help="With --next: precision, dcg or rbp at a depth. Default: precision@10.")
-    ] = None
-    system: Annotated[
-        str | None, typer.Option(help="With --next: the system in question, RUN/STAGE. Default: that of the last run.")
-    ] = None
-    versus: Annotated[
-        str | None,
-        typer.Option(help="With --next: the system that it is compared with. Default: that of the first run."),
-    ] = None
-    width: Annotated[
-        float | None,
-        typer.Option(
-            help="With --next: stop once the interval is this narrow. Default: once it says which system is better; of "
-            "one system, at 0.1."
-        ),
-    ] = None
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --next: file that keeps what was drawn, and with which probability. Default: beside LABELS, "
-            "LABELS.next.jsonl."
-        ),
-    ] = None
-    seed: Annotated[int, typer.Option(help="With --next: random seed of the draws.")] = 0
+        typer.Argument(help="Folders of saved evaluations of the same queries, or the folder of one sweep."),
+    ]
     judged: Annotated[
         Path | None,
         typer.Option(help="File of queries with a model's labels to compare with. Default: those in LABELS."),
@@ -254,36 +208,3 @@ class Generate:
     estimate: Estimate = False
     overwrite: Annotated[bool, typer.Option(help="Replace existing files.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
-
-
-@command(
-    group,
-    "precision",
-    MORE,
-    "Context precision by an LLM, without labels",
-    run="raglift.cli.precision:run",
-    examples=["raglift precision runs/bm25 --estimate", "raglift precision runs/bm25 runs/hybrid -k 3,5"],
-    exit_codes={1: _LIMIT},
-)
-@dataclass(frozen=True)
-class Precision:
-    """Context precision: a language model judges whether each of the first hits helps to answer. Needs no labels."""
-
-    runs: SavedRuns
-    ks: Annotated[
-        tuple[str, ...],
-        typer.Option("-k", help="Depths. Default: 1,3,5,10, as far as the runs are that deep."),
-        separate,
-    ] = ()
-    answers: Annotated[
-        Path | None,
-        typer.Option(help='File of given answers, by which usefulness is judged: lines of {"id": …, "answer": …}.'),
-    ] = None
-    model: LanguageModelName = "openai:gpt-4o-mini"
-    estimate: Estimate = False
-    max_cost: MaxCost = None
-    price: Price = None
-    concurrency: Concurrency = 8
-    temperature: Temperature = "0"
-    seed: Annotated[int, typer.Option(help="Random seed of the statistics.")] = 0
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every verdict and its reason.")] = False

@@ -19,7 +19,6 @@ from raglift.cli.choices import (
     corpus_names,
     separate,
     separate_named,
-    separate_paths,
 )
 from raglift.cli.command import command, new_group
 
@@ -42,7 +41,6 @@ CorpusName = Annotated[
     examples=[
         "raglift labels check my.jsonl --documents docs/ --strict",
         "raglift labels check mine --chunker recursive:400/40",
-        "raglift labels check mine --suspects --keep",
     ],
     exit_codes={1: "With --strict: labels are broken."},
 )
@@ -76,30 +74,6 @@ class AuditDataset:
     ] = "minilm"
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if labels are broken; warnings do not matter.")
-    ] = False
-    suspects: Annotated[
-        bool,
-        typer.Option(
-            "--suspects",
-            help="Instead, rank the labels that are probably wrong or incomplete: systems that differ disagree with "
-            "them, or their words stand elsewhere too.",
-        ),
-    ] = False
-    runs: Annotated[
-        tuple[Path, ...],
-        typer.Option(
-            help="With --suspects: folders of two or more saved evaluations, whose systems are looked at instead of "
-            "raglift's own three."
-        ),
-        separate_paths,
-    ] = ()
-    keep: Annotated[
-        bool,
-        typer.Option(
-            "--keep",
-            help="With --suspects: keep the estimate of label error in a small file beside the labels. Evaluations "
-            "take it over, and their comparisons name each difference that is smaller.",
-        ),
     ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every finding.")] = False
 

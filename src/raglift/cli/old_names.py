@@ -18,7 +18,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 OPTIONS = {
     "evaluate": {"--save": "--output", "--ks": "-k"},
     "sweep": {"--out": "--output"},
-    "precision": {"--ks": "-k"},
     "check": {"--ks": "-k"},
     "review": {"--depth": "-k"},
     "grade": {"--depth": "-k"},

@@ -126,8 +126,6 @@ def placed_value(passage: Passage, *, default_grade: int = RELEVANT.start) -> st
         value["grade"] = passage.grade
     if passage.annotator is not None:
         value["annotator"] = asdict(passage.annotator)
-    if passage.partial:
-        value["partial"] = True
     return passage.text if passage.text is not None and value.keys() == {"text"} else value
 
 
@@ -142,10 +140,6 @@ def query_value(query: Query, passage_value: Callable[..., Any] = passage_value)
 
     def fact_value(fact: Fact) -> Any:
         values = [passage_value(passage, default_grade=RELEVANT.start) for passage in fact.passages]
-        said = {"nugget": fact.nugget, "importance": fact.importance, "weight": fact.weight}
-        known = {name: value for name, value in said.items() if value is not None}
-        if known:
-            return {**known, "passages": values}
         return values[0] if len(values) == 1 else values
 
     value: dict[str, Any] = {"id": query.id, "query": query.text}

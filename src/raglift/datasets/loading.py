@@ -23,7 +23,6 @@ from raglift.datasets.formats.catalogue import (
 from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.jsonl import resolve_queries
-from raglift.datasets.label_error import read_label_error
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
 from raglift.records.dataset import Dataset
 
@@ -135,8 +134,7 @@ def _load_found(
     if given is not None and encoding is not None:  # not of the labels, whatever their format
         given, encoding = read_documents(given, encoding=encoding), None
     contents = read_format(found, path, given, {**options, "encoding": encoding} if encoding else options)
-    error = read_label_error(path, contents.queries)
-    return Dataset(contents.queries, contents.documents, name or title_of(path), contents.resolution, error)
+    return Dataset(contents.queries, contents.documents, name or title_of(path), contents.resolution)
 
 
 def _load_named(
@@ -265,7 +263,7 @@ def _load_corpus(corpus: Corpus, documents: DocumentSource, name: str | None, en
             f"is it complete, and the right edition? The first: {error.faults[0]}",
             error.faults,
         ) from error
-    return Dataset(queries, given, name or corpus.name, resolution, read_label_error(corpus.queries_path, queries))
+    return Dataset(queries, given, name or corpus.name, resolution)
 
 
 def _unusable(path: Path, found: str, expected: str) -> DatasetError:

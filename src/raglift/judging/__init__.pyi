@@ -19,15 +19,8 @@ from .human_grades import HumanSample as HumanSample
 from .human_grades import SampledPair as SampledPair
 from .human_grades import read_human_sample as read_human_sample
 from .human_grades import sample_for_grading as sample_for_grading
-from .next_records import NextPair as NextPair
-from .next_records import NextToJudge as NextToJudge
 from .pooling import Pool as Pool
 from .pooling import PooledQuery as PooledQuery
 from .pooling import pool as pool
 from .prompts import Prompt as Prompt
 from .prompts import load_prompt as load_prompt
-from .sequential_review import next_to_judge as next_to_judge
-from .usefulness import context_precision as context_precision
-from .usefulness import estimate_context_precision as estimate_context_precision
-from .usefulness_records import ContextPrecision as ContextPrecision
-from .usefulness_records import JudgedLift as JudgedLift

@@ -28,7 +28,6 @@ from raglift.stats.prediction_powered import (
     Clusters,
     CorrectedTotal,
     corrected_total,
-    sequential_total,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +104,6 @@ def correct(
         estimand=estimand,
         confidence=confidence,
         relevant_from=relevant_from,
-        sequential=joined.units.is_sequential,
         without_grade=joined.without_grade,
         figures=figures,
     )
@@ -289,10 +287,7 @@ class _Units:
     chance: NDArray[np.float64]
     clusters: Clusters
     """The query of each unit."""
-    is_sequential: bool
     noun: str
-    highest: float | None = None
-    """The most that a unit's value can be, divided by its weight; None where that is not known."""
 
     @property
     def judge(self) -> float:
@@ -316,26 +311,13 @@ class _Units:
     def _total(
         self, values: NDArray[np.float64], with_model: bool, population: bool, confidence: float
     ) -> CorrectedTotal:
-        predictions = self.model if with_model else None
-        clusters = self.clusters if population else None
-        if not self.is_sequential:
-            return corrected_total(
-                values,
-                self.places,
-                self.chance,
-                predictions=predictions,
-                weights=self.weights,
-                clusters=clusters,
-                confidence=confidence,
-            )
-        return sequential_total(
+        return corrected_total(
             values,
             self.places,
             self.chance,
-            predictions=predictions,
+            predictions=self.model if with_model else None,
             weights=self.weights,
-            highest=self.highest,
-            clusters=clusters,
+            clusters=self.clusters if population else None,
             confidence=confidence,
         )
 
@@ -371,12 +353,6 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
     answerable = [place for place, entry in enumerate(joined.pairs.queries) if entry.query.answerable]
     number = {query: place for place, query in enumerate(answerable)}
     query_of = np.array([number[query] for query, _ in joined.units.frame], dtype=np.int64)
-    if joined.units.is_sequential:
-        clusters = Clusters(query_of, len(answerable))
-        highest = None
-        if joined.scale is not None:
-            highest = float(gain_of_grades(metric, np.array([float(joined.scale)]), joined.relevant_from)[0])
-        return _Units(weights, model, places, values, joined.units.chance, clusters, True, "pairs", highest)
     # what weighs nothing is no unit of this figure: those that do are a sample of their own
     counts = np.abs(weights) > _SAME
     new_place = np.cumsum(counts) - 1
@@ -391,7 +367,6 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
         values[sampled],
         chance,
         Clusters(query_of[counts], len(answerable)),
-        False,
         "pairs",
     )
 
@@ -411,4 +386,4 @@ def _units_of_queries(joined: _Joined, metric: Metric, contrast: _Contrast) -> _
     chance = np.full(len(places), len(places) / len(there)) if joined.units.is_uniform else joined.units.chance
     clusters = Clusters(np.arange(len(there)), queries)
     weights = np.full(len(there), 1.0 / queries)
-    return _Units(weights, model / queries, places, people / queries, chance, clusters, False, "queries")
+    return _Units(weights, model / queries, places, people / queries, chance, clusters, "queries")

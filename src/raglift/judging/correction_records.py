@@ -85,8 +85,6 @@ class Correction(Presentable):
     """How often intervals hold the true value."""
     relevant_from: int
     """The lowest grade that counts as relevant."""
-    sequential: bool
-    """Whether pairs were drawn one after the other."""
     without_grade: int
     """How many pairs have no grade by the model; they count as irrelevant in its figures."""
     figures: tuple[CorrectedFigure, ...]
@@ -242,8 +240,7 @@ def _estimand(found: Correction) -> str:
 def _design(found: Correction) -> str:
     if found.drawn == found.of:
         return f"People graded all {found.of:,} {found.sampled}: a census."
-    how = "one after the other" if found.sequential else "at random"
-    return f"{found.drawn:,} of {found.of:,} {found.sampled} were drawn {how}, with known probabilities."
+    return f"{found.drawn:,} of {found.of:,} {found.sampled} were drawn at random, with known probabilities."
 
 
 def _warnings(found: Correction) -> Iterator[str]:

@@ -50,12 +50,9 @@ class SampledPair:
     chunk: str
     """The chunk's id."""
     probability: float
-    """With which the pair, or its query, was to be in the sample; of one that was drawn on its own, with which it was
-    drawn of those that were left then."""
+    """With which the pair, or its query, was to be in the sample."""
     grade: int | None = None
     """What people said: 0 is irrelevant; None if they have not yet."""
-    draw: int | None = None
-    """The how manieth draw it was, from 1, where pairs were drawn one after the other; None where all were at once."""
     question: str = ""
     """The query's text."""
     text: str = ""
@@ -161,8 +158,7 @@ class HumanSample:
         about = {"sampled": self.sampled, "k": self.k, "of": self.of, "seed": self.seed, "frame": self.frame}
         with replacing_file(target, overwrite=overwrite) as file:
             for pair in self.pairs:
-                fields = asdict(pair) if pair.draw is not None else {**asdict(pair), "draw": None}
-                line = {name: value for name, value in fields.items() if value is not None or name == "grade"}
+                line = {name: value for name, value in asdict(pair).items() if value is not None or name == "grade"}
                 line |= {name: value for name, value in about.items() if value not in (None, "")}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
         return target
@@ -281,7 +277,7 @@ def _sampled(pairs: Pool, place: tuple[int, int], probability: float) -> Sampled
 
 
 _TEXTS = ("question", "text", "doc")
-_NUMBERS = ("start", "end", "draw", "k", "of", "seed")
+_NUMBERS = ("start", "end", "k", "of", "seed")
 _FIELDS = ("query", "chunk", "grade", "probability", "sampled", "frame", *_TEXTS, *_NUMBERS)
 _ABOUT = ("sampled", "k", "of", "seed", "frame")
 
@@ -353,11 +349,11 @@ def _read_pair(entry: Mapping[str, Any], here: Location) -> SampledPair | None:
             (here / name).fault(shown(entry[name]), "a text")
     for name in _NUMBERS:
         value = entry.get(name)
-        if value is not None and (type(value) is not int or value < (1 if name in ("draw", "k", "of") else 0)):
+        if value is not None and (type(value) is not int or value < (1 if name in ("k", "of") else 0)):
             (here / name).fault(shown(value), "an integer, not below 0 or 1")
     if len(here.faults) > before or query is None or chunk is None or not isinstance(chance, (int, float)):
         return None
-    rest = {name: entry[name] for name in (*_TEXTS, "start", "end", "draw") if name in entry}
+    rest = {name: entry[name] for name in (*_TEXTS, "start", "end") if name in entry}
     return SampledPair(query, chunk, float(chance), grade, **rest)
 
 

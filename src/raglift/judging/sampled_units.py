@@ -57,13 +57,11 @@ class SampledUnits:
     """From how many."""
     by_query: bool
     """Whether queries were drawn."""
-    is_sequential: bool
-    """Whether pairs were drawn one after the other."""
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all were drawn at once, with the same probability."""
-        return not self.is_sequential and float(np.ptp(self.chance)) <= _SAME
+        """Whether all were drawn with the same probability."""
+        return float(np.ptp(self.chance)) <= _SAME
 
 
 def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) -> SampledUnits:
@@ -112,7 +110,6 @@ def sampled_units(pairs: Pool, sample: HumanSample, scale: int | None = None) ->
         chance=chance,
         of=of,
         by_query=by_query,
-        is_sequential=any(pair.draw is not None for pair in graded),
     )
 
 
@@ -176,17 +173,11 @@ def _graded_in_order(sample: HumanSample) -> list[SampledPair]:
         ConfigurationError: some in between have no grade: who leaves out what is hard to grade biases the rest.
     """
     pairs = list(sample.pairs)
-    if pairs and pairs[0].draw is not None:
-        pairs.sort(key=lambda pair: pair.draw or 0)
-        if [pair.draw for pair in pairs] != list(range(1, len(pairs) + 1)):
-            raise ConfigurationError(
-                "human: found draws with gaps or without a number; expected 1, 2, 3, … without any"
-            )
     graded = [pair for pair in pairs if pair.grade is not None]
     count = len(graded)
     if count == len(pairs):
         return graded
-    uniform = np.ptp([pair.probability for pair in pairs]) <= _SAME or pairs[0].draw is not None
+    uniform = np.ptp([pair.probability for pair in pairs]) <= _SAME
     if sample.sampled == "queries":
         last = pairs[count].query  # the query that is not graded to its end
         count = next(number for number, pair in enumerate(pairs) if pair.query == last)

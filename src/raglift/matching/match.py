@@ -262,12 +262,7 @@ def fact_table(queries: Sequence[Query]) -> FactTable:
         for fact in query.facts
     ]
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    facts = [fact for query in queries if query.is_labelled for fact in query.facts]
-    if all(fact.importance is None and fact.weight is None for fact in facts):
-        return FactTable(table[:, 0], table[:, 1], table[:, 2])
-    vital = np.array([fact.is_vital for fact in facts], dtype=np.bool_)
-    weight = np.array([fact.recall_weight for fact in facts], dtype=np.float64)
-    return FactTable(table[:, 0], table[:, 1], table[:, 2], vital, weight)
+    return FactTable(table[:, 0], table[:, 1], table[:, 2])
 
 
 def passage_table(queries: Sequence[Query]) -> PassageTable:
@@ -286,9 +281,6 @@ def passage_table(queries: Sequence[Query]) -> PassageTable:
         grades=np.array([passage.grade for passage in passages], dtype=np.int64),
         same_as=np.array(_first_of_same(labelled), dtype=np.int64),
         ids=tuple(passage.chunk_id for passage in passages),
-        partial=np.array([passage.partial for passage in passages], dtype=np.bool_)
-        if any(passage.partial for passage in passages)
-        else None,
     )
 
 

@@ -43,20 +43,6 @@ class FactTable:
     """The highest grade among its passages."""
     passages: NDArray[np.int64]
     """How many alternatives it has."""
-    vital: NDArray[np.bool_] | None = None
-    """Whether an answer must have it; None where all facts are vital."""
-    weight: NDArray[np.float64] | None = None
-    """What it counts in weighted recall; None where each counts 1."""
-
-    @property
-    def is_vital(self) -> NDArray[np.bool_]:
-        """Whether an answer must have it."""
-        return np.ones(len(self.query), dtype=np.bool_) if self.vital is None else self.vital
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """What it counts in weighted recall."""
-        return np.ones(len(self.query)) if self.weight is None else self.weight
 
     def first_of_query(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the row of the first fact of each of some queries."""
@@ -80,13 +66,6 @@ class PassageTable:
     same location. For most it is their own row."""
     ids: tuple[str | None, ...] | None = None
     """The chunk id of a chunk-id label, None for another; None altogether where each passage is another chunk."""
-    partial: NDArray[np.bool_] | None = None
-    """Whether it supports its fact only in part; None where none does."""
-
-    @property
-    def is_partial(self) -> NDArray[np.bool_]:
-        """Whether it supports its fact only in part."""
-        return np.zeros(len(self.grades), dtype=np.bool_) if self.partial is None else self.partial
 
     def rows(self, fact: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of alternatives of facts."""

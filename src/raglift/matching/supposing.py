@@ -48,8 +48,6 @@ def with_facts(
             np.concatenate((facts.query, query))[by_query],
             np.concatenate((facts.ideal_grade, np.full(new, grade, dtype=np.int64)))[by_query],
             counts,
-            np.concatenate((facts.is_vital, np.ones(new, dtype=np.bool_)))[by_query],
-            np.concatenate((facts.weights, np.ones(new)))[by_query],
         ),
         passages=PassageTable(
             first=np.cumsum(counts) - counts,
@@ -60,7 +58,6 @@ def with_facts(
                 np.concatenate((passages.same_as, len(passages.texts) + np.arange(new, dtype=np.int64)))
             ][by_fact],
             ids=_ordered((*ids, *(f"supposed {number}" for number in range(new))), by_fact),
-            partial=np.concatenate((passages.is_partial, np.zeros(new, dtype=np.bool_)))[by_fact],
         ),
         matches=added.to_matches(match_table.matches, fact_place),
         overlaps=added.to_matches(match_table.overlaps, fact_place),

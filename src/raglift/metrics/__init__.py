@@ -14,7 +14,6 @@ import raglift.metrics.budgets
 import raglift.metrics.prompt_measures
 import raglift.metrics.judged_measures
 import raglift.metrics.trec_measures
-import raglift.metrics.nugget_measures
 import raglift.metrics.session_measures  # noqa: F401
 # isort: on
 

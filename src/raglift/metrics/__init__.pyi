@@ -1,5 +1,3 @@
-from .assigned_nuggets import NuggetScores as NuggetScores
-from .assigned_nuggets import nugget_scores as nugget_scores
 from .budgets import ContextTokens as ContextTokens
 from .budgets import tokens as tokens
 from .computing import DEFAULT_METRICS as DEFAULT_METRICS
@@ -30,10 +28,6 @@ from .judged_measures import Unjudged as Unjudged
 from .measure import Choice as Choice
 from .measure import Measure as Measure
 from .measure import Number as Number
-from .nugget_measures import ContextCoverage as ContextCoverage
-from .nugget_measures import NuggetRecall as NuggetRecall
-from .nugget_measures import VitalRecall as VitalRecall
-from .nugget_measures import WeightedRecall as WeightedRecall
 from .parsing import as_metric as as_metric
 from .parsing import parse as parse
 from .prompt_measures import DEFAULT_BUDGET as DEFAULT_BUDGET

@@ -2,7 +2,6 @@ from .anchors import InexactQuote as InexactQuote
 from .anchors import Resolution as Resolution
 from .anchors import UnresolvedLabel as UnresolvedLabel
 from .dataset import Dataset as Dataset
-from .dataset import LabelError as LabelError
 from .documents import Chunk as Chunk
 from .documents import Document as Document
 from .filters import Condition as Condition

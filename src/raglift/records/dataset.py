@@ -28,38 +28,6 @@ _TAGS = 20
 _FACTS = 5
 
 
-@dataclass(frozen=True)
-class LabelError:
-    """Which share of the labels may be wrong, as an audit estimated it.
-
-    Raises:
-        ConfigurationError: the share is not a number from 0 to 1.
-    """
-
-    share: float
-    """At most about this share of the facts is labelled wrongly, from 0 to 1."""
-    facts: int = 0
-    """How many facts the estimate rests on."""
-    is_outdated: bool = False
-    """Whether the labels were changed since."""
-
-    def __post_init__(self) -> None:
-        checked_share("label_error", self.share)
-
-
-def checked_share(name: str, share: object) -> float:
-    """Return which share of the labels may be wrong.
-
-    Raises:
-        ConfigurationError: it is not a number from 0 to 1.
-    """
-    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-        raise ConfigurationError(
-            f"{name}: found {share!r}; expected a number from 0 to 1: the share of labels that may be wrong"
-        )
-    return float(share)
-
-
 @dataclass(frozen=True, repr=False)
 class Dataset:
     """Labelled queries and, where they are at hand, the documents they are about.
@@ -78,8 +46,6 @@ class Dataset:
     """For titles and saved runs."""
     resolution: Resolution = field(default=Resolution(), compare=False)
     """What of its labels was found in other words, and what was left out, when it was loaded."""
-    label_error: LabelError | None = field(default=None, compare=False)
-    """Which share of its labels may be wrong, where an audit estimated it: see `raglift.auditing.suspects`."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
@@ -89,8 +55,6 @@ class Dataset:
         documents = () if faults else check_documents(self.documents, faults)
         if not isinstance(self.name, str):
             (location / "name").fault(described(self.name), "a text")
-        if not isinstance(self.label_error, (LabelError, type(None))):
-            (location / "label_error").fault(described(self.label_error), "a LabelError, or None")
         if not faults:
             _check_queries(queries, {document.id: document for document in documents}, location / "queries")
         raise_faults(location.file, faults)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -23,20 +22,9 @@ RELEVANT = range(1, 1001)
 """The grades of a passage that proves a fact."""
 IRRELEVANT = range(1)
 """The grade of a passage that was judged irrelevant."""
-VITAL, OKAY = IMPORTANCES = ("vital", "okay")
-"""The importances of a fact."""
-WEIGHT_OF_OKAY = 0.5
-"""What an okay fact counts in weighted recall, where a vital one counts 1: as in TREC's RAG track."""
-IMPORTANCE_EXPECTED = "'vital' or 'okay'"
-WEIGHT_EXPECTED = "a number above 0"
 JUDGED = ("pool", "sample")
 """How hits are chosen for judging: all first hits of some systems, or hits drawn at random."""
 JUDGED_EXPECTED = "'pool' or 'sample'"
-
-
-def is_weight(value: object) -> bool:
-    """Return whether a value is a number above 0 that can be counted with."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 # Ground truth: passages, the facts they prove, and the queries that need them.
@@ -92,8 +80,6 @@ class Passage:
     """How good the evidence is: an integer, 1 or more; 0 for what was judged irrelevant."""
     annotator: Annotator | None = field(default=None, repr=False)
     """The model that judged it; None for a label that a person gave, as far as is known."""
-    partial: bool = field(default=False, repr=False)
-    """Whether it supports its fact only in part: half as much to measures of nuggets, the same to all others."""
 
     def __post_init__(self) -> None:
         if not self._is_sound():
@@ -105,8 +91,6 @@ class Passage:
         """Return whether a look is enough to say that nothing is wrong: there may be millions."""
         text, doc_id, start, end = self.text, self.doc_id, self.start, self.end
         if type(self.grade) is not int or not 0 <= self.grade < RELEVANT.stop or self.annotator is not None:
-            return False
-        if self.partial is not False:
             return False
         if self.chunk_id is not None:
             return (
@@ -140,13 +124,6 @@ class Passage:
         elif self.start is not None or self.end is not None:
             self._check_span(location)
         _check_annotator(self.annotator, location)
-        self._check_partial(location / "partial")
-
-    def _check_partial(self, location: Location) -> None:
-        if not isinstance(self.partial, bool):
-            location.fault(described(self.partial), "True or False")
-        elif self.partial and self.grade == 0:
-            location.fault("True, and the grade 0", "a grade of 1 or more: it supports the fact in part")
 
     def _check_span(self, location: Location) -> None:
         found = f"the span from {described(self.start)} to {described(self.end)}"
@@ -165,28 +142,15 @@ class Fact:
     """Something a query needs: any one of its passages proves it (OR).
 
     Raises:
-        DatasetError: no passage, something else than passages, or a passage that was judged irrelevant (grade 0); an
-            importance that is none, or a weight that is not a number above 0.
+        DatasetError: no passage, something else than passages, or a passage that was judged irrelevant (grade 0).
     """
 
     passages: tuple[Passage, ...]
     """The alternatives, at least one. A list becomes a tuple."""
-    importance: str | None = field(default=None, repr=False)
-    """`vital`: an answer must have it; `okay`: it is good to have. None counts as vital."""
-    weight: float | None = field(default=None, repr=False)
-    """What it counts in weighted recall; by default 1, and 0.5 if it is okay."""
-    nugget: str | None = field(default=None, repr=False)
-    """What the fact says, in words of its own."""
 
     def __post_init__(self) -> None:
         given: object = self.passages
-        is_plain = self.importance is None and self.weight is None and self.nugget is None
-        if (
-            is_plain
-            and type(given) is tuple
-            and given
-            and all(type(each) is Passage and each.grade > 0 for each in given)
-        ):
+        if type(given) is tuple and given and all(type(each) is Passage and each.grade > 0 for each in given):
             return
         faults: list[Fault] = []
         location = Location("Fact", faults) / "passages"
@@ -197,40 +161,13 @@ class Fact:
             if isinstance(passage, Passage) and passage.grade == 0:
                 expected = "1 or more: what was judged irrelevant belongs into the query's judged_irrelevant"
                 (location / index / "grade").fault("0", expected)
-        self._check_nugget(Location("Fact", faults))
         raise_faults("Fact", faults)
         object.__setattr__(self, "passages", passages)
-
-    def _check_nugget(self, location: Location) -> None:
-        if self.importance is not None and self.importance not in IMPORTANCES:
-            (location / "importance").fault(described(self.importance), IMPORTANCE_EXPECTED)
-        if self.weight is not None and not is_weight(self.weight):
-            (location / "weight").fault(described(self.weight), WEIGHT_EXPECTED)
-        if self.nugget is not None:
-            check_text(self.nugget, location / "nugget")
 
     @property
     def ideal_grade(self) -> int:
         """The highest grade among the alternatives."""
         return max(passage.grade for passage in self.passages)
-
-    @property
-    def is_vital(self) -> bool:
-        """Whether an answer must have it: unless it is okay."""
-        return self.importance != OKAY
-
-    @property
-    def recall_weight(self) -> float:
-        """What it counts in weighted recall: its weight, else 1 if it is vital and 0.5 if it is okay."""
-        if self.weight is not None:
-            return float(self.weight)
-        return 1.0 if self.is_vital else WEIGHT_OF_OKAY
-
-    @property
-    def is_nugget(self) -> bool:
-        """Whether anything is said of it that only measures of nuggets look at."""
-        said = (self.importance, self.weight, self.nugget) != (None, None, None)
-        return said or any(passage.partial for passage in self.passages)
 
 
 def distinct_facts(facts: Iterable[tuple[Passage, ...]]) -> tuple[Fact, ...]:

@@ -11,18 +11,14 @@ from raglift.records.anchors import whole_document
 from raglift.records.checking import FARTHEST, has_words, trusted
 from raglift.records.filters import Filter
 from raglift.records.labels import (
-    IMPORTANCE_EXPECTED,
-    IMPORTANCES,
     IRRELEVANT,
     JUDGED,
     JUDGED_EXPECTED,
     RELEVANT,
-    WEIGHT_EXPECTED,
     Annotator,
     Fact,
     Passage,
     Query,
-    is_weight,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +31,7 @@ if TYPE_CHECKING:
 # One entry of a label to a Passage: a text, a span, a quote anchor, a page, a whole document or a chunk id.
 
 
-_PASSAGE_FIELDS = ("text", "doc", "page", "start", "end", "from", "to", "chunk", "grade", "annotator", "partial")
+_PASSAGE_FIELDS = ("text", "doc", "page", "start", "end", "from", "to", "chunk", "grade", "annotator")
 
 
 def read_passage(value: Any, location: Location, sources: Sources, grades: range) -> Passage | None:
@@ -57,26 +53,15 @@ def read_passage(value: Any, location: Location, sources: Sources, grades: range
         return None
     grade = _read_grade(value, location / "grade", grades)
     annotator = read_annotator(value, location)
-    partial = _read_partial(value, location / "partial", grades)
-    read = _FORMS.get(frozenset(value) - {"grade", "annotator", "partial"})
+    read = _FORMS.get(frozenset(value) - {"grade", "annotator"})
     if read is None:
         forms = ", or ".join(" and ".join(name for name in _PASSAGE_FIELDS if name in form) for form in _FORMS)
-        location.fault(shown(value), f"the fields {forms} (and grade, annotator and partial, if any)")
+        location.fault(shown(value), f"the fields {forms} (and grade and annotator, if any)")
         return None
     passage = read(value, location, sources, grade)
-    if passage is None or (annotator is None and not partial):
+    if passage is None or annotator is None:
         return passage
-    return replace(passage, annotator=annotator, partial=partial)
-
-
-def _read_partial(entry: Mapping[str, Any], location: Location, grades: range) -> bool:
-    partial: object = entry.get("partial", False)
-    if not isinstance(partial, bool):
-        location.fault(shown(partial), "true or false: whether the passage supports its fact only in part")
-        return False
-    if partial and grades is IRRELEVANT:
-        location.fault("true", "nothing here: what supports a fact in part belongs into relevant")
-    return partial
+    return replace(passage, annotator=annotator)
 
 
 def read_annotator(entry: Mapping[str, Any], location: Location) -> Annotator | None:
@@ -296,8 +281,6 @@ def read_query(entry: Mapping[str, Any], location: Location, sources: Sources) -
 def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, ...]:
     """Return the facts of a query: a passage is a fact, a list of passages one fact with alternatives.
 
-    An object with `passages` is a fact with `importance`, `weight` or `nugget`.
-
     Args:
         value: the list of facts.
         location: its location.
@@ -305,31 +288,8 @@ def read_facts(value: Any, location: Location, sources: Sources) -> tuple[Fact, 
     """
     entries = _entries(value, location, "a list of facts")
     # Where a label does not resolve there is a fault, or it is left out, and its fact with it
-    facts = [_read_fact(entry, location / index, sources) for index, entry in enumerate(entries)]
-    return tuple(fact for fact in facts if fact is not None)
-
-
-_FACT_FIELDS = ("passages", "importance", "weight", "nugget")
-
-
-def _read_fact(value: Any, location: Location, sources: Sources) -> Fact | None:
-    """Return a fact: of a passage, of a list of alternatives, or of an object with these and what they prove."""
-    if not isinstance(value, dict) or not set(_FACT_FIELDS) & set(value):
-        passages = _read_alternatives(value, location, sources)
-        return Fact(passages) if passages else None
-    if not check_fields(value, _FACT_FIELDS, location):
-        return None
-    importance, weight, nugget = (value.get(name) for name in _FACT_FIELDS[1:])
-    if importance is not None and importance not in IMPORTANCES:
-        (location / "importance").fault(shown(importance), IMPORTANCE_EXPECTED)
-        importance = None
-    if weight is not None and not is_weight(weight):
-        (location / "weight").fault(shown(weight), WEIGHT_EXPECTED)
-        weight = None
-    nugget = None if nugget is None else read_string(nugget, location / "nugget")
-    entries = _entries(value.get("passages"), location / "passages", "a list of passages: the alternatives of the fact")
-    passages = _read_alternatives(entries, location / "passages", sources) if "passages" in value else ()
-    return Fact(passages, importance, weight, nugget) if passages else None
+    alternatives = [_read_alternatives(entry, location / index, sources) for index, entry in enumerate(entries)]
+    return tuple(Fact(passages) for passages in alternatives if passages)
 
 
 def _read_alternatives(value: Any, location: Location, sources: Sources) -> tuple[Passage, ...]:

@@ -167,7 +167,6 @@ def compare(
     confidence: float = 0.95,
     hold_out: bool = False,
     match: str | MatchRule | None = None,
-    label_error: float | None = None,
     budget: int | None = None,
 ) -> Comparison:
     """Compare systems on the same queries, and say which differences are real.
@@ -195,9 +194,6 @@ def compare(
             partly the luckiest.
         match: "containment", "coverage", "fuzzy" or a `MatchRule`, by which all are scored again where they were not;
             by default coverage where their chunks differ and they were scored by containment, else as they were.
-        label_error: which share of the labels may be wrong, as `raglift.auditing.suspects(dataset).most_wrong`: a
-            warning names each difference that is smaller. By default what the datasets know of it
-            (`dataset.label_error`); 0 for no warning.
         budget: the tokens of the prompt at which systems of different chunks are compared; by default 2,000.
 
     Raises:
@@ -214,7 +210,6 @@ def compare(
         confidence=confidence,
         hold_out=hold_out,
         match=match,
-        label_error=label_error,
         budget=budget,
     )
     return Comparison.from_record(found)

@@ -186,7 +186,6 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         seed: int = 0,
         confidence: float = 0.95,
         moved: int = 5,
-        label_error: float | None = None,
     ) -> Lift:
         """Return what reranking changed, with intervals, a test, and the queries that moved most in each direction.
 
@@ -196,15 +195,11 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             seed: of the permutation tests.
             confidence: how often intervals hold the true value.
             moved: how many queries to name in each direction, at most.
-            label_error: which share of the labels may be wrong: a warning names a lift that is smaller. By default
-                what the dataset knows of it.
 
         Raises:
             ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
         """
-        found = reranker_lift(
-            self, primary=primary, seed=seed, confidence=confidence, moved=moved, label_error=label_error
-        )
+        found = reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
         return Lift.from_record(found)
 
     def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:

@@ -1,6 +1,3 @@
-from .confidence_sequences import SequentialDraws as SequentialDraws
-from .confidence_sequences import anytime_p_value as anytime_p_value
-from .confidence_sequences import confidence_sequence as confidence_sequence
 from .grid_effects import GridEffects as GridEffects
 from .grid_effects import InteractionEffects as InteractionEffects
 from .grid_effects import PairEffects as PairEffects
@@ -23,8 +20,6 @@ from .prediction_powered import FEWEST_SAMPLED as FEWEST_SAMPLED
 from .prediction_powered import Clusters as Clusters
 from .prediction_powered import CorrectedTotal as CorrectedTotal
 from .prediction_powered import corrected_total as corrected_total
-from .prediction_powered import sequential_estimates as sequential_estimates
-from .prediction_powered import sequential_total as sequential_total
 from .racing import Estimand as Estimand
 from .racing import Race as Race
 from .racing import stratified_batches as stratified_batches

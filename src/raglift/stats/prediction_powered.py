@@ -21,7 +21,7 @@ probabilities too, the plain mean.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,12 +40,8 @@ _NEGLIGIBLE = 1e-9
 """A part of a squared length; what is shorter counts as nothing."""
 _MOST_LEVERAGE = 0.9
 """Beyond it a unit's own error cannot be seen in its residual."""
-_MOST_WEIGHT = 0.4
-"""Of one draw, in the mean of the sequential estimates: from a half on, no variance can be estimated."""
 _MOST_WIDER = 1.05
 """An annotator that makes an interval wider by more is left out."""
-_FEW_LEFT = 5
-"""So few units that were not drawn add so little that its bounds say more than a variance."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +138,7 @@ def _drawn_at_once(sample: _Sample, known: _Known) -> _Estimated:
     true, places, chance = sample.values, sample.places, sample.chance
     root = np.sqrt(1.0 - chance) / chance
     rows = known.columns[places] * root[:, np.newaxis]
-    fit, leverage, rank = _least_squares(rows, true * root, (rows**2).sum(axis=0))
+    fit, leverage, rank = _least_squares(rows, true * root)
     residual = true - known.columns[places] @ fit
     enlarged = residual / (1.0 - leverage)
     estimate = float((known.columns @ fit).sum() + (residual / chance).sum())
@@ -168,150 +164,6 @@ def _unless_wider(both: _Estimated, alone: _Estimated) -> CorrectedTotal:
     is_perfect = both.sampling <= _NEGLIGIBLE**2 * alone.sampling and both.total.sampled < both.total.units
     is_wider = both.total.width > _MOST_WIDER * alone.total.width
     return alone.total if is_perfect or is_wider else both.total
-
-
-def sequential_total(
-    values: ArrayLike,
-    drawn: ArrayLike,
-    probability: ArrayLike,
-    *,
-    predictions: ArrayLike | None,
-    weights: ArrayLike,
-    highest: float | None = None,
-    clusters: Clusters | None = None,
-    confidence: float = CONFIDENCE,
-) -> CorrectedTotal:
-    """Estimate a sum over units that were drawn one after the other, each with a probability of its own.
-
-    What is drawn next may depend on all that was seen before, as long as each unit not yet drawn has a probability
-    above 0, and that of the one drawn is recorded. Draw t of M gives an unbiased estimate (Des Raj 1956), of residuals
-    r = y − a·b:
-
-        E_t = Σ of a·b + Σ over earlier draws of r + r_t / q_t
-
-    These are uncorrelated. Their mean is taken with the weights N (N − M) / (M (N − t) (N − t + 1)) of Farquhar, Gal
-    and Rainforth, "On statistical bias in active learning", 2021, with which uniform draws give the plain mean. b
-    minimizes the variance of that mean, Σ w_t² σ_t². The last draws have most of the weight near a census, and only few
-    of them would tell their variance; therefore σ_t² is s² S_t S_(t+1), with S_t the sum of the sizes of what is left
-    before draw t, and s² is estimated from all draws alike. Where `highest` is known, the interval holds no sum that
-    what is not drawn yet excludes, and with five units left or fewer it is all the others.
-
-    Args:
-        values: the true value of each drawn unit, in the order of the draws.
-        drawn: the number of each drawn unit among all units, from 0, each at most once.
-        probability: with which each was drawn, of the units that were left then.
-        predictions: as for `corrected_total`.
-        weights: as for `corrected_total`.
-        highest: the most that a unit's value can be, divided by its weight; the least is 0.
-        clusters: as for `corrected_total`.
-        confidence: how often such intervals hold the true sum, for a number of draws that was fixed beforehand.
-
-    Raises:
-        ConfigurationError: arrays that do not fit each other, or values out of range.
-    """
-    confidence = checked_fraction("confidence", confidence)
-    sample = _Sample(*_checked_sample(values, drawn, probability, len(np.asarray(weights))), clusters, confidence)
-    base = _auxiliary(weights)
-    true, places = sample.values, sample.places
-    if len(true) == len(base.columns):
-        return corrected_total(
-            true,
-            places,
-            np.ones(len(true)),
-            predictions=None,
-            weights=weights,
-            clusters=clusters,
-            confidence=confidence,
-        )
-    alone = _drawn_in_turn(sample, base)
-    found = alone.total
-    if predictions is not None:
-        found = _unless_wider(_drawn_in_turn(sample, _with_predictions(base, predictions)), alone)
-    left = np.delete(base.columns[:, 0], places)
-    rest = left[left != 0.0]
-    if clusters is not None or (highest is None and len(rest)):
-        return found
-    return _within(found, float(true.sum()), rest * (highest or 0.0))
-
-
-def _drawn_in_turn(sample: _Sample, known: _Known) -> _Estimated:
-    true, places, chance = sample.values, sample.places, sample.chance
-    units, draws = len(known.columns), len(true)
-    weight = sequential_weights(draws, units)
-    off = sequential_estimates(known.columns[places], chance) - known.columns.sum(axis=0)
-    estimates = sequential_estimates(true[:, np.newaxis], chance)[:, 0]
-    root = weight / np.sqrt(1.0 - 2.0 * weight)
-    centred = off - _weighted_mean(off, root**2)
-    target = estimates - _weighted_mean(estimates, root**2)
-    size = np.abs(known.columns).sum(axis=0) ** 2 * float((root**2).sum())
-    fit, leverage, rank = _least_squares(centred * root[:, np.newaxis], target * root, size)
-    steps = estimates - off @ fit
-    estimate = float(weight @ steps)
-    expected = _expected_variances(np.abs(known.columns[:, 0]), places)
-    parts = np.divide((steps - estimate) ** 2, expected, out=np.zeros(draws), where=expected > 0.0)
-    parts *= float(weight**2 @ expected) / (max(draws - 1, 1) * (1.0 - leverage) ** 2)
-    sampling, freedom = _variance(parts, draws - 1 - rank)
-    variance = sampling
-    if sample.clusters is not None:
-        left = units - np.arange(draws, dtype=np.float64)
-        expanded = units / draws * (1.0 + (units - draws) / (left - 1.0) * (1.0 / (left * chance) - 1.0))
-        noisy = known.columns @ fit
-        noisy[places] += (true - noisy[places]) * expanded
-        variance, freedom = _over_clusters(noisy, sample.clusters, sampling, freedom)
-    found = _result(estimate, variance, freedom, known.tuning(fit), draws, units, sample.confidence)
-    return _Estimated(found, sampling)
-
-
-def _expected_variances(sizes: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return in which proportion the variances of the draws' estimates are to each other.
-
-    Each expands what is left: it varies as what is left does before the draw times after it, S (S − s), of units that
-    are drawn alike and, with S the sum of the sizes, of units that are drawn in proportion to them.
-
-    Args:
-        sizes: of all units, 0 or above.
-        places: the drawn ones, in order.
-    """
-    left = sizes.sum() - np.cumsum(sizes[places])
-    found = left * (left + sizes[places])
-    found[found <= _NEGLIGIBLE**2 * sizes.sum() ** 2] = 0.0
-    return np.asarray(found)
-
-
-def _within(found: CorrectedTotal, known: float, rest: NDArray[np.float64]) -> CorrectedTotal:
-    """Return an estimate within the bounds of the sum: what is known, and at most so much of each other unit."""
-    low, high = known + float(np.minimum(rest, 0.0).sum()), known + float(np.maximum(rest, 0.0).sum())
-    estimate = min(max(found.estimate, low), high)
-    if len(rest) <= _FEW_LEFT:
-        return replace(found, estimate=estimate, interval=Interval(low, high))
-    if math.isnan(found.interval.low):
-        return replace(found, estimate=estimate)
-    bounded = Interval(min(max(found.interval.low, low), high), max(min(found.interval.high, high), low))
-    return replace(found, estimate=estimate, interval=bounded)
-
-
-def sequential_estimates(values: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Des Raj's estimate of the sum after each draw: what was drawn before, plus the draw / its probability.
-
-    Args:
-        values: a row a draw, in order, and a column a quantity.
-        probability: of each draw, of the units that were left then.
-    """
-    before = np.cumsum(values, axis=0) - values
-    found: NDArray[np.float64] = before + values / probability[:, np.newaxis]
-    return found
-
-
-def sequential_weights(draws: int, units: int) -> NDArray[np.float64]:
-    """Return the weights of the draws' estimates, which sum to 1; none is above 0.4."""
-    step = np.arange(1, draws + 1, dtype=np.float64)
-    found = units * (units - draws) / (draws * (units - step) * (units - step + 1.0))
-    most = max(_MOST_WEIGHT, 1.0 / draws)
-    large = found > most
-    if large.any() and not large.all():
-        found[large] = most
-        found[~large] *= (1.0 - most * np.count_nonzero(large)) / found[~large].sum()
-    return np.asarray(found / found.sum())
 
 
 class _Sample(NamedTuple):
@@ -382,7 +234,7 @@ def _checked_sample(
 
 
 def _least_squares(
-    columns: NDArray[np.float64], target: NDArray[np.float64], size: NDArray[np.float64]
+    columns: NDArray[np.float64], target: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Return the coefficients, the leverage of each row, and how many coefficients could be fitted.
 
@@ -391,8 +243,8 @@ def _least_squares(
     Args:
         columns: a row a sampled unit.
         target: what is to be explained.
-        size: the squared length that each column might have; what is left of it by rounding is nothing.
     """
+    size = (columns**2).sum(axis=0)  # what is left of it by rounding is nothing
     kept: list[int] = []
     basis: list[NDArray[np.float64]] = []
     for place in range(columns.shape[1]):
@@ -420,10 +272,6 @@ def _variance(parts: NDArray[np.float64], most: int) -> tuple[float, float]:
     kurtosis = n * squares / total**2
     freedom = 2.0 * n / max(kurtosis - 1.0, _NEGLIGIBLE)
     return total * (1.0 + max(kurtosis - _NORMAL_KURTOSIS, 0.0) / n), min(float(most), freedom)
-
-
-def _weighted_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.average(values, axis=0, weights=weight))
 
 
 def _over_clusters(

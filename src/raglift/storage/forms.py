@@ -31,7 +31,6 @@ from raglift.errors import DatasetError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.records.checking import trusted
-from raglift.records.dataset import LabelError
 from raglift.records.documents import Chunk
 from raglift.records.filters import Filter
 from raglift.records.labels import Fact, Passage, Query
@@ -292,12 +291,6 @@ def _names(stages: tuple[StageInfo, ...]) -> tuple[StageInfo, ...]:
     return stages
 
 
-def _label_error(error: LabelError) -> LabelError:
-    if not 0 <= error.share <= 1:
-        raise wrong(shown(error.share), "a share from 0 to 1")
-    return error
-
-
 class Header(SavedModel):
     """`run.json`, besides its format; what is missing in older runs has a default."""
 
@@ -314,7 +307,6 @@ class Header(SavedModel):
     inventory: SavedInventory | None = None
     cost: Annotated[Cost, Saved()] | None = None
     own_metrics: dict[Text, Object] = {}
-    label_error: Annotated[LabelError, Saved(), AfterValidator(_label_error)] | None = None
 
 
 CHUNK: TypeAdapter[Chunk] = TypeAdapter(Annotated[Chunk, Saved()])

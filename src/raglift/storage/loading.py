@@ -203,7 +203,7 @@ def _evaluation(
     return EvaluationRecord(
         # the spec unchanged, with what a later raglift has added to it
         run=Run(header.stages, traces, head["spec"], header.run_notes, inventory, header.cost),
-        dataset=Dataset(queries, name=header.dataset, label_error=header.label_error),
+        dataset=Dataset(queries, name=header.dataset),
         scores=_read_scores(source / SCORES, tuple(query.id for query in queries), names, metrics),
         profile=header.profile,
         truncated=header.truncated,

@@ -140,8 +140,6 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "inventory": inventory,
         "cost": None if run.cost is None else _cost_line(run.cost),
     }
-    if evaluation.dataset.label_error is not None:
-        head["label_error"] = asdict(evaluation.dataset.label_error)
     if evaluation.beyond_candidates:
         head["beyond_candidates"] = evaluation.beyond_candidates
     if own := describe_own(evaluation.scores.metrics):

@@ -13,7 +13,7 @@ from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT
 from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import rule_of
-from raglift.analysis.warnings import few_queries, new_evidence, within_label_error
+from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.base.display import BEYOND, TRUNCATED, counted
 from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
@@ -338,10 +338,6 @@ def _warnings(result: SweepResultRecord, compared: Comparison | None) -> Iterato
         yield from few_queries(best.evaluation.scores.n(best.evaluation.after, result.primary))
     if compared is not None and compared.unjudged is not None:
         yield unjudged_in_short(compared.unjudged)
-    if compared is not None:
-        deciding = [row for row in compared.rows if not row.exploratory]
-        systems = dict(zip(compared.names, compared.evaluations, strict=True))
-        yield from within_label_error(deciding, compared.baseline, systems, None)
     for note, names in _new_hits(result).items():
         yield f"{_several(names)}: {note}"
 

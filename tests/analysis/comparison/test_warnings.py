@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-import raglift as rl
 from raglift.adapters.stages import RetrieveStage
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
@@ -122,23 +121,3 @@ def test_where_nothing_was_judged_irrelevant_the_difference_is_the_finding(ranke
     comparison = compare(dict(zip("ab", systems, strict=True)), primary="rr@3")
     assert comparison.row("b", "judged@3").mean < comparison.row("a", "judged@3").mean
     assert comparison.warnings == ()
-
-
-def test_a_verdict_smaller_than_the_share_of_wrong_labels_has_a_line() -> None:
-    data = rl.Dataset.from_dict({f"question {number}?": f"the answer {number:03} of them" for number in range(60)})
-    texts = {query.text: query.facts[0].passages[0].text for query in data}
-
-    def system(misses: int) -> rl.Evaluation:
-        missed = {query.text for query in data.queries[:misses]}
-        return rl.evaluate(
-            lambda text: ["nothing of that"] if text in missed else [texts[text]], data, metrics=["hit_rate@1"]
-        )
-
-    pair = {"first": system(0), "second": system(9)}
-    (told,) = (one for one in rl.compare(pair, label_error=0.2).warnings if "labels may be wrong" in one)
-    assert told.startswith(
-        "20.0% of the labels may be wrong, which is more than the difference from first of second (0.15"
-    )
-    assert not any("labels may be wrong" in one for one in rl.compare(pair, label_error=0.1).warnings)
-    with pytest.raises(rl.errors.ConfigurationError, match="label_error: found 2"):
-        rl.compare(pair, label_error=2)

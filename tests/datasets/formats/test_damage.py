@@ -42,7 +42,6 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
     ("quepid", "ratings.csv", {"format": "quepid"}),
     ("quepid", "case.json", {"format": "quepid"}),
     ("rank_eval", "request.json", {"format": "rank-eval"}),
-    ("nuggets", "assigned.jsonl", {"format": "nuggets"}),
 ]
 PIECES = (
     b"",

@@ -52,8 +52,6 @@ def written(folder: Path, name: str, value: Any) -> Path:
         ("quepid/ratings.csv", "quepid"),
         ("quepid/case.json", "quepid"),
         ("rank_eval/request.json", "rank-eval"),
-        ("nuggets/nuggets.jsonl", "nuggets"),
-        ("nuggets/assigned.jsonl", "nuggets"),
         ("ir:beir/scifact/test", "ir"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError, DatasetError
-from raglift.judging import HumanSample, SampledPair, read_human_sample
+from raglift.judging import read_human_sample
 from raglift.records.labels import Fact, Passage, Query
 
 from .conftest import make_world
@@ -164,9 +164,6 @@ def test_what_is_no_sample_is_refused_with_what_to_do(world):
         rl.correct(world.runs, world.graded, replace(world.sample(40), k=12))
     with pytest.raises(ConfigurationError, match=r"drawn from .* other pairs"):
         rl.correct(world.runs, world.graded, replace(world.sample(40), frame="0" * 16))
-    second = SampledPair("q0", world.rankings("first")["q0"][0], 0.5, 1, draw=2)
-    with pytest.raises(ConfigurationError, match="draws with gaps"):
-        rl.correct(world.runs, world.graded, HumanSample((second,)))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +201,6 @@ GOOD = {"query": "q1", "chunk": "c1", "grade": 1, "probability": 0.5}
         (GOOD | {"chunk": "c2", "sampled": "hits"}, "sampled: found"),
         (GOOD | {"chunk": "c2", "seed": 4}, "seed: found 4; expected null, as above"),
         (GOOD | {"chunk": "c2", "grades": 4}, "unknown field"),
-        (GOOD | {"chunk": "c2", "draw": 0}, "draw: found 0"),
         (GOOD | {"chunk": ""}, "chunk: found an empty text"),
         (GOOD | {"chunk": "c2", "text": 4}, "text: found 4; expected a text"),
     ],

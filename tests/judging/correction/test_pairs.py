@@ -7,7 +7,7 @@ import pytest
 
 import raglift as rl
 from raglift.errors import ConfigurationError
-from raglift.judging import HumanSample, SampledPair, pool
+from raglift.judging import pool
 from raglift.judging.graded_pool import frame_of, gain_of_grades, weights_of
 from raglift.metrics import parse
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -185,27 +185,6 @@ def test_queries_marked_as_unanswerable_do_not_count():
     assert not {pair.query for pair in sample.pairs} & {f"q{number}" for number in range(5)}
     found = rl.correct(world.runs, world.graded, sample, metrics=["precision@10"])
     assert found.queries == 25
-
-
-@pytest.mark.slow
-def test_pairs_drawn_one_after_the_other_with_probabilities_of_their_own(world):
-    whole = world.sample(rl.sample_for_grading(world.runs, 1).of)
-    truth = rl.correct(world.runs, world.graded, whole, metrics=["precision@10"])
-    held = 0
-    for seed in range(30):
-        random = np.random.default_rng(seed)
-        left, size, pairs = list(range(len(whole))), random.choice([1.0, 2.0, 3.0], len(whole)), []
-        for number in range(100):
-            chance = size[left] / size[left].sum()
-            place = random.choice(len(left), p=chance)
-            pair = whole.pairs[left.pop(place)]
-            pairs.append(SampledPair(pair.query, pair.chunk, float(chance[place]), pair.grade, number + 1))
-        found = rl.correct(world.runs, world.graded, HumanSample(tuple(pairs), k=10), metrics=["precision@10"])
-        assert found.sequential
-        for one, true in zip(found.figures, truth.figures, strict=True):
-            held += one.corrected.interval.low <= true.corrected.estimate <= one.corrected.interval.high
-    assert held >= 78  # of 90
-    assert "were drawn one after the other" in str(found)
 
 
 def test_metrics_that_are_no_sum_over_hits_are_refused_with_the_reason(world):

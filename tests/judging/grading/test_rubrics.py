@@ -11,7 +11,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from raglift.base.validation import faults_of
 from raglift.errors import ConfigurationError
 from raglift.judging.rubrics import LONGEST_REASON, SCALES, relevance_prompt, silent_grades
-from raglift.judging.usefulness import Verdict
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -112,9 +111,7 @@ def test_what_was_found_in_place_of_a_grade_is_said() -> None:
     assert str(found) == "grade: found true; expected an integer from 0 to 3"
 
 
-@pytest.mark.parametrize(
-    ("form", "said"), [(SCALES[3], {"grade": 2}), (SCALES[5], {"grade": 5}), (Verdict, {"useful": True})]
-)
+@pytest.mark.parametrize(("form", "said"), [(SCALES[3], {"grade": 2}), (SCALES[5], {"grade": 5})])
 def test_a_reason_is_kept_to_a_length_that_a_table_can_show(form: type[BaseModel], said: dict[str, Any]) -> None:
     short = form.model_validate({"reason": "It says so.", **said})
     assert short.reason == "It says so."  # type: ignore[attr-defined]

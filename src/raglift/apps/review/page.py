@@ -16,7 +16,6 @@ from raglift.apps.review.evidence import (
     of_models,
     of_people,
 )
-from raglift.apps.review.suspected import described, verdict_of
 from raglift.errors import MissingDependency
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
 
     from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
-    from raglift.apps.review.suspected import Case
     from raglift.judging.pooling import Pool
-    from raglift.judging.sequential_review import SequentialReview
     from raglift.records.documents import Chunk
     from raglift.records.labels import Passage, Query
 
@@ -50,21 +47,9 @@ class Desk:
         session: the queries as they are now, in the order of the pool.
         opinions: the labels that models gave, by the queries' ids; they stay as they were when the review began.
         highest: the best grade: 3 or 5.
-        suspects: the suspected labels, by the queries' ids; None where chunks are graded.
-        sequential: says which chunk is to be graded next; None where a person chooses.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        session: Session,
-        opinions: Mapping[str, Query],
-        highest: int,
-        suspects: Mapping[str, Sequence[Case]] | None = None,
-        sequential: SequentialReview | None = None,
-    ) -> None:
-        self._suspects, self._sequential = suspects, sequential
-        self._next: tuple[int, dict[str, Any] | None] = (-1, None)
+    def __init__(self, pool: Pool, session: Session, opinions: Mapping[str, Query], highest: int) -> None:
         self.pool, self.session, self.highest = pool, session, highest
         self._opinions = {key: of_models(query) for key, query in opinions.items()}
         self._models = [
@@ -77,10 +62,6 @@ class Desk:
     def chunk(self, index: int, chunk: int) -> Chunk:
         """Return a chunk of a query's pool."""
         return self.pool.queries[index].chunks[chunk].chunk
-
-    def cases(self, index: int) -> Sequence[Case]:
-        """Return the suspected labels of a query."""
-        return (self._suspects or {}).get(self.session.query(index).id, ())
 
     def model_grade(self, index: int, chunk: int) -> int | None:
         """Return what models say of a chunk; None if they say nothing."""
@@ -98,28 +79,6 @@ class Desk:
         """Whether people and models say different things of a chunk, and nobody has decided between them."""
         return chunk in self._disagreements(index)
 
-    def next(self) -> dict[str, Any] | None:
-        """Return which chunk is to be graded next, and what the grades so far say; None where a person chooses.
-
-        Raises:
-            ConfigurationError: a grade above the scale.
-            DatasetError: what was drawn cannot be written.
-        """
-        if self._sequential is None:
-            return None
-        known, said = self._next
-        if known != self.session.changes or said is None:
-            found = self._sequential.look([self.grades(index) for index in range(len(self.session))])
-            said = {
-                "figure": found.figure_text,
-                "verdict": found.verdict_text,
-                "graded": found.graded,
-                "decided": found.is_decided,
-                "pair": None if not found.pairs else [found.pairs[0].query, found.pairs[0].chunk],
-            }
-            self._next = (self.session.changes, said)
-        return said
-
     def overview(self) -> dict[str, Any]:
         """Return what the page needs once: the settings, and every query in short."""
         return {
@@ -128,8 +87,6 @@ class Desk:
             "highest": self.highest,
             "depth": self.pool.depth,
             "systems": len(self.pool.systems),
-            "suspects": self._suspects is not None,
-            "next": self.next(),
             "change": self.session.changes,
             "saving": self.session.saving.as_json(),
             "models": any(grade is not None for grades in self._models for grade in grades),
@@ -140,8 +97,6 @@ class Desk:
         """Return a summary of a query."""
         query, grades = self.session.query(index), self.grades(index)
         judged = sum(grade is not None for grade in grades)
-        cases = self.cases(index)
-        decided = sum(verdict_of(query, case) is not None for case in cases)
         return {
             "index": index,
             "version": self.session.version(index),
@@ -149,9 +104,7 @@ class Desk:
             "text": query.text[:_ASKED],
             "chunks": len(grades),
             "judged": judged,
-            "suspects": len(cases),
-            "decided": decided,
-            "done": (judged == len(grades) and decided == len(cases)) or not query.answerable,
+            "done": judged == len(grades) or not query.answerable,
             "disagreements": len(self._disagreements(index)),
             "unlabelled": query.answerable and not query.facts,
             "answerable": query.answerable,
@@ -175,7 +128,6 @@ class Desk:
             "tags": query.tags,
             "facts": [[_passage(passage) for passage in fact.passages] for fact in query.facts],
             "irrelevant": len(query.judged_irrelevant),
-            "cases": described(query, self.cases(index)),
             "pool": chunks,
         }
 
@@ -266,8 +218,6 @@ _SCRIPTS = (
     "listing.js",
     "cards.js",
     "facts.js",
-    "suspects.js",
-    "next.js",
     "keys.js",
     "decisions.js",
     "messages.js",

@@ -14,7 +14,6 @@ from urllib.parse import parse_qs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raglift.apps.review import evidence as operations
-from raglift.apps.review import suspected
 from raglift.errors import ConfigurationError
 from raglift.records.labels import Query
 
@@ -351,23 +350,6 @@ class Answerable(_Strict):
         return lambda query: operations.mark_answerable(query, answerable=self.answerable)
 
 
-class Suspected(_Strict):
-    """A suspected label is evidence or not, and so is the passage that speaks against it."""
-
-    kind: Literal["suspect"]
-    suspect: _Number
-    label: bool
-    other: bool
-
-    def on(self, subject: Subject) -> Operation:
-        """Write both into the labels."""
-        cases = subject.desk.cases(subject.index)
-        if self.suspect >= len(cases):
-            raise ConfigurationError(f"suspect: found number {self.suspect}; expected one of the {len(cases)}")
-        verdict = suspected.Verdict(self.label, self.other)
-        return lambda query: suspected.decide(query, cases[self.suspect], verdict)
-
-
 def _graded(subject: Subject, chunk: int, grade: int, fact: operations.Destination | None) -> Operation:
     found = subject.chunk(chunk)
     return lambda query: operations.grade_chunk(query, found, grade, subject.documents, fact=fact)
@@ -392,8 +374,7 @@ class Decision(_Strict):
         | MovePassage
         | RemovePassage
         | RemoveFact
-        | Answerable
-        | Suspected,
+        | Answerable,
         Field(discriminator="kind"),
     ]
 

@@ -7,22 +7,17 @@ import secrets
 import signal
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.apps.review.labels_file import LabelsFile, hold
 from raglift.apps.review.page import Desk, build_page, check_installed
 from raglift.apps.review.requests import LOOPBACK, Accept, Decision, Grade, Guard, Keep, Subject, Undo, read_request
 from raglift.apps.review.session import Session, StaleChange
-from raglift.apps.review.suspected import cases_of
-from raglift.auditing.label_suspects import find_suspects
 from raglift.base.display import printable
-from raglift.base.limits import is_file, user_path
+from raglift.base.limits import user_path
 from raglift.datasets.jsonl import read_queries
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
-from raglift.judging.pooling import Pool, PooledQuery, pool
-from raglift.judging.sequential_review import SequentialReview
-from raglift.records.dataset import Dataset
+from raglift.judging.pooling import pool
 
 if TYPE_CHECKING:
     import socket
@@ -172,7 +167,6 @@ class _Answers:
                 "start": self._session.start,
                 "change": self._session.changes,
                 "saving": self._session.saving.as_json(),
-                "next": self._desk.next(),
                 "queries": [self._desk.summary(index) for index in changed],
             }
 
@@ -224,7 +218,6 @@ class _Answers:
             return {
                 "start": self._session.start,
                 "query": self._desk.detail(index),
-                "next": self._desk.next(),
                 "change": self._session.changes,
                 "saving": self._session.saving.as_json(),
             }
@@ -325,7 +318,9 @@ def open_review(
         DatasetError: a file is malformed, or about other queries.
         MissingDependency: filelock is not installed.
     """
-    _check_scale(scale)
+    if scale not in SCALES:
+        expected = " or ".join(map(str, SCALES))
+        raise ConfigurationError(f"scale: found {scale}; expected {expected}, the highest grade")
     pooled = pool(evaluations, depth=depth)
     opinions = None if judged is None else _opinions(judged, documents)
     with hold(labels):
@@ -333,118 +328,6 @@ def open_review(
         known, added = file.open([each.query for each in pooled.queries])
         session = Session([known[each.query.id] for each in pooled.queries], file)
         yield Desk(pooled, session, known if opinions is None else opinions, scale), added
-
-
-@contextmanager
-def open_next(
-    labels: Path,
-    evaluations: Mapping[str, Evaluation],
-    asked: Asked,
-    *,
-    documents: Sequence[Document] = (),
-    judged: Path | None = None,
-    scale: int = 3,
-) -> Iterator[tuple[Desk, int]]:
-    """Open a file of labels to judge what shrinks the interval of a figure most; nobody else can, until the block ends.
-
-    Args:
-        labels: the queries file; made with the evaluations' queries and labels where there is none.
-        evaluations: of the same queries, by name.
-        asked: what is to be found out.
-        documents: the source texts, if at hand.
-        judged: a queries file with models' labels; by default those of the file of labels itself.
-        scale: the highest grade, 3 or 5.
-
-    Yields:
-        What is reviewed, and how many queries were added to the file.
-
-    Raises:
-        ConfigurationError: as `open_review`; or a question that cannot be asked, or another one than the journal's.
-        DatasetError: a file is malformed, or about other queries, or the journal cannot be written.
-        MissingDependency: filelock is not installed.
-    """
-    _check_scale(scale)
-    opinions = None if judged is None else _opinions(judged, documents)
-    with hold(labels):
-        file = LabelsFile(labels, documents)
-        known, added = file.open(next(iter(evaluations.values())).dataset.queries)
-        review = SequentialReview.open(
-            evaluations,
-            tuple(known.values()),
-            journal=asked.journal,
-            metric=asked.metric,
-            system=asked.system,
-            versus=asked.versus,
-            width=asked.width,
-            scale=scale,
-            seed=asked.seed,
-            models=None if opinions is None else opinions.values(),
-        )
-        session = Session([known[each.query.id] for each in review.pairs.queries], file)
-        desk = Desk(review.pairs, session, known if opinions is None else opinions, scale, sequential=review)
-        desk.next()  # what is wrong with grades or the journal is an error now
-        yield desk, added
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a sequential review is to find out; see `raglift.next_to_judge`."""
-
-    journal: Path
-    metric: str
-    system: str | None = None
-    versus: str | None = None
-    width: float | None = None
-    seed: int = 0
-
-
-def _check_scale(scale: int) -> None:
-    if scale not in SCALES:
-        raise ConfigurationError(f"scale: found {scale}; expected {' or '.join(map(str, SCALES))}, the highest grade")
-
-
-@contextmanager
-def open_suspects(
-    labels: Path,
-    evaluations: Mapping[str, Evaluation] | None = None,
-    *,
-    documents: Sequence[Document],
-    progress: bool | None = None,
-) -> Iterator[Desk]:
-    """Open a file of labels to decide about those that are suspected; nobody else can, until the block ends.
-
-    Args:
-        labels: the queries file.
-        evaluations: two or more by name, whose systems are looked at; by default raglift's own three.
-        documents: the source texts.
-        progress: whether to show progress; None decides by the terminal.
-
-    Yields:
-        What is reviewed: the queries with suspected labels, those with the strongest evidence first.
-
-    Raises:
-        ConfigurationError: another review has the file open; there is no such file, no label is a place in a document
-            or none is suspected; or the evaluations are of other queries.
-        DatasetError: the file is malformed.
-        MissingDependency: filelock is not installed.
-    """
-    if not is_file(user_path(labels)):
-        raise ConfigurationError(
-            f"{labels}: found no such file; expected a file of labels (.jsonl) to look for suspects"
-        )
-    with hold(labels):
-        file = LabelsFile(labels, documents)
-        known, _ = file.open(tuple(file.read().queries.values()))
-        dataset = Dataset(tuple(known.values()), tuple(documents), user_path(labels).stem)
-        found = find_suspects(dataset, runs=evaluations, progress=progress)
-        cases = cases_of(found.suspects, dataset.queries)
-        if not cases:
-            raise ConfigurationError(
-                f"{labels}: found no suspected label; expected one at least: there is nothing to do"
-            )
-        queries = [known[query_id] for query_id in cases]
-        pooled = Pool(tuple(PooledQuery(query, ()) for query in queries), (), 0, dataset.name)
-        yield Desk(pooled, Session(queries, file), {}, SCALES[0], cases)
 
 
 def _opinions(path: Path, documents: Sequence[Document]) -> Mapping[str, Query]:

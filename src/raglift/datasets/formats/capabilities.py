@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raglift.records.labels import Annotator
 
 
-DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "nuggets", "places", "tags")
+DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
 """What `write_dataset` can be told to leave out."""
 
 
@@ -79,8 +79,6 @@ class Capabilities:
     """Whether irrelevant passages are supported."""
     filters: bool = False
     """Whether queries have filters by metadata."""
-    nuggets: bool = False
-    """Whether facts have an importance, a weight and words of their own, and passages may support them in part."""
     annotators: bool = False
     """Whether it can be said of a label, and of a question, which model it is from, and how judged hits were chosen."""
     names_writer: Callable[[Annotator], bool] = lambda _: False
@@ -125,7 +123,7 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
         dataset: the dataset.
         drop: some of `DROPPABLE`: `annotators` leaves out which model labels and questions are from, and how hits were
             chosen for judging; `filters` the metadata that chunks must have; `places` turns spans into their texts;
-            `ids` numbers the queries q1, q2, …; `nuggets` leaves out what facts say, and how important they are.
+            `ids` numbers the queries q1, q2, ….
 
     Raises:
         ConfigurationError: something else is to be left out.
@@ -139,13 +137,10 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
             given = replace(given, annotator=None)
         if "grades" in drop:
             given = replace(given, grade=min(given.grade, 1))
-        if "nuggets" in drop:
-            given = replace(given, partial=False)
         return replace(given, doc_id=None, start=None, end=None) if "places" in drop else given
 
     def fact_of(given: Fact) -> Fact:
-        passages = tuple(passage(alternative) for alternative in given.passages)
-        return Fact(passages) if "nuggets" in drop else replace(given, passages=passages)
+        return Fact(tuple(passage(alternative) for alternative in given.passages))
 
     def query(number: int, given: Query) -> Query:
         facts = tuple(fact_of(fact) for fact in given.facts)
@@ -239,7 +234,6 @@ def _check_passages(query: Query, documents: Mapping[str, Document], room: Capab
     placed = []
     for number, fact in enumerate(query.facts):
         here = location / "relevant" / number
-        _check_nugget(fact, room, here)
         if len(fact.passages) > 1 and not room.alternatives:
             here.fault(f"a fact with {len(fact.passages)} alternatives", f"one passage: {room.title} has no others")
         placed += [(passage, here) for passage in fact.passages]
@@ -259,12 +253,6 @@ def _check_passages(query: Query, documents: Mapping[str, Document], room: Capab
         if room.once and key in seen:
             here.fault("a passage of this query again", f"each once, as {room.title} has it")
         seen.add(key)
-
-
-def _check_nugget(fact: Fact, room: Capabilities, location: Location) -> None:
-    if fact.is_nugget and not room.nuggets:
-        found = "a fact of which an importance, a weight, its words or partial support are known"
-        location.fault(found, _instead("none of these", room, "nuggets"))
 
 
 def _described(passage: Passage) -> str:

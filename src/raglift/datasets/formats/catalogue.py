@@ -17,7 +17,6 @@ from raglift.datasets.formats import (
     hub,
     ir_names,
     llama_index,
-    nuggets,
     own,
     promptfoo,
     ratings,
@@ -60,7 +59,6 @@ FormatName = Literal[
     "promptfoo",
     "quepid",
     "rank-eval",
-    "nuggets",
     "ir",
 ]
 """The name of a format, as `load_dataset` and `write_dataset` take it."""
@@ -243,15 +241,6 @@ _ALL = (
         options=("documents", "columns"),
     ),
     Format(
-        "nuggets",
-        "AutoNuggetizer",
-        nuggets.read_nuggets,
-        nuggets.write_nuggets,
-        lambda _: nuggets.CAPABILITIES,
-        is_folder=False,
-        options=("documents",),
-    ),
-    Format(
         "ir",
         "ir_datasets",
         ir_names.read_ir_dataset,
@@ -362,8 +351,7 @@ def write_dataset(
             an empty folder.
         format: the format's name; by default raglift's own folder.
         drop: what may be left out: any of `annotators` (which model labels and questions are from), `grades`, `ids`,
-            `judged_irrelevant`, `metadata`, `nuggets` (what facts say, and how important they are), `places` (spans
-            become literal texts) and `tags`.
+            `judged_irrelevant`, `metadata`, `places` (spans become literal texts) and `tags`.
 
     Returns:
         The target.

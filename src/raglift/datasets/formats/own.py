@@ -35,7 +35,6 @@ CAPABILITIES = replace(
     ANY_LABELS,
     title="raglift's own format",
     annotators=True,
-    nuggets=True,
     filters=True,
     repeats=True,
     documents="optional",

@@ -87,8 +87,6 @@ def _of_fields(names: Collection[str]) -> FormatName | None:
     """Return the tool whose records have these fields."""
     if "user_input" in names:
         return "ragas"
-    if "nuggets" in names and "qid" in names:
-        return "nuggets"
     if "testCase" in names:
         return "promptfoo"
     if "inputs" in names and "outputs" in names:

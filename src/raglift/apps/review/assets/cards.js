@@ -10,9 +10,7 @@ function questionHead(query, review) {
     element("p", { class: "about" },
       element("bdi", { class: "id" }, short(query.id, 200)),
       query.tags.map((tag) => element("bdi", { class: "tag" }, short(tag, 60))),
-      element("span", { class: "number" }, review.ofSuspects
-        ? `${whole(query.decided)} of ${plural(query.suspects, "suspected label")} decided`
-        : `${whole(query.judged)} of ${plural(query.chunks, "chunk")} judged`),
+      element("span", { class: "number" }, `${whole(query.judged)} of ${plural(query.chunks, "chunk")} judged`),
       button(`Facts ${whole(factsShown(query, review).length)} ↓`, () => review.goTo("facts"), { class: "quiet to-facts" }),
       element("label", { class: "answerable", title: hint },
         element("input", { type: "checkbox", checked: !query.answerable, disabled: Boolean(hint),
@@ -35,7 +33,6 @@ function card(chunk, number, review) {
     element("div", { class: "card-head" },
       element("span", { class: "rank", "aria-hidden": "true" }, String(number + 1)),
       element("span", { class: "source" }, placeOf(chunk)),
-      review.isNext(number) ? element("span", { class: "tag judge-next" }, "judge next") : "",
       element("div", { class: "judge" }, gradeButtons(chunk, number, review), factButtons(chunk, number, review)),
     ),
     element("p", { class: "chunk-text", dir: "auto" }, wordsShown(chunk, review)),

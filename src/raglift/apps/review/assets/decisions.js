@@ -19,7 +19,7 @@ const DECISIONS = {
     const before = this.detail;
     const fact = this.destinationLater(number);
     this.send(number, grade, (query) => ({ kind: "grade", chunk: number, grade, seen, fact: fact(query) })).then((done) => done && this.tellRemoved(before));
-    if (number !== this.chunk || this.next) return;
+    if (number !== this.chunk) return;
     // The next that has no grade yet: some have one by what was said of the words that they share
     const next = before.pool.findIndex((chunk, other) => other > number && chunk.grade === null);
     this.stand(next < 0 ? Math.min(number + 1, this.cards.length - 1) : next, true);
@@ -180,7 +180,6 @@ const DECISIONS = {
         // a fact that was made is the chosen one from then on
         if (index === this.detail.index && facts > this.detail.facts.length) this.made = facts - 1;
         this.take(answer);
-        this.takeNext(answer.next, true);
         return true;
       } catch (error) {
         if (!(error instanceof Refused && error.status === 422)) this.rounds.set(index, round + 1);
@@ -200,7 +199,6 @@ const DECISIONS = {
         const answer = await ask("/api/undo", { start: started, tab: TAB });
         if (answer.query.index !== this.detail.index) this.wanted = answer.query.index;
         this.take(answer);
-        this.takeNext(answer.next);
         history.replaceState(null, "", `/${this.address(answer.query)}`);
         this.listing.mark(answer.query.index);
       } catch (error) {

@@ -9,7 +9,6 @@ const KEYS = [
   ["f", "selected words become a new fact"],
   ["a", "selected words become an alternative of the chosen fact"],
   ["[  ]", "choose the fact before, or after: relevant chunks are added to it"],
-  ["g", "go to the hit to judge next, where raglift chooses them (--next)"],
   ["d", "next disagreement with a model"],
   ["m  o", "accept the model's grade, or keep your own"],
   ["b", "judge blind, or see models' grades at once"],
@@ -17,23 +16,15 @@ const KEYS = [
   ["?", "these keys"],
 ];
 
-const SUSPECT_KEYS = [
-  ...VERDICTS.map(({ key, words }) => [key, words[0].toLowerCase() + words.slice(1)]),
-  ["j  k", "next and previous suspected label of the query (arrow keys too)"],
-  ["n  p", "next and previous query"],
-  ["u", "undo your last change"],
-  ["?", "these keys"],
-];
-
-function helpContent(highest, ofSuspects, close) {
-  const rows = (ofSuspects ? SUSPECT_KEYS : KEYS).map(([keys, meaning]) => element("tr", null,
+function helpContent(highest, close) {
+  const rows = KEYS.map(([keys, meaning]) => element("tr", null,
     element("th", { scope: "row" }, (keys === "0 – 3" ? `0 – ${highest}` : keys).split("  ").map((key) => [element("kbd", null, key), " "])),
     element("td", null, meaning)));
   return [
     element("h2", { id: "help-title" }, "Keys"),
     element("table", null, element("tbody", null, rows)),
-    ofSuspects ? "" : element("p", { class: "muted small" }, "Any passage of a fact proves it, so passages that say the same in other words belong to one fact. The answer needs every fact."),
-    ofSuspects ? "" : element("p", { class: "muted small" }, "Select words of a chunk with the mouse. Where the whole chunk is a passage already, they take its place."),
+    element("p", { class: "muted small" }, "Any passage of a fact proves it, so passages that say the same in other words belong to one fact. The answer needs every fact."),
+    element("p", { class: "muted small" }, "Select words of a chunk with the mouse. Where the whole chunk is a passage already, they take its place."),
     button("Close", close, { autofocus: true }),
   ];
 }
@@ -52,7 +43,6 @@ function listenToKeys(review) {
     a: () => review.addWords(true),
     "[": () => review.chooseFact(review.fact - 1),
     "]": () => review.chooseFact(review.fact + 1),
-    g: () => review.goNext(),
     d: () => review.nextDisagreement(),
     m: () => review.settle("accept"),
     o: () => review.settle("keep"),
@@ -66,9 +56,7 @@ function listenToKeys(review) {
     const arrow = event.key.startsWith("Arrow");
     if (arrow && event.target.closest(".list-pane, .facts-pane, .topbar")) return;
     const grade = /^[0-9]$/.test(event.key) ? Number(event.key) : null;
-    const verdict = review.ofSuspects && VERDICTS.find(({ key }) => key === event.key);
-    const known = !review.ofSuspects || SUSPECT_KEYS.some(([keys]) => keys.split("  ").includes(event.key)) || arrow;
-    const action = verdict ? () => review.decideSuspect(review.suspect, verdict) : !known ? undefined : grade !== null && grade <= review.highest ? () => review.grade(review.chunk, grade) : actions[event.key];
+    const action = grade !== null && grade <= review.highest ? () => review.grade(review.chunk, grade) : actions[event.key];
     if (!action || !review.detail || (event.repeat && !"jknp".includes(event.key) && !arrow)) return;
     event.preventDefault();
     action();

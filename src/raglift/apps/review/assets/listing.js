@@ -80,10 +80,10 @@ function queryRow(query, review) {
 function fillRow(row, query) {
   const [asked, about] = row.firstChild.children;
   asked.textContent = visible(query.text);
-  const state = !query.answerable ? "no answer" : query.suspects ? `${whole(query.decided)}/${whole(query.suspects)}` : `${whole(query.judged)}/${whole(query.chunks)}`;
+  const state = !query.answerable ? "no answer" : `${whole(query.judged)}/${whole(query.chunks)}`;
   row.classList.toggle("done", query.done);
   about.replaceChildren(
-    element("span", { class: "state number" }, query.done ? "✓ " : "", state, element("span", { class: "visually-hidden" }, !query.answerable ? "" : query.suspects ? " decided" : " judged")),
+    element("span", { class: "state number" }, query.done ? "✓ " : "", state, element("span", { class: "visually-hidden" }, query.answerable ? " judged" : "")),
     element("bdi", { class: "id" }, short(query.id, 60)),
     query.disagreements ? element("span", { class: "worse" }, plural(query.disagreements, "disagreement")) : "",
     query.unlabelled ? element("span", null, "unlabelled") : "",

@@ -12,12 +12,12 @@ const MESSAGES = {
 
   tellProgress() {
     const [judged, pairs, done] = this.queries.reduce(
-      ([a, b, c], query) => [a + query.judged + query.decided, b + query.chunks + query.suspects, c + query.done], [0, 0, 0]);
+      ([a, b, c], query) => [a + query.judged, b + query.chunks, c + query.done], [0, 0, 0]);
     const bar = document.getElementById("progress");
     bar.max = Math.max(1, pairs);
     bar.value = judged;
     document.getElementById("progress-text").replaceChildren(
-      `${whole(judged)} of ${plural(pairs, this.ofSuspects ? "suspected label" : "pair")}`,
+      `${whole(judged)} of ${plural(pairs, "pair")}`,
       element("span", { class: "and-queries" }, `, ${whole(done)} of ${plural(this.queries.length, "query", "queries")}`));
   },
 
@@ -56,7 +56,7 @@ const MESSAGES = {
   },
 
   async lookAround() {
-    const { change, saving, queries, next } = await ask(`/api/changes?since=${this.change}`);
+    const { change, saving, queries } = await ask(`/api/changes?since=${this.change}`);
     this.back();
     this.change = change;
     this.saving = saving;
@@ -71,7 +71,6 @@ const MESSAGES = {
       }
     }
     if (queries.length) this.listing.refresh();
-    this.takeNext(next);
     this.tellSaving();
   },
 
@@ -86,7 +85,7 @@ const MESSAGES = {
   help() {
     const dialog = document.getElementById("help");
     if (dialog.open) return dialog.close();
-    dialog.replaceChildren(...helpContent(this.highest, this.ofSuspects, () => dialog.close()));
+    dialog.replaceChildren(...helpContent(this.highest, () => dialog.close()));
     dialog.showModal();
   },
 };

@@ -4,7 +4,7 @@ const STACKED = window.matchMedia("(max-width: 64rem)");
 
 class Review {
   constructor(overview) {
-    Object.assign(this, { highest: overview.highest, queries: overview.queries, change: overview.change, saving: overview.saving, hasModels: overview.models, ofSuspects: overview.suspects, next: overview.next });
+    Object.assign(this, { highest: overview.highest, queries: overview.queries, change: overview.change, saving: overview.saving, hasModels: overview.models });
     this.detail = null;
     this.chunk = 0;
     this.fact = 0;
@@ -17,8 +17,6 @@ class Review {
     this.underWay = new Map(); // grades that the server has not answered yet, by query and chunk
     this.rounds = new Map(); // how often what was in line for a query was given up
     this.cards = [];
-    this.suspectCards = [];
-    this.suspect = 0;
     this.listing = queryListing(this);
     document.getElementById("list").replaceChildren(...this.listing.element);
     this.selection = element("div", { class: "selection", hidden: true, role: "region", "aria-label": "Selected words" });
@@ -38,9 +36,7 @@ class Review {
     this.tellProgress();
     this.tellSaving();
     if (STACKED.matches) document.getElementById("fold").open = false;
-    this.paintNext();
-    if (this.next?.pair && !this.route()) this.goNext();
-    else if (!this.route()) this.open((this.queries.find((query) => !query.done) ?? this.queries[0]).index);
+    if (!this.route()) this.open((this.queries.find((query) => !query.done) ?? this.queries[0]).index);
     this.poll();
   }
 
@@ -82,14 +78,12 @@ class Review {
       this.chunk = Math.max(0, query.pool.findIndex((chunk) => chunk.grade === null));
       this.fact = Math.max(0, query.facts.length - 1);
       this.choice = null;
-      this.suspect = Math.max(0, query.cases.findIndex((one) => !one.verdict));
       getSelection().empty();
     }
     if (same) this.follow(before, query);
     this.made = null;
     this.note(query);
     this.paintHead();
-    this.paintSuspects(same);
     this.paintCards(same ? before : null);
     this.paintFacts();
     if (!same) {
@@ -101,7 +95,6 @@ class Review {
       this.measure();
       this.stand(this.chunk, this.chunk > 0);
       this.cards[this.chunk]?.focus({ preventScroll: true });
-      if (this.ofSuspects) this.standSuspect(this.suspect, this.suspect > 0);
     }
   }
 
@@ -126,7 +119,7 @@ class Review {
   // What stays in place at the top covers what scrolls below it
   watchHeights() {
     this.heights = new ResizeObserver(() => this.measure());
-    for (const place of [".topbar", "#message", "#next"]) this.heights.observe(document.querySelector(place));
+    for (const place of [".topbar", "#message"]) this.heights.observe(document.querySelector(place));
     this.heights.observe(document.body);
   }
 
@@ -145,7 +138,7 @@ class Review {
     const head = questionHead(this.detail, this);
     this.heights.observe(head);
     if (pane.querySelector(".query-head")) pane.querySelector(".query-head").replaceWith(head);
-    else pane.replaceChildren(head, element("div", { class: "suspects" }), element("div", { class: "cards" }), this.turns());
+    else pane.replaceChildren(head, element("div", { class: "cards" }), this.turns());
   }
 
   // For whoever has read to the end, and has no keyboard
@@ -159,7 +152,7 @@ class Review {
     if (!before) {
       this.looks = [];
       this.cards = this.detail.pool.map((_, number) => this.newCard(number));
-      place.replaceChildren(...this.cards, this.detail.pool.length || this.ofSuspects ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
+      place.replaceChildren(...this.cards, this.detail.pool.length ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
     } else {
       this.inPlace(() => this.detail.pool.forEach((_, number) => this.repaint(number, this.looks[number] !== this.look(number))));
     }
@@ -178,7 +171,7 @@ class Review {
   look(number) {
     const chunk = this.detail.pool[number];
     const { text, ...rest } = chunk;
-    return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.shows(fact, alternative)), this.blind, this.isNext(number), factButtons(chunk, number, this).outerHTML]);
+    return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.shows(fact, alternative)), this.blind, factButtons(chunk, number, this).outerHTML]);
   }
 
   newCard(number) {
@@ -264,13 +257,11 @@ class Review {
   goTo(pane) {
     const place = document.getElementById(pane);
     place.focus({ preventScroll: true });
-    if (pane === "query" && this.ofSuspects) this.standSuspect(this.suspect, true);
-    else if (pane === "query") this.stand(this.chunk, true);
+    if (pane === "query") this.stand(this.chunk, true);
     else place.scrollIntoView({ block: "start" });
   }
 
   move(step) {
-    if (this.ofSuspects) return this.standSuspect(this.suspect + step, true);
     const next = this.chunk + step;
     if (next >= 0 && next < this.cards.length) this.stand(next, true);
   }
@@ -316,7 +307,7 @@ class Review {
   }
 }
 
-Object.assign(Review.prototype, DECISIONS, MESSAGES, SUSPECTS, NEXT);
+Object.assign(Review.prototype, DECISIONS, MESSAGES);
 
 ask("/api/overview").then((overview) => new Review(overview)).catch((error) => {
   const place = document.getElementById("message");
