@@ -52,7 +52,7 @@ EXCUSED = {
     "components/vocabulary.py": "the files of a model, which its own library reads too",
     "cli/gate.py": "opens files to write them",
     "running/evaluation.py evaluate": "opens a system, not a file",
-    "running/options.py": "the kernel tells of the processor",
+    "running/spec.py": "the kernel tells of the processor",
     "components/static_model.py _sha256": "bytes, whatever they say",
     "judging/prompts/__init__.py": "comes with raglift",
     "components/models.py": "the files of the embedded model, which came with its package",

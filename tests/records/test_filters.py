@@ -11,7 +11,7 @@ from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk
 from raglift.records.filters import Filter, by_filter
 from raglift.records.labels import Query
-from raglift.running.options import dataset_hash
+from raglift.running.spec import dataset_hash
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tenacity
 
-from raglift.adapters.stages import Policy
+from raglift.adapters.policy import Policy
 from raglift.errors import QueryTimeout
 from raglift.running.calls import FirstFailure, _timed_out, call_all, call_all_async
 
@@ -90,7 +90,7 @@ def test_results_come_in_the_order_of_the_calls(concurrency):
         return number
 
     finished = []
-    policy = Policy(concurrency)
+    policy = Policy(concurrency=concurrency)
     outcomes = call_all([lambda n=n: call(n) for n in range(40)], policy, finished.append)
     assert values(outcomes) == list(range(40))
     assert finished == [1] * 40
@@ -114,15 +114,15 @@ def test_never_more_than_so_many_calls_at_once(concurrency):
         await asyncio.sleep(0.005)
         counter.leave()
 
-    call_all([call] * 20, Policy(concurrency, timeout=5), ignore)
+    call_all([call] * 20, Policy(concurrency=concurrency, timeout=5), ignore)
     assert counter.most == concurrency
     counter.most = 0
-    call_all_async([call_async] * 20, Policy(concurrency), ignore)
+    call_all_async([call_async] * 20, Policy(concurrency=concurrency), ignore)
     assert counter.most == concurrency
 
 
 def test_no_calls_are_no_results():
-    for policy in (Policy(), Policy(4, timeout=1)):
+    for policy in (Policy(), Policy(concurrency=4, timeout=1)):
         assert call_all([], policy, ignore) == []
         assert call_all_async([], policy, ignore) == []
 
@@ -131,7 +131,7 @@ def test_no_calls_are_no_results():
 def test_a_hanging_call_times_out_and_the_others_are_fine(blocked, concurrency):
     calls = [lambda n=n: blocked.wait() if n in (0, 3) else n for n in range(8)]
     started = time.perf_counter()
-    outcomes = call_all(calls, Policy(concurrency, timeout=0.15), ignore)
+    outcomes = call_all(calls, Policy(concurrency=concurrency, timeout=0.15), ignore)
     assert time.perf_counter() - started < 2
     assert [place for place, outcome in enumerate(outcomes) if outcome.error] == [0, 3]
     assert isinstance(outcomes[0].error, QueryTimeout)
@@ -142,7 +142,7 @@ def test_a_hanging_call_times_out_and_the_others_are_fine(blocked, concurrency):
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_system_that_hangs_is_given_up_on(blocked, concurrency):
     started = time.perf_counter()
-    outcomes = call_all([blocked.wait] * 1000, Policy(concurrency, timeout=0.02), ignore)
+    outcomes = call_all([blocked.wait] * 1000, Policy(concurrency=concurrency, timeout=0.02), ignore)
     assert time.perf_counter() - started < 5
     assert all(isinstance(outcome.error, QueryTimeout) for outcome in outcomes)
     asked = [outcome for outcome in outcomes if not str(outcome.error).startswith("not asked")]
@@ -155,7 +155,7 @@ def test_slow_calls_that_do_come_back_are_no_hanging_system():
         time.sleep(0.25 if number % 2 else 0)
         return number
 
-    outcomes = call_all([lambda n=n: call(n) for n in range(60)], Policy(4, timeout=0.1), ignore)
+    outcomes = call_all([lambda n=n: call(n) for n in range(60)], Policy(concurrency=4, timeout=0.1), ignore)
     assert [outcome.value for outcome in outcomes[::2]] == list(range(0, 60, 2))
     assert all("no answer within" in str(outcome.error) for outcome in outcomes[1::2])
 
@@ -173,7 +173,7 @@ def test_the_timeout_of_async_calls():
         return number
 
     started = time.perf_counter()
-    outcomes = call_all_async([lambda n=n: call(n) for n in range(4)], Policy(2, timeout=0.1), ignore)
+    outcomes = call_all_async([lambda n=n: call(n) for n in range(4)], Policy(concurrency=2, timeout=0.1), ignore)
     assert time.perf_counter() - started < 2
     assert values(outcomes) == [0, None, 2, 3]
     assert isinstance(outcomes[1].error, QueryTimeout)
@@ -188,7 +188,9 @@ def test_an_async_call_that_blocks_its_event_loop_times_out_and_the_others_are_f
         return number
 
     started = time.perf_counter()
-    outcomes = call_all_async([lambda n=n: call(n) for n in range(8)], Policy(concurrency, timeout=0.1), ignore)
+    outcomes = call_all_async(
+        [lambda n=n: call(n) for n in range(8)], Policy(concurrency=concurrency, timeout=0.1), ignore
+    )
     assert time.perf_counter() - started < 2
     assert [outcome.value for outcome in outcomes if outcome.error is None] == [0, 1, 3, 4, 5, 6, 7]
     assert isinstance(outcomes[2].error, QueryTimeout)
@@ -209,7 +211,7 @@ def test_an_async_system_that_always_blocks_is_given_up_on(blocked, monkeypatch)
     async def call():
         blocked.wait()
 
-    outcomes = call_all_async([call] * 100, Policy(2, timeout=0.05), ignore)
+    outcomes = call_all_async([call] * 100, Policy(concurrency=2, timeout=0.05), ignore)
     assert "earlier calls hang past the timeout" in str(outcomes[-1].error)
     assert len([outcome for outcome in outcomes if "no answer within" in str(outcome.error)]) < 6
 
@@ -241,7 +243,7 @@ def test_an_async_call_that_cancels_every_task_stops_none_of_the_others_for_ever
         await asyncio.sleep(0.001)
         return number
 
-    outcomes = call_all_async([lambda n=n: call(n) for n in range(8)], Policy(3), ignore)
+    outcomes = call_all_async([lambda n=n: call(n) for n in range(8)], Policy(concurrency=3), ignore)
     assert len(outcomes) == 8
     assert values(outcomes)[-1] == 7
 
@@ -268,7 +270,7 @@ def test_what_an_async_system_hands_to_threads_comes_back():
     async def call(number):
         return await asyncio.to_thread(divmod, 7, number)
 
-    outcomes = call_all_async([lambda n=n: call(n) for n in (2, 0)], Policy(2), ignore)
+    outcomes = call_all_async([lambda n=n: call(n) for n in (2, 0)], Policy(concurrency=2), ignore)
     assert outcomes[0].value == (3, 1)
     assert isinstance(outcomes[1].error, ZeroDivisionError)
 
@@ -286,7 +288,7 @@ def test_an_async_system_that_cancels_itself_fails_alone():
 
 HANGING = """
 import asyncio, threading, time
-from raglift.adapters.stages import Policy
+from raglift.adapters.policy import Policy
 from raglift.running.calls import call_all, call_all_async
 
 async def hang():
@@ -311,7 +313,7 @@ def test_the_process_ends_although_calls_hang():
 
 INTERRUPTED_AT_ONCE = """
 import asyncio, os, signal, sys, time
-from raglift.adapters.stages import Policy
+from raglift.adapters.policy import Policy
 from raglift.running.calls import call_all, call_all_async
 
 def interrupt():
@@ -345,14 +347,14 @@ def test_inside_a_running_loop_as_in_a_notebook():
         return 5
 
     async def cell():
-        return values(call_all_async([call] * 3, Policy(2), ignore)), values(
-            call_all([lambda: asyncio.run(call())] * 2, Policy(2), ignore)
+        return values(call_all_async([call] * 3, Policy(concurrency=2), ignore)), values(
+            call_all([lambda: asyncio.run(call())] * 2, Policy(concurrency=2), ignore)
         )
 
     assert asyncio.run(cell()) == ([5, 5, 5], [5, 5])
 
 
-@pytest.mark.parametrize("policy", [Policy(), Policy(3, timeout=5)], ids=["sequential", "pool"])
+@pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=3, timeout=5)], ids=["sequential", "pool"])
 def test_errors_are_kept_with_their_call(policy):
     def call(number):
         if number == 2:
@@ -383,7 +385,7 @@ def test_raise_stops_at_the_first_failure(make, concurrency):
     if make is call_all_async:
         calls = [asynchronous(call) for call in calls]
     with pytest.raises(FirstFailure) as caught:
-        make(calls, Policy(concurrency, on_error="raise"), ignore)
+        make(calls, Policy(concurrency=concurrency, on_error="raise"), ignore)
     assert caught.value.place == 3
     assert isinstance(caught.value.error, LookupError)
     count = len(made)
@@ -397,7 +399,9 @@ def interrupted_task_group():
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, interrupted_task_group, pytest.skip.Exception])
-@pytest.mark.parametrize("policy", [Policy(), Policy(3), Policy(timeout=5)], ids=["sequential", "pool", "timeout"])
+@pytest.mark.parametrize(
+    "policy", [Policy(), Policy(concurrency=3), Policy(timeout=5)], ids=["sequential", "pool", "timeout"]
+)
 @pytest.mark.parametrize("make", [call_all, call_all_async])
 def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
     made = []
@@ -419,7 +423,7 @@ def test_an_order_to_stop_inside_a_call_stops_everything(make, policy, stop):
 
 INTERRUPTED = """
 import asyncio, os, signal, threading, time
-from raglift.adapters.stages import Policy
+from raglift.adapters.policy import Policy
 from raglift.running.calls import call_all, call_all_async
 
 made = []
@@ -436,7 +440,7 @@ for make, one in ((call_all, call), (call_all_async, call_async)):
     made.clear()
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
-        make([one] * 2000, Policy(2, timeout=30), lambda n: None)
+        make([one] * 2000, Policy(concurrency=2, timeout=30), lambda n: None)
     except KeyboardInterrupt:
         time.sleep(0.05)
         count = len(made)

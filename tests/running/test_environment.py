@@ -6,8 +6,8 @@ import platform
 
 import numpy as np
 
-from raglift.running import options as module
-from raglift.running.options import environment
+from raglift.running import spec as module
+from raglift.running.spec import environment
 
 
 def test_the_machine_and_the_versions_are_named():

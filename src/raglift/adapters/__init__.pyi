@@ -3,8 +3,8 @@ from .base import is_from as is_from
 from .embeddings import LangChainEmbedder as LangChainEmbedder
 from .embeddings import embedder_by_name as embedder_by_name
 from .functions import chunk_and_score as chunk_and_score
+from .policy import Policy as Policy
 from .splitters import chunker_by_name as chunker_by_name
-from .stages import Policy as Policy
 from .stages import RerankStage as RerankStage
 from .stages import RetrieveStage as RetrieveStage
 from .stages import Stage as Stage

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from raglift.adapters.clearing import Clearing
-from raglift.base.retrying import RetryPolicy
-from raglift.base.threads import require_concurrency
-from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from raglift.adapters.agents import AsyncQueryAgent, QueryAgent
+    from raglift.adapters.policy import Policy
     from raglift.components.rerankers import AsyncQueryReranker, QueryReranker, Reranker
     from raglift.components.retrievers import AsyncQueryRetriever, QueryRetriever, Retriever
     from raglift.records.documents import Chunk
@@ -125,48 +122,6 @@ def clearing_of(stages: Sequence[Stage]) -> Clearing:
     retrieved.
     """
     return Clearing(*map(asked_of, stages))
-
-
-# Settings of calls to a user's system: concurrency, timeout, retries, and how failures are handled.
-
-
-_LONGEST_TIMEOUT = 86_400.0
-_LONGEST_RETRY_AFTER = 30.0
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How calls to a system are made.
-
-    Raises:
-        ConfigurationError: a number is out of range.
-    """
-
-    concurrency: int = 1
-    """How many queries may be under way at once, 1,000 at most; for systems that take one query at a time."""
-    timeout: float | None = None
-    """The most seconds for one query, its retries included; None for no limit."""
-    retries: int = 2
-    """How often a call that failed for a passing reason (connection, 429, 5xx) is made again, with backoff."""
-    on_error: Literal["keep", "raise"] = "keep"
-    """`keep` counts a failed query as 0 and continues; `raise` stops."""
-    progress: bool | None = None
-    """Whether to show progress; None decides by the terminal."""
-
-    def __post_init__(self) -> None:
-        require_concurrency(self.concurrency)
-        if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
-            raise ConfigurationError(f"retries: found {self.retries!r}; expected an integer, 0 or more")
-        limit = self.timeout
-        if limit is not None and not (isinstance(limit, (int, float)) and 0 < limit <= _LONGEST_TIMEOUT):
-            raise ConfigurationError(f"timeout: found {limit!r}; expected seconds above 0 (a day at most), or None")
-        if self.on_error not in ("keep", "raise"):
-            raise ConfigurationError(f"on_error: found {self.on_error!r}; expected 'keep' or 'raise'")
-
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        """When a call that failed is made again; how long it may take with its retries is the timeout's business."""
-        return RetryPolicy(self.retries + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True)
 
 
 # The location of an excerpt that a compressor or postprocessor took from a chunk.

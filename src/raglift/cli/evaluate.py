@@ -35,7 +35,7 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
-from raglift.running.options import DEFAULT_KS
+from raglift.running.settings import DEFAULT_KS
 from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
 
 if TYPE_CHECKING:

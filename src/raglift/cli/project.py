@@ -8,7 +8,7 @@ from typing import Any
 
 from raglift.base.limits import is_file
 from raglift.errors import ConfigurationError
-from raglift.running.options import positive
+from raglift.running.settings import positive
 
 _FILE = Path("pyproject.toml")
 _TABLE = "[tool.raglift]"

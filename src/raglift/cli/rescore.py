@@ -16,8 +16,9 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.registry import MEASURES
 from raglift.records.metric import Metric
 from raglift.results.evaluation import load_evaluation
-from raglift.running.options import DEFAULT_KS, named_in_spec
 from raglift.running.scoring import rescore
+from raglift.running.settings import DEFAULT_KS
+from raglift.running.spec import named_in_spec
 from raglift.storage.saving import check_free
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.matching.rule import MatchRule
 from raglift.rendering.document import Detail
-from raglift.running.options import DEFAULT_KS
 from raglift.running.session_runs import DEFAULT_SESSION_METRICS
 from raglift.running.sessions import evaluate_sessions
+from raglift.running.settings import DEFAULT_KS
 from raglift.storage.saving import check_free
 from raglift.tracing.reading import read_traces
 from raglift.tracing.receiving.receiver import TraceReceiver

@@ -17,6 +17,7 @@ from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import MEASURES
+from raglift.records.metric import DEFAULT_METRICS as DEFAULT_METRICS  # noqa: PLC0414 — public here
 from raglift.records.metric import Calls, Metric, Tokens
 from raglift.records.rankings import Ranking
 
@@ -373,10 +374,6 @@ def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
 
 
 # The metrics to compute: each measure at each depth.
-
-
-DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
-"""The measures that are taken unless others are asked for."""
 
 
 def names_of(metrics: Sequence[Metric | str], default: Sequence[str] = DEFAULT_METRICS) -> tuple[str, ...]:

@@ -10,6 +10,9 @@ from numbers import Integral
 
 from raglift.errors import ConfigurationError
 
+DEFAULT_METRICS = ("hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg")
+"""The measures that are taken unless others are asked for."""
+
 _MOST_TOKENS = 999_999_999
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _MOST_DIGITS = 1e15

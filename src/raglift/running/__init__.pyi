@@ -1,10 +1,10 @@
 from .evaluation import evaluate as evaluate
 from .evaluation import rerank as rerank
-from .options import DEFAULT_KS as DEFAULT_KS
-from .options import Options as Options
 from .scoring import rescore as rescore
 from .session_runs import DEFAULT_SESSION_METRICS as DEFAULT_SESSION_METRICS
 from .sessions import evaluate_sessions as evaluate_sessions
+from .settings import DEFAULT_KS as DEFAULT_KS
+from .settings import Settings as Settings
 from .systems import LocalSystem as LocalSystem
 from .systems import build_retriever as build_retriever
 from .systems import load_system as load_system

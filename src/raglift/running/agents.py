@@ -18,23 +18,23 @@ from raglift.records.sessions import Session
 from raglift.running.execution import ask_stage, stop_if_unusable, unanswered
 from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
 from raglift.running.model_calls import AS_DEPLOYED, NotAsked, counting
-from raglift.running.options import spec_of
 from raglift.running.scoring import evaluation_of, require_chunks, require_encoding
 from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
+from raglift.running.spec import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.adapters.stages import Policy, Stage
+    from raglift.adapters.policy import Policy
+    from raglift.adapters.stages import Stage
     from raglift.matching.rule import MatchRule
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Query
-    from raglift.records.metric import Calls, Tokens
     from raglift.results.evaluation import Evaluation
     from raglift.running.answers import KeptAnswers
     from raglift.running.calls import Outcome
     from raglift.running.model_calls import CallMeter, Way
-    from raglift.running.options import Config
+    from raglift.running.settings import Settings
 
 
 def agent_of(stages: Sequence[Stage]) -> RetrieveStage | None:
@@ -43,7 +43,7 @@ def agent_of(stages: Sequence[Stage]) -> RetrieveStage | None:
     return replace(first, for_sessions=True) if isinstance(first, RetrieveStage) and first.is_agent else None
 
 
-def check_asked_once(config: Config, system: str) -> None:
+def check_asked_once(config: Settings, system: str) -> None:
     """Raise where a system that is asked once is to be asked several times.
 
     Raises:
@@ -56,7 +56,7 @@ def check_asked_once(config: Config, system: str) -> None:
         )
 
 
-def check_agent(config: Config, reranker: Sequence[Any], system: str) -> None:
+def check_agent(config: Settings, reranker: Sequence[Any], system: str) -> None:
     """Raise for settings that an agent, which makes its own searches, cannot be asked with.
 
     Raises:
@@ -79,7 +79,7 @@ def check_agent(config: Config, reranker: Sequence[Any], system: str) -> None:
         )
 
 
-def agent_notes(config: Config, system: str) -> list[str]:
+def agent_notes(config: Settings, system: str) -> list[str]:
     """Return which settings have no effect on an agent."""
     given = [] if config.k is None else [f"k={config.k}"]
     given += ["depth='deep'"] if config.depth == "deep" else []
@@ -90,15 +90,13 @@ def agent_notes(config: Config, system: str) -> list[str]:
 def evaluate_agent(
     agent: RetrieveStage,
     data: Dataset,
-    ks: Sequence[int | Tokens | Calls | str],
     rule: MatchRule,
-    profile: str,
-    config: Config,
+    config: Settings,
     kept: KeptAnswers | None,
 ) -> Evaluation:
     """Evaluate an agent: each query becomes a session, or several of them."""
     wanted = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
-    metrics = choose_metrics(wanted, ks, data)
+    metrics = choose_metrics(wanted, config.ks, data)
     require_encoding(metrics)
 
     def scored(answers: AgentAnswers, asked: Dataset, notes: Sequence[str], calls: CallMeter) -> Evaluation:
@@ -120,11 +118,11 @@ def evaluate_agent(
         notes = (*run.notes, *notes, *(kept.notes if kept is not None else ()))
         known = replace(run, notes=notes, inventory=inventory, cost=with_models(None, calls))
         counter = TokenCounts(progress=config.progress)
-        return scored_by(metrics, lambda chosen: evaluation_of(known, asked, chosen, rule, profile, counter))
+        return scored_by(metrics, lambda chosen: evaluation_of(known, asked, chosen, rule, config.profile, counter))
 
     said = agent_notes(config, agent.system)
     with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        answers = ask_agent(agent, data.queries, config.repeats, config.policy, calls)
+        answers = ask_agent(agent, data.queries, config.repeats, config, calls)
         if not answers.is_whole:
             stop = calls.limit_reached(len(answers.sessions))
             asked = replace(data, queries=tuple(query for query in data.queries if query.id in answers.sessions))

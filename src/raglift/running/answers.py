@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from raglift.adapters.stages import Policy, Stage
+    from raglift.adapters.policy import Policy
+    from raglift.adapters.stages import Stage
     from raglift.records.filters import Filter
     from raglift.running.model_calls import Way
-    from raglift.running.options import Config
+    from raglift.running.settings import Settings
 
 
 TRIES = 2
@@ -51,7 +52,7 @@ _TEXTS_ALONE = ("raglift.components.", "raglift.adapters.functions")
 
 
 @contextmanager
-def keeping_answers(config: Config, system: Any) -> Iterator[KeptAnswers | None]:
+def keeping_answers(config: Settings, system: Any) -> Iterator[KeptAnswers | None]:
     """Yield what keeps the answers of a system; None where that is not asked for.
 
     Args:

@@ -29,7 +29,7 @@ from raglift.running.model_calls import NotAsked
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from raglift.adapters.stages import Policy
+    from raglift.adapters.policy import Policy
 
 
 T = TypeVar("T")

@@ -23,7 +23,8 @@ from raglift.running.model_calls import Halted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from raglift.adapters.stages import Policy, Stage
+    from raglift.adapters.policy import Policy
+    from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.records.rankings import Hit, Ranking

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
 from raglift.adapters.clearing import without_uncleared_origins
-from raglift.adapters.stages import Policy, RerankStage, RetrieveStage, clearing_of
+from raglift.adapters.policy import Policy
+from raglift.adapters.stages import RerankStage, RetrieveStage, clearing_of
 from raglift.base.display import counted
 from raglift.base.progress import steps
 from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
@@ -31,9 +32,10 @@ from raglift.running.finishing import inventory_of_chunks, require_answers, scor
 from raglift.running.latency import CostMeter, OneAtATime, latency_asks
 from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
 from raglift.running.notes import run_notes, usual_depths
-from raglift.running.options import DEFAULT_CANDIDATES, DEFAULT_KS, Config, Options, positive, spec_of
 from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
+from raglift.running.settings import DEFAULT_CANDIDATES, DEFAULT_KS, Settings, with_settings
+from raglift.running.spec import spec_of
 from raglift.running.systems import opened
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
     from raglift.records.labels import Query
-    from raglift.records.metric import Calls, Metric
+    from raglift.records.metric import Metric
     from raglift.records.rankings import Inventory
     from raglift.results.evaluation import Evaluation
     from raglift.running.model_calls import CallMeter, Way
@@ -147,17 +149,8 @@ def _index_alone(cost: Cost | None) -> Cost | None:
 # `evaluate()`: one system over one dataset, every metric at every stage.
 
 
-def evaluate(
-    system: Any,
-    dataset: Dataset | str | os.PathLike[str],
-    *,
-    reranker: Any = None,
-    ks: Sequence[int | Tokens | Calls | str] = DEFAULT_KS,
-    candidates: int | None = None,
-    match: str | MatchRule = "containment",
-    profile: str = "default",
-    **options: Unpack[Options],
-) -> Evaluation:
+@with_settings(Settings)
+def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: Settings) -> Evaluation:
     """Measure a retrieval system as it is deployed, before and after reranking.
 
     Every query runs once; each stage's ranking is kept, matched to the labels, and scored. Every part of the system is
@@ -175,15 +168,7 @@ def evaluate(
             so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.
         dataset: labelled queries, from `load_dataset` or `Dataset.from_dict`, or what `load_dataset` takes: the name
             or path of a dataset.
-        reranker: "late-interaction" (embedded, needs no network), a cross-encoder's name or path, a `CrossEncoder`, a
-            LangChain compressor, a LlamaIndex postprocessor, a Haystack ranker, a function, or a list of these.
-        ks: the depths at which metrics are taken: numbers of hits, and budgets of context tokens as `tokens(2000)`
-            (from `raglift.metrics`, or as a text), which make the prompts of different chunk sizes comparable.
-        candidates: how many hits to retrieve for `reranker`, or with `depth="deep"`: 50, and at least the largest k.
-        match: "containment" (one hit proves a fact), "coverage" (the hits together cover at least half of a passage:
-            fair across chunk sizes), "fuzzy" (texts that were scanned or cleaned), or a `MatchRule` with a threshold.
-        profile: whose metric conventions: "default", "tutorial", "autorag", "trec", "llamaindex" or "ragas".
-        **options: see `Options`.
+        settings: keywords, all optional: see `Settings`.
 
     Raises:
         ConfigurationError: an argument that cannot be used, or a system that no adapter knows.
@@ -195,37 +180,26 @@ def evaluate(
         CostLimitReached: `max_model_calls` or `max_cost` would have been exceeded; its `.evaluation` holds the queries
             that were asked before, and is None where there are none.
     """
-    config = Config.of(options)
-    with keeping_answers(config, system) as kept, opened(system) as there:
-        return _evaluated(there, dataset, reranker, ks, candidates, match, profile, config, kept)
+    with keeping_answers(settings, system) as kept, opened(system) as there:
+        return _evaluated(there, dataset, settings, kept)
 
 
 def _evaluated(
-    system: Any,
-    dataset: Dataset | str | os.PathLike[str],
-    reranker: Any,
-    ks: Sequence[int | Tokens | Calls | str],
-    candidates: int | None,
-    match: str | MatchRule,
-    profile: str,
-    config: Config,
-    kept: KeptAnswers | None,
+    system: Any, dataset: Dataset | str | os.PathLike[str], config: Settings, kept: KeptAnswers | None
 ) -> Evaluation:
     """Evaluate as `evaluate` says."""
-    data = checked_dataset(dataset)
+    data, ks = checked_dataset(dataset), config.ks
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
     # Nobody who only wants full prompts, as in a sweep, needs tokens counted exactly
     estimates = config.budget is not None and not is_at_hand() and not any(map(counts_tokens, metrics))
     counter = EstimatedTokens() if estimates else TokenCounts(progress=config.progress)
-    rule = checked_rule(match, profile)
-    if config.latency:
-        positive("latency", config.latency)
-    depths = _Depths.of(config.k, candidates, metrics)
+    rule, profile = checked_rule(config.match, config.profile), config.profile
+    depths = _Depths.of(config, metrics)
     deployed = adapt_system(system, as_deployed=True, doc_key=config.doc_key)
-    _check_candidates(candidates, reranker, config)
+    _check_candidates(config)
     added = adapt_reranker(
-        reranker,
+        config.reranker,
         as_deployed=config.depth == "deployed",
         dtype=config.dtype,
         device=config.device,
@@ -242,7 +216,7 @@ def _evaluated(
     own = prepared(named_stages(deployed), "as deployed")
     if (agent := agent_of(own)) is not None:
         check_agent(config, added, agent.system)
-        return evaluate_agent(agent, data, ks, rule, profile, config, kept)
+        return evaluate_agent(agent, data, rule, config, kept)
     check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
     comparer = comparer_of(deployed, config, all_chunks(system, config.chunks, doc_key=config.doc_key))
@@ -294,12 +268,13 @@ class _Depths:
     """For a reranker that is tried, and where depth is asked for."""
 
     @classmethod
-    def of(cls, k: int | None, candidates: int | None, metrics: Sequence[Metric]) -> _Depths:
-        most = DEFAULT_CANDIDATES if candidates is None else positive("candidates", candidates)
+    def of(cls, config: Settings, metrics: Sequence[Metric]) -> _Depths:
+        most = DEFAULT_CANDIDATES if config.candidates is None else config.candidates
         depths = [metric.k for metric in metrics if metric.k is not None]
         # Nobody knows how many hits fill a budget
         budgets = [most] if any(metric.budget is not None for metric in metrics) else []
-        return cls(max(DEFAULT_KS[-1], *depths, *budgets, 1) if k is None else k, max(most, *depths, k or 1))
+        deployed = max(DEFAULT_KS[-1], *depths, *budgets, 1) if config.k is None else config.k
+        return cls(deployed, max(most, *depths, config.k or 1))
 
 
 @dataclass(frozen=True)
@@ -307,7 +282,7 @@ class _Measurement:
     """How a system is asked the queries of a dataset."""
 
     dataset: Dataset
-    config: Config
+    config: Settings
     depths: _Depths
     calls: CallMeter
     comparer: Comparer
@@ -369,7 +344,7 @@ class _Measurement:
             self.dataset.queries,
             k=k,
             candidates=candidates,
-            policy=self.config.policy,
+            policy=self.config,
             provenance=self._provenance(),
             is_timed=bool(self.config.latency),
             calls=(ways[AS_DEPLOYED], ways[deeper]),
@@ -425,7 +400,7 @@ class _Measurement:
             self.dataset.queries,
             k=self.depths.k,
             candidates=needed,
-            policy=self.config.policy,
+            policy=self.config,
             provenance=self._provenance(),
             is_timed=bool(self.config.latency),
             calls=(ways[AS_DEPLOYED], ways[_TO_FILL]),
@@ -441,7 +416,7 @@ class _Measurement:
 
     def _with_more_hits(self, run: Run, stages: Sequence[Stage], prompt: Prompt) -> tuple[Run, str]:
         """Return a run with more hits behind its own where prompts are not full, and why some are not even so."""
-        policy = replace(self.config.policy, on_error="keep", progress=False)
+        policy = replace(self.config, on_error="keep", progress=False)
         reached = ""
 
         def ask(queries: Sequence[Query], k: int) -> Sequence[Trace]:
@@ -477,7 +452,7 @@ class _Measurement:
         meter = self._meter(stages, k, calls)
         meter.warm_up()
         with steps(len(stages)):
-            traces = run_stages(stages, queries, k, self.config.policy, provenance, watch=meter.watch, calls=calls)
+            traces = run_stages(stages, queries, k, self.config, provenance, watch=meter.watch, calls=calls)
         with _kept_if_stopped(stages, queries, traces, k):
             cost = meter.cost(traces)
         return self.recorded(stages, traces, k, [*run_notes(stages, provenance), *notes], cost)
@@ -486,7 +461,7 @@ class _Measurement:
         self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str, way: str
     ) -> Run:
         """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
-        queries, policy, provenance = self.dataset.queries, self.config.policy, self._provenance()
+        queries, policy, provenance = self.dataset.queries, self.config, self._provenance()
         candidates = [replace(deep[-1], name=CANDIDATES)]
         stages = named_stages([*own, *candidates, *added])
         later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deep[:-1]), *stages[len(own) :]]
@@ -535,7 +510,7 @@ class _Measurement:
         return Provenance(self.dataset, self.config.doc_key)
 
     def _meter(self, stages: Sequence[Stage], k: int, calls: Way) -> CostMeter:
-        alone = OneAtATime(stages, k, self.config.policy, self._provenance(), calls)
+        alone = OneAtATime(stages, k, self.config, self._provenance(), calls)
         return CostMeter(alone, self.dataset.queries, self.config.latency or 0)
 
 
@@ -568,10 +543,11 @@ def checked_dataset(dataset: Any) -> Dataset:
     return dataset
 
 
-def _check_candidates(candidates: int | None, reranker: Any, config: Config) -> None:
-    """Raise where a number of candidates is given that nothing would be asked for."""
-    if candidates is not None and config.depth == "deployed" and (reranker is None or reranker in ("none", [], ())):
+def _check_candidates(config: Settings) -> None:
+    """Raise for a number of candidates that nothing would be asked for."""
+    is_plain = config.depth == "deployed" and (config.reranker is None or config.reranker in ("none", [], ()))
+    if config.candidates is not None and is_plain:
         raise ConfigurationError(
-            f"candidates: found {candidates!r} without a reranker, for a system that is asked as it is deployed; "
-            "expected a reranker that gets them, or depth='deep' (--depth deep)"
+            f"candidates: found {config.candidates!r} without a reranker, for a system that is asked as it is "
+            "deployed; expected a reranker that gets them, or depth='deep' (--depth deep)"
         )

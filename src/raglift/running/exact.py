@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raglift.records.filters import Filter
     from raglift.records.labels import Query
     from raglift.records.rankings import Ranking, Trace
-    from raglift.running.options import Config
+    from raglift.running.settings import Settings
 
 
 OWN, READ_OUT, EMBEDDED_AGAIN = SOURCES = ("own", "read out", "embedded again")
@@ -128,7 +128,7 @@ def _checked(ranking: Ranking, provenance: Provenance) -> Ranking:
     return provenance.check(ranking)
 
 
-def comparer_of(stages: Sequence[Stage], config: Config, chunks: Sequence[Chunk] | None) -> Comparer:
+def comparer_of(stages: Sequence[Stage], config: Settings, chunks: Sequence[Chunk] | None) -> Comparer:
     """Return what compares a system with exact search.
 
     Args:

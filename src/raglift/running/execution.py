@@ -32,7 +32,7 @@ from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_asyn
 from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
-    from raglift.adapters.stages import Policy
+    from raglift.adapters.policy import Policy
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.running.model_calls import Way

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Inventory
     from raglift.results.evaluation import Evaluation
     from raglift.running.model_calls import CallMeter
-    from raglift.running.options import Config
+    from raglift.running.settings import Settings
 
 
 def scored_by(metrics: tuple[Metric, ...], score: Callable[[tuple[Metric, ...]], Evaluation]) -> Evaluation:
@@ -48,7 +48,7 @@ def require_answers(evaluation: Evaluation) -> Evaluation:
 
 
 def inventory_of_chunks(
-    chunks: Sequence[Chunk] | None, clearing: Clearing, dataset: Dataset, config: Config, rule: MatchRule
+    chunks: Sequence[Chunk] | None, clearing: Clearing, dataset: Dataset, config: Settings, rule: MatchRule
 ) -> Inventory | None:
     """Return what is known of all chunks of an index; None when they are not known."""
     if chunks is None:

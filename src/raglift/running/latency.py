@@ -25,7 +25,8 @@ from raglift.running.model_calls import NotAsked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.adapters.stages import Policy, Stage
+    from raglift.adapters.policy import Policy
+    from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.records.rankings import Trace

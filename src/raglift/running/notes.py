@@ -15,7 +15,8 @@ from raglift.metrics.computing import rankings_by_stage
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Query
 from raglift.report.format import percent_text
-from raglift.running.options import DEFAULT_KS, dataset_hash
+from raglift.running.settings import DEFAULT_KS
+from raglift.running.spec import dataset_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

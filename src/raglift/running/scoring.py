@@ -14,7 +14,8 @@ from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
 from raglift.running.notes import relabelled
-from raglift.running.options import DEFAULT_KS, named_in_spec
+from raglift.running.settings import DEFAULT_KS
+from raglift.running.spec import named_in_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from raglift.base.display import counted
 from raglift.records.rankings import Ranking, Run, StageInfo, Trace
 from raglift.records.sessions import session_trace, stage_names
 from raglift.running.notes import run_notes
-from raglift.running.options import DEFAULT_KS
+from raglift.running.settings import DEFAULT_KS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

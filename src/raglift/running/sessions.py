@@ -14,9 +14,10 @@ from raglift.matching.provenance import Provenance
 from raglift.metrics.computing import choose_metrics, names_of
 from raglift.records.sessions import Session
 from raglift.running.evaluation import checked_dataset
-from raglift.running.options import DEFAULT_KS, Config, named_in_spec, spec_of
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
 from raglift.running.session_runs import DEFAULT_SESSION_METRICS, run_of_sessions
+from raglift.running.settings import DEFAULT_KS, Settings
+from raglift.running.spec import named_in_spec, spec_of
 
 if TYPE_CHECKING:
     import os
@@ -71,7 +72,7 @@ def evaluate_sessions(
     given = _checked_sessions(sessions, data)
     clearing = Clearing()
     cleared = {query_id: list(map(clearing.session, of_query)) for query_id, of_query in given.items()}
-    spec = {**spec_of(data, Config(doc_key=doc_key)), **named_in_spec(names_of(metrics, DEFAULT_SESSION_METRICS))}
+    spec = {**spec_of(data, Settings(doc_key=doc_key)), **named_in_spec(names_of(metrics, DEFAULT_SESSION_METRICS))}
     run = run_of_sessions(cleared, data, chosen, Provenance(data, doc_key), system=system, spec=spec)
     return evaluation_of(run, data, chosen, rule, profile, TokenCounts())
 

@@ -17,7 +17,7 @@ from raglift.errors import ConfigurationError, CostLimitReached
 from raglift.metrics.parsing import parse
 from raglift.report.format import percent_text
 from raglift.running.model_calls import Account, CallLimits, Spent
-from raglift.running.options import dataset_hash
+from raglift.running.spec import dataset_hash
 from raglift.search.budget import Work
 from raglift.search.course import BATCH, FIRST, BudgetSpent, Course
 from raglift.search.entering import entries

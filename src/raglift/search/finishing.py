@@ -16,8 +16,8 @@ from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
-from raglift.running.options import dataset_hash
 from raglift.running.scoring import evaluation_of
+from raglift.running.spec import dataset_hash
 from raglift.search.course import FIRST
 from raglift.search.folder import HELD_OUT
 from raglift.search.records import DROPPED, FAILED, FINALIST, NOT_TRIED, SET_ASIDE, Entrant

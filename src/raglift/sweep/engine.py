@@ -26,7 +26,7 @@ from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.records.dataset import Dataset
 from raglift.records.metric import Tokens
 from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
-from raglift.running.options import dataset_hash
+from raglift.running.spec import dataset_hash
 from raglift.stats.margins import MARGIN, checked_margin
 from raglift.sweep.eta import (
     ASKING_LABEL,

@@ -11,7 +11,7 @@ from raglift.components.headings import HEADINGS
 from raglift.components.late_chunking import is_late
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError
-from raglift.running.options import dataset_hash
+from raglift.running.spec import dataset_hash
 from raglift.sweep.folder import SweepFolder
 from raglift.sweep.scripts import Pipeline, langchain_script, llama_index_script
 

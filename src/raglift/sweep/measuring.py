@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import LATE_INTERACTION, adapt_reranker, adapt_system, named_stages
 from raglift.adapters.embeddings import embedder_by_name
+from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
-from raglift.adapters.stages import Policy
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
 from raglift.components.approximate_index import require_searchable, searched

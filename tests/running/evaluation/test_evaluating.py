@@ -21,7 +21,6 @@ from raglift.records.labels import Fact, Passage, Query
 from raglift.records.metric import Metric
 from raglift.records.rankings import Ranking
 from raglift.running.evaluation import evaluate
-from raglift.running.options import Options
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 
 
@@ -490,8 +489,7 @@ def test_the_message_on_an_unknown_option_lists_every_argument_of_evaluate():
     with pytest.raises(ConfigurationError) as found:
         evaluate(FakeRetriever(RESULTS), DATA, top_k=5)
     listed = str(found.value).partition("expected one of ")[2].split(", ")
-    arguments = [*inspect.signature(evaluate).parameters][2:-1]
-    assert sorted(listed) == sorted([*arguments, *Options.__annotations__])
+    assert sorted(listed) == sorted([*inspect.signature(evaluate).parameters][2:])
 
 
 @pytest.mark.parametrize(
@@ -499,7 +497,7 @@ def test_the_message_on_an_unknown_option_lists_every_argument_of_evaluate():
     [
         (
             {"concurency": 4},
-            "found the option 'concurency'; expected one of reranker, ks, .*chunks, exact, depth, .*concurrency",
+            "found the option 'concurency'; expected one of concurrency, .*ks, .*reranker",
         ),
         ({"metrics": ["ndgc"]}, "found 'ndgc' .*ndcg"),
         ({"metrics": []}, "metrics: found none"),

@@ -7,7 +7,7 @@ import pytest
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
 from raglift.records.labels import Query
-from raglift.running.options import dataset_hash
+from raglift.running.spec import dataset_hash
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 import pytest
 
-from raglift.adapters.stages import Policy
+from raglift.adapters.policy import Policy
 from raglift.base.display import describe_error
 from raglift.base.retrying import is_transient
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
@@ -170,7 +170,7 @@ def test_a_policy_out_of_range_is_refused_by_name(arguments):
 
 
 def test_a_policy_takes_what_is_in_range():
-    assert Policy(3, 0.5, 0, "raise", False).timeout == 0.5
+    assert Policy(concurrency=3, timeout=0.5, retries=0, on_error="raise", progress=False).timeout == 0.5
     assert Policy(timeout=5).timeout == 5
 
 

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from raglift.adapters.stages import Policy, RerankStage, RetrieveStage
+from raglift.adapters.policy import Policy
+from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.errors import ConfigurationError, ModelError, QueryFailed, QueryTimeout
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
@@ -92,7 +93,7 @@ def test_the_depth_is_what_was_asked():
 
 def test_no_queries_are_no_traces():
     stages = [RetrieveStage(Batch(), "batch"), RerankStage(FakeReranker({}), "fake")]
-    for policy in (Policy(), Policy(3, timeout=1)):
+    for policy in (Policy(), Policy(concurrency=3, timeout=1)):
         assert run(stages, queries=(), policy=policy) == ()
         assert run([RetrieveStage(Both(), "both")], queries=(), policy=policy) == ()
 
@@ -155,7 +156,7 @@ def test_what_takes_all_at_once_is_never_asked_from_two_threads():
             threads.add(threading.get_ident())
             return super().retrieve(queries, k)
 
-    run([RetrieveStage(Unsafe(refused=["question 1"]), "batch")], policy=Policy(4))
+    run([RetrieveStage(Unsafe(refused=["question 1"]), "batch")], policy=Policy(concurrency=4))
     assert threads == {threading.get_ident()}
 
 
@@ -186,7 +187,7 @@ def test_results_of_a_batch_that_are_no_rankings_stop_the_run(answer, message):
         run([RetrieveStage(Batch(answer=answer), "the system")])
 
 
-@pytest.mark.parametrize("policy", [Policy(), Policy(2)], ids=["sequential", "pool"])
+@pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=2)], ids=["sequential", "pool"])
 def test_a_system_whose_every_result_is_no_ranking_stops_the_run(policy):
     class Lists:
         def retrieve_one(self, query, k):
@@ -235,14 +236,14 @@ def test_async_is_used_where_it_helps():
     run([RetrieveStage(both, "both")])
     assert both.used == {"sync"}
     both = Both()
-    run([RetrieveStage(both, "both")], policy=Policy(2))
+    run([RetrieveStage(both, "both")], policy=Policy(concurrency=2))
     assert "async" in both.used
     assert [texts(trace, 0) for trace in run([RetrieveStage(AsyncOnly(), "async")])] == [["a", "b", "c"]] * 4
 
 
 def test_inside_a_running_loop_as_in_a_notebook():
     async def cell():
-        return run([RetrieveStage(AsyncOnly(), "async")], policy=Policy(2))
+        return run([RetrieveStage(AsyncOnly(), "async")], policy=Policy(concurrency=2))
 
     assert all(trace.error is None for trace in asyncio.run(cell()))
 
@@ -254,7 +255,7 @@ def test_concurrency_changes_no_trace():
             return super().retrieve_one(query, k)
 
     one_by_one = run([RetrieveStage(Slow(RESULTS), "slow")])
-    at_once = run([RetrieveStage(Slow(RESULTS), "slow")], policy=Policy(4))
+    at_once = run([RetrieveStage(Slow(RESULTS), "slow")], policy=Policy(concurrency=4))
     assert [trace.stages[0].ranking for trace in at_once] == [trace.stages[0].ranking for trace in one_by_one]
 
 
@@ -278,7 +279,7 @@ def test_raise_names_the_stage_the_query_and_the_reason(concurrency):
     reason = RuntimeError("no index")
     retriever = FakeRetriever(RESULTS | {"question 2": reason})
     with pytest.raises(QueryFailed) as caught:
-        run([RetrieveStage(retriever, "fake")], policy=Policy(concurrency, on_error="raise"))
+        run([RetrieveStage(retriever, "fake")], policy=Policy(concurrency=concurrency, on_error="raise"))
     assert str(caught.value) == "retrieve (fake) failed on 'question 2': RuntimeError: no index"
     assert caught.value.__cause__ is reason
 
@@ -321,7 +322,7 @@ def test_raise_keeps_the_cause_of_raglifts_own_errors():
     assert caught.value.__cause__ is cause
 
 
-@pytest.mark.parametrize("policy", [Policy(), Policy(2), Policy(timeout=5)], ids=repr)
+@pytest.mark.parametrize("policy", [Policy(), Policy(concurrency=2), Policy(timeout=5)], ids=repr)
 def test_an_interrupt_in_a_call_comes_through(policy):
     class Interrupted:
         def retrieve_one(self, query, k):

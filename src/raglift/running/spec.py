@@ -1,0 +1,120 @@
+"""What a run records of itself: its settings, and its environment: machine and versions."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raglift.adapters.base import packages
+from raglift.metrics.computing import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from raglift.records.dataset import Dataset
+    from raglift.running.settings import Settings
+
+
+# The environment of a run: the machine, and the versions of the packages that affect its figures.
+
+
+_VERSIONED = (
+    "raglift",
+    "numpy",
+    "torch",
+    "sentence-transformers",
+    "transformers",
+    "faiss-cpu",
+    "model2vec",
+    "tiktoken",
+)
+
+
+def environment(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return Python's version, the machine and its processor, and the versions of installed packages.
+
+    Args:
+        packages: distributions besides those that raglift itself computes with, as the frameworks of systems.
+    """
+    found = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": str(_cores()),
+    }
+    versions = {name: _version(name) for name in (*_VERSIONED, *packages)}
+    return found | {name: version for name, version in versions.items() if version is not None}
+
+
+@cache
+def _version(name: str) -> str | None:
+    """Return a package's version, read once: it takes longer than the scores of a small evaluation."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    """Return the processor's model: what `platform.processor()` does not know on Linux."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor()
+
+
+def _cores() -> int:
+    """Return how many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# The recorded settings of a run.
+
+
+def named_in_spec(names: Sequence[str]) -> dict[str, Any]:
+    """Return what a run's spec says of the metrics that were asked for by name: nothing of the default ones."""
+    return {"metrics": list(names)} if names else {}
+
+
+def spec_of(dataset: Dataset, config: Settings) -> dict[str, Any]:
+    """Return what was asked of the system, and where; never what could be secret."""
+    return {
+        "depth": config.depth,
+        **({} if config.budget is None else {"budget": config.budget}),
+        "doc_key": config.doc_key,
+        **named_in_spec(names_of(config.metrics)),
+        "dtype": config.dtype,
+        "device": config.device,
+        "batch_tokens": config.batch_tokens,
+        "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
+        "concurrency": config.concurrency,
+        "timeout": config.timeout,
+        "retries": config.retries,
+        "latency": config.latency or 0,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": environment(packages()),
+    }
+
+
+def dataset_hash(dataset: Dataset) -> str:
+    """Return a hash of the queries, the labels and the documents."""
+    digest = hashlib.sha256()
+    for document in dataset.documents:
+        digest.update(f"{document.id}\x00{document.text}\x00".encode("utf-8", "surrogatepass"))
+    # What repr(dataset.queries) is, in pieces: the whole is as large as the labels
+    for number, query in enumerate(dataset.queries):
+        digest.update(f"{', ' if number else '('}{query!r}".encode("utf-8", "surrogatepass"))
+    digest.update(b",)" if len(dataset) == 1 else b")")
+    for query in dataset.queries:
+        if query.filter is not None:
+            digest.update(repr((query.id, query.filter)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
