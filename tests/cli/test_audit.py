@@ -170,9 +170,10 @@ def test_what_is_not_read_of_a_folder_is_said_once_and_can_be_included(run: Run,
     assert (code, json.loads(out)["broken"], err) == (0, 0, "")
 
 
-@pytest.mark.parametrize("command", ["evaluate", "audit", "convert", "relabel", "generate", "chat"])
+@pytest.mark.parametrize("command", ["evaluate", "labels check", "labels convert", "labels anchor", "labels generate"])
 def test_every_command_that_reads_documents_includes_more(run: Run, tmp_path: Path, command: str) -> None:
     lights = dataset(tmp_path / "lights", "it blew")
-    more = {"convert": [tmp_path / "new"], "relabel": [tmp_path / "new"], "generate": ["--estimate"]}.get(command, [])
-    code, _, err = run(command, lights, *more, "--include", "*.rst")
+    output = ["-o", tmp_path / "new.jsonl"]
+    more = {"labels convert": output, "labels anchor": output, "labels generate": ["--estimate"]}.get(command, [])
+    code, _, err = run(*command.split(), lights, *more, "--include", "*.rst")
     assert (code, 'include: "*.rst" matches none of 1 file' in err) == (2, True)

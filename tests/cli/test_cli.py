@@ -123,8 +123,8 @@ def test_evaluate_takes_budgets_among_the_depths_and_in_metrics(run) -> None:
     code, _, err = run("evaluate", *arguments, "--metrics", "precision@tokens(500)")
     assert code == 2
     assert "span_precision@tokens(500)" in err
-    for command, ks in (("evaluate", "1,tokens(x)"), ("audit", "1,tokens(500)")):
-        code, _, err = run(command, "lighthouse", "-k", ks)
+    for command, ks in (("evaluate", "1,tokens(x)"), ("labels check", "1,tokens(500)")):
+        code, _, err = run(*command.split(), "lighthouse", "-k", ks)
         assert code == 2
         assert f"-k: found {ks!r}; expected integers" in " ".join(err.split())
 

@@ -192,7 +192,7 @@ def test_json_names_the_models_that_labelled_and_nothing_where_people_did(run, r
 @pytest.mark.slow
 def test_judged_is_taken_of_a_saved_run_where_it_is_named(run, runs, ranked, judged_by_model) -> None:
     judged_by_model(ranked([1] * 30), labels=10, metrics=["recall"], ks=(3,)).save(runs / "judged")
-    _, out, _ = run("files", "rescore", "judged", "--json")
+    _, out, _ = run("rescore", "judged", "--json")
     assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall"]
-    _, out, _ = run("files", "rescore", "judged", "--metrics", "recall,judged", "--json")
+    _, out, _ = run("rescore", "judged", "--metrics", "recall,judged", "--json")
     assert [row["metric"] for row in json.loads(out)["metrics"]] == ["Recall", "Judged"]

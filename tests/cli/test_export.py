@@ -1,4 +1,4 @@
-"""`raglift files export`: a saved run for other tools."""
+"""`raglift export`: a saved run for other tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def saved(ranked, tmp_path: Path) -> Path:
 
 
 def test_it_says_what_it_wrote_and_what_differs(run, saved: Path, tmp_path: Path) -> None:
-    code, out, err = run("files", "export", saved, "--output", tmp_path / "out")
+    code, out, err = run("export", saved, "--output", tmp_path / "out")
     assert (code, err) == (0, "")
     assert out.splitlines()[:3] == [
         f"wrote to {tmp_path / 'out'}",
@@ -31,11 +31,11 @@ def test_it_says_what_it_wrote_and_what_differs(run, saved: Path, tmp_path: Path
 @pytest.mark.slow
 def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    assert run("files", "export", saved, "--output", folder, "--all-stages")[0] == 0
+    assert run("export", saved, "--output", folder, "--all-stages")[0] == 0
     scores = rl.load_evaluation(saved).scores
     for number, stage in enumerate(scores.stages, start=1):
         code, out, err = run(
-            "files", "score", "--run", folder / f"run.{number}-{stage}.trec", "--qrels", folder / "qrels.txt",
+            "score", "--run", folder / f"run.{number}-{stage}.trec", "--qrels", folder / "qrels.txt",
             "--metrics", ",".join(map(str, scores.metrics)), "--json",
         )  # fmt: skip
         assert code == 0, err
@@ -47,7 +47,7 @@ def test_what_it_wrote_is_scored_as_before(run, saved: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize("form", ["trec", "parquet"])
 def test_json_lists_the_files(form: str, run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    code, out, _ = run("files", "export", saved, "--output", folder, "--format", form, "--stage", "retrieve", "--json")
+    code, out, _ = run("export", saved, "--output", folder, "--format", form, "--stage", "retrieve", "--json")
     assert code == 0
     told = json.loads(out)
     assert {path.name for path in folder.iterdir()} == {"export.json", *(file["name"] for file in told["files"])}
@@ -58,20 +58,20 @@ def test_json_lists_the_files(form: str, run, saved: Path, tmp_path: Path) -> No
 @pytest.mark.slow
 def test_nothing_is_replaced_unasked(run, saved: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    assert run("files", "export", saved, "--output", folder)[0] == 0
-    code, out, err = run("files", "export", saved, "--output", folder, "--stage", "retrieve")
+    assert run("export", saved, "--output", folder)[0] == 0
+    code, out, err = run("export", saved, "--output", folder, "--stage", "retrieve")
     assert (code, out) == (2, "")
     assert "an export there already" in err
-    assert run("files", "export", saved, "--output", folder, "--stage", "retrieve", "--overwrite")[0] == 0
+    assert run("export", saved, "--output", folder, "--stage", "retrieve", "--overwrite")[0] == 0
     assert " retrieve\n" in (folder / "run.trec").read_text()
-    code, _, err = run("files", "export", saved, "--output", saved, "--overwrite")
+    code, _, err = run("export", saved, "--output", saved, "--overwrite")
     assert (code, "not an export alone" in err) == (2, True)
     assert rl.load_evaluation(saved).scores.stages == ("retrieve", "rerank")
 
 
 @pytest.mark.slow
 def test_mistakes_end_with_one_message(run, saved: Path, tmp_path: Path) -> None:
-    code, _, err = run("files", "export", saved, "--output", tmp_path / "out", "--format", "csv")
+    code, _, err = run("export", saved, "--output", tmp_path / "out", "--format", "csv")
     assert (code, "expected one of trec, parquet" in err) == (2, True)
-    code, _, err = run("files", "export", tmp_path / "none", "--output", tmp_path / "out")
+    code, _, err = run("export", tmp_path / "none", "--output", tmp_path / "out")
     assert (code, "found nothing there" in err) == (2, True)

@@ -96,7 +96,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
         (["--output", "there.jsonl"], "already there; expected a new name, or --overwrite"),
         (["--output", "there"], "a folder that is not there yet: none is replaced"),
         (["--output", "q.jsonl,r.html"], "perhaps a .md or .json file"),
-        (["--output", "q.jsonl", "--report", "there.md"], "already there"),
+        (["--output", "q.jsonl,there.md"], "already there"),
         (["--output", "q.jsonl", "--styles", "riddle"], "styles: found 'riddle'"),
         (["--output", "q.jsonl", "-n", "0"], "found n=0"),
         (["--output", "q.jsonl", "--price", "1"], "--price: found '1'"),
@@ -131,7 +131,7 @@ def test_a_killed_run_resumes_where_it_stopped(question_writer: OpenAIServer, ru
         return right(messages, schema)
 
     question_writer.replies = slow
-    arguments = ["generate", "lighthouse", "-n", "12", "--concurrency", "2", "--output"]
+    arguments = ["labels", "generate", "lighthouse", "-n", "12", "--concurrency", "2", "--output"]
     program = [sys.executable, "-m", "raglift", *arguments, str(tmp_path / "killed.jsonl")]
     with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         end = time.monotonic() + 60

@@ -77,7 +77,7 @@ def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command:
     assert "no person has seen them" in out
     assert "openai:gpt-4o-mini against people" in out
     assert "Kendall" in out or "no rank correlation" in out
-    assert "raglift files rescore" in err
+    assert "raglift rescore" in err
     assert "raglift labels review labels.jsonl" in err
     assert "sk-secret" not in out + err + Path("labels.jsonl").read_text(encoding="utf-8")
 
@@ -89,7 +89,7 @@ def test_from_runs_to_labels_to_figures(run: Run, server: OpenAIServer, command:
     assert {each.annotator and each.annotator.prompt for each in graded + irrelevant} == {relevance_prompt(3).version}
     assert all(each.start is not None for each in graded + irrelevant)
 
-    code, out, err = run("files", "rescore", runs / "dense", "--labels", "labels.jsonl", "--json")
+    code, out, err = run("rescore", runs / "dense", "--labels", "labels.jsonl", "--json")
     assert code == 0, err
     rescored = json.loads(out)
     expected = rl.rescore(rl.load_evaluation(runs / "dense"), labels=labels, ks=(1, 3))

@@ -55,10 +55,10 @@ def test_a_server_that_cannot_be_asked_ends_with_one_line_and_measures_nothing(
 
 def test_the_tools_of_a_server_are_written_as_documents(tmp_path: Path, run: Run) -> None:
     file = tmp_path / "tools.json"
-    code, _, said = run("files", "tools", reference("pages"), "-o", file)
+    code, _, said = run("tools", reference("pages"), "-o", file)
     assert (code, said) == (0, f"10 tools written to {file}\n")
     assert len(json.loads(file.read_text())["tools"]) == 10  # of all pages
-    code, _, said = run("files", "tools", reference("pages"), "-o", file)
+    code, _, said = run("tools", reference("pages"), "-o", file)
     assert code == 2
     assert "expected a free name, or --overwrite" in said
 

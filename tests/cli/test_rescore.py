@@ -1,4 +1,4 @@
-"""`raglift files rescore`: a saved run by another rule, other metrics or depths."""
+"""`raglift rescore`: a saved run by another rule, other metrics or depths."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def metrics(out: str) -> set[str]:
 
 
 def test_without_options_nothing_changes(run, saved: Path) -> None:
-    code, out, _ = run("files", "rescore", saved)
+    code, out, _ = run("rescore", saved)
     assert code == 0
     assert out.split() == str(rl.load_evaluation(saved)).split()
 
 
 @pytest.mark.slow
 def test_other_depths_keep_the_measures(run, saved: Path) -> None:
-    _, before, _ = run("files", "rescore", saved, "--json")
-    code, after, _ = run("files", "rescore", saved, "-k", "1,2", "--json")
+    _, before, _ = run("rescore", saved, "--json")
+    code, after, _ = run("rescore", saved, "-k", "1,2", "--json")
     names = {name.partition("@")[0] for name in metrics(before)}
     assert code == 0
     assert metrics(after) == {f"{name}@{k}" for name in names for k in (1, 2)}
 
 
 def test_other_measures_keep_the_depths(run, saved: Path) -> None:
-    code, out, _ = run("files", "rescore", saved, "--metrics", "recall", "--json")
+    code, out, _ = run("rescore", saved, "--metrics", "recall", "--json")
     assert code == 0
     assert metrics(out) == {"Recall@1", "Recall@3"}
 
 
 def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> None:
     code, _, err = run(
-        "files", "rescore", saved, "--match", "coverage", "--match-threshold", "0.7", "--output", tmp_path / "covered"
+        "rescore", saved, "--match", "coverage", "--match-threshold", "0.7", "--output", tmp_path / "covered"
     )
     assert code == 0
     assert "saved to" in err
@@ -52,14 +52,14 @@ def test_another_rule_is_kept_with_the_run(run, saved: Path, tmp_path: Path) -> 
 
 
 def test_a_threshold_says_nothing_by_itself(run, saved: Path) -> None:
-    code, out, err = run("files", "rescore", saved, "--match-threshold", "0.7")
+    code, out, err = run("rescore", saved, "--match-threshold", "0.7")
     assert (code, out) == (2, "")
     assert "expected both, as --match coverage --match-threshold 0.7" in err
 
 
 def test_a_folder_in_use_is_left_alone(run, saved: Path) -> None:
     before = rl.load_evaluation(saved).scores.metrics
-    code, _, err = run("files", "rescore", saved, "-k", "2", "--output", saved)
+    code, _, err = run("rescore", saved, "-k", "2", "--output", saved)
     assert code == 2
     assert "overwrite" in err
     assert rl.load_evaluation(saved).scores.metrics == before
@@ -70,11 +70,11 @@ def test_other_labels_come_from_a_file(run, saved: Path, tmp_path: Path) -> None
     text = rl.load_evaluation(saved).dataset.queries[0].text
     labels = tmp_path / "theirs.jsonl"
     labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": ["nothing to the point, line 1"]}) + "\n")
-    code, out, _ = run("files", "rescore", saved, "--labels", labels, "--json", "--output", tmp_path / "new")
+    code, out, _ = run("rescore", saved, "--labels", labels, "--json", "--output", tmp_path / "new")
     assert code == 0
     assert json.loads(out)["dataset"] == "stones (labels: theirs)"
     assert rl.load_evaluation(tmp_path / "new").scores.n("rerank", "rr@1") == 1
-    code, out, _ = run("files", "rescore", saved, "--labels", labels)
+    code, out, _ = run("rescore", saved, "--labels", labels)
     assert "9 queries of the run not among the labels: unlabelled" in out
 
 
@@ -84,14 +84,14 @@ def test_labels_that_point_into_documents_ask_for_them(run, saved: Path, tmp_pat
     labels = tmp_path / "theirs.jsonl"
     span = {"doc": "field.txt", "start": 0, "end": 27}
     labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": [span]}) + "\n")
-    code, _, err = run("files", "rescore", saved, "--labels", labels)
+    code, _, err = run("rescore", saved, "--labels", labels)
     assert (code, "--documents" in err) == (2, True)
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "field.txt").write_text("nothing to the point, line 1 and more")
-    code, out, err = run("files", "rescore", saved, "--labels", labels, "--documents", folder)
+    code, out, err = run("rescore", saved, "--labels", labels, "--documents", folder)
     assert (code, "labels: theirs" in out) == (0, True), err
-    code, _, err = run("files", "rescore", saved, "--documents", folder)
+    code, _, err = run("rescore", saved, "--documents", folder)
     assert (code, "found it without --labels" in err) == (2, True)
 
 
@@ -101,6 +101,6 @@ def test_measures_of_what_chunks_allow_are_left_out_under_other_labels(run, rank
     labels = tmp_path / "theirs.jsonl"
     text = first.dataset.queries[0].text
     labels.write_text(json.dumps({"id": "q0000", "query": text, "relevant": ["nothing to the point, line 1"]}) + "\n")
-    code, out, err = run("files", "rescore", saved, "--labels", labels, "--json")
+    code, out, err = run("rescore", saved, "--labels", labels, "--json")
     assert (code, metrics(out)) == (0, {"MRR@1", "MRR@3"})
     assert "not known under other labels: span_precision_omega" in err

@@ -1,4 +1,4 @@
-"""`raglift files score`."""
+"""`raglift score`."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_comparisons_and_new_scores_are_tracked(run, place: Path, ranked, runs_o
     one, two = (ranked(ranks).save(f"saved/{name}") for name, ranks in (("one", [1] * 5), ("two", [2] * 5)))
     options = "--track", "mlflow", "--track-project", "more", "--no-track-files"
     assert run("compare", one, two, *options)[0] == 0
-    assert run("files", "rescore", one, "-k", "2", *options)[0] == 0
+    assert run("rescore", one, "-k", "2", *options)[0] == 0
     compared, rescored = runs_of("more")
     assert compared.data.params["baseline"] == "one"
     assert "retrieve/rr_at_2" in rescored.data.metrics

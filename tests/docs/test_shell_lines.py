@@ -164,10 +164,8 @@ def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Pat
     rl.evaluate(lambda question, k: ["It is lit at dusk."], labels).save("runs/first")
     commands = [shlex.split(line) for line in lines(READ["docs/reference/run_files.md"])]
     for words in commands:
-        if words[:3] == ["raglift", "files", "export"]:
+        if words[:3] == ["raglift", "export"]:
             assert CliRunner().invoke(app, words[1:]).exit_code == 0, words
-    read = {
-        word for words in commands if words[1:3] != ["files", "export"] for word in words if word.startswith("exports/")
-    }
+    read = {word for words in commands if words[1:3] != ["export"] for word in words if word.startswith("exports/")}
     assert len(read) == 3
     assert [name for name in sorted(read) if not Path(name).is_file()] == []

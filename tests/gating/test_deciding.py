@@ -139,7 +139,7 @@ def test_queries_beyond_the_set_are_told(ranked) -> None:
 def test_a_set_with_other_labels_or_questions_is_refused(ranked) -> None:
     run = ranked([1] * 4)
     with pytest.raises(
-        ConfigurationError, match=r"the labels of 1 query differ.*found q0002.*raglift files rescore --labels"
+        ConfigurationError, match=r"the labels of 1 query differ.*found q0002.*raglift rescore --labels"
     ):
         rl.gate(run, minimum={"rr@3": 0.5}, dataset=ranked([1] * 4, unlabelled=(2,)).dataset)
     first, *rest = run.dataset.queries

@@ -102,9 +102,9 @@ def test_the_command_line_lists_and_uses_them(run: Run, tmp_path: Path) -> None:
     done = run(CLI, *asked, "--output", "saved")
     assert done.returncode == 0, done.stderr
     assert "Lead@2" in done.stdout
-    elsewhere = run(CLI, "files", "rescore", "saved", "--metrics", "ndcg", installed=False)
+    elsewhere = run(CLI, "rescore", "saved", "--metrics", "ndcg", installed=False)
     assert elsewhere.returncode == 0, elsewhere.stderr
-    refused = run(CLI, "files", "rescore", "saved", installed=False)
+    refused = run(CLI, "rescore", "saved", installed=False)
     assert refused.returncode == 2
     assert "our-metrics 1.2: our_metrics:lead" in refused.stderr
     assert "not installed here" in refused.stderr
@@ -137,7 +137,7 @@ def test_what_was_retrieved_survives_a_metric_that_fails(run: Run, site: Path, t
     refused = run(CLI, *asked)
     assert refused.returncode == 2
     assert "first@2, query 'q1': the metric's own function failed: IndexError" in refused.stderr
-    again = "raglift files rescore saved --metrics first -k 2"
+    again = "raglift rescore saved --metrics first -k 2"
     assert again in refused.stderr
     (site / "first_metrics.py").write_text(broken.replace("[7]", "[0]"), encoding="utf-8")
     scored = run(CLI, *again.split()[1:])

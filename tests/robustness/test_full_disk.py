@@ -48,7 +48,7 @@ def test_an_evaluation_that_cannot_be_saved_is_printed_and_kept_elsewhere(
     if not disk.is_own:  # a limit on the size of files knows no place with more room
         monkeypatch.setattr("raglift.cli.saving._rescued", lambda *_: "what was measured is printed")
     with disk.full():
-        code, out, err = run("files", "rescore", saved, "--output", disk.path / "rescored")
+        code, out, err = run("rescore", saved, "--output", disk.path / "rescored")
     assert code == 2
     assert "NDCG@5" in out
     assert "cannot be written" in err

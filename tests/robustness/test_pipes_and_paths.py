@@ -77,9 +77,9 @@ def reads(path: Path, most: int) -> tuple[threading.Thread, list[bytes]]:
 def test_rankings_and_labels_are_read_from_pipes(place: Path, piped: Callable[[str], str], run: Run, form: str) -> None:
     lines = '{"query_id": "q1", "id": "d1", "score": 1}\n{"query_id": "q2", "id": "d3", "score": 1}\n'
     given = piped(TREC if form == "trec" else lines)
-    code, out, err = run("files", "score", "--run", given, "--qrels", piped(QRELS), "--from", form, "--names", "x")
+    code, out, err = run("score", "--run", given, "--qrels", piped(QRELS), "--from", form, "--names", "x")
     assert (code, err) == (0, "")
-    assert out == run("files", "score", "--run", place / "r.trec", "--qrels", place / "r.qrels", "--names", "x")[1]
+    assert out == run("score", "--run", place / "r.trec", "--qrels", place / "r.qrels", "--names", "x")[1]
 
 
 def test_queries_are_read_from_a_pipe(piped: Callable[[str], str]) -> None:
@@ -174,7 +174,7 @@ def test_the_scores_of_a_saved_run_are_no_place_for_a_table(place: Path, evaluat
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(("files", "export", "run", "--output", LONG), id="export"),
+        pytest.param(("export", "run", "--output", LONG), id="export"),
         pytest.param(("labels", "convert", "q.jsonl", LONG, "--to", "csv"), id="convert to csv"),
         pytest.param(("labels", "convert", "q.jsonl", LONG, "--to", "jsonl"), id="convert to jsonl"),
         pytest.param(("labels", "convert", LONG, "new", "--to", "csv"), id="convert from"),
@@ -183,7 +183,7 @@ def test_the_scores_of_a_saved_run_are_no_place_for_a_table(place: Path, evaluat
         pytest.param(("gate", LONG, "--min", "ndcg@5=0"), id="gate"),
         pytest.param(("gate", "run", "--min", "ndcg@5=0", "--junit", LONG), id="gate --junit"),
         pytest.param(("compare", LONG, "run"), id="compare"),
-        pytest.param(("files", "score", "--run", LONG, "--qrels", "r.qrels"), id="score"),
+        pytest.param(("score", "--run", LONG, "--qrels", "r.qrels"), id="score"),
         pytest.param(
             ("evaluate", "q.jsonl", "--system", "piped_system:find", "--output", LONG), id="evaluate --output"
         ),
@@ -194,10 +194,10 @@ def test_the_scores_of_a_saved_run_are_no_place_for_a_table(place: Path, evaluat
         pytest.param(
             ("gate", "run", "--min", "ndcg@5=0", "--junit", "loop", "--markdown", "m"), id="gate into a circle"
         ),
-        pytest.param(("files", "export", "run", "--output", "loop"), id="export into a circle"),
+        pytest.param(("export", "run", "--output", "loop"), id="export into a circle"),
         pytest.param(("labels", "convert", "q.jsonl", "loop", "--to", "csv"), id="convert into a circle"),
         pytest.param(("compare", "loop", "run"), id="compare with a circle"),
-        pytest.param(("files", "score", "--run", "loop", "--qrels", "r.qrels"), id="score a circle"),
+        pytest.param(("score", "--run", "loop", "--qrels", "r.qrels"), id="score a circle"),
         pytest.param(("evaluate", "loop", "--system", "piped_system:find"), id="evaluate a circle"),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_path_that_nothing_can_be_at_is_one_clear_error(place: Path, run: Run,
         pytest.param(("compare", "{run}", "{run}"), 0, id="compare"),
         pytest.param(("gate", ".", "--min", "ndcg@5=0"), 2, id="gate of the folder itself"),
         pytest.param(("report", "{run}"), 2, id="report"),
-        pytest.param(("files", "export", "{run}", "--output", "x"), 2, id="export"),
+        pytest.param(("export", "{run}", "--output", "x"), 2, id="export"),
         pytest.param(("labels", "convert", "{run}/queries.jsonl", "x", "--to", "jsonl"), 2, id="convert"),
         pytest.param(("evaluate", "{run}/queries.jsonl", "--system", "json:loads", "--output", "x"), 2, id="evaluate"),
     ],

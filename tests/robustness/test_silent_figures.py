@@ -117,7 +117,7 @@ def test_the_command_line_says_it_in_the_table_and_in_json(files, capsys, monkey
     run, qrels = map(str, files(OTHER_IDS))
 
     def output(*more: str) -> tuple[str, str]:
-        monkeypatch.setattr("sys.argv", ["raglift", "files", "score", "--run", run, "--qrels", qrels, *more])
+        monkeypatch.setattr("sys.argv", ["raglift", "score", "--run", run, "--qrels", qrels, *more])
         with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
             cli.main()
         assert ended.value.code in (0, None)

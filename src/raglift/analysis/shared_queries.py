@@ -111,7 +111,7 @@ def check_same_queries(
     name: str,
     theirs: Mapping[str, Query],
     relabelled: str = "evaluate both on one version of the dataset, or score one again by the labels of the other with "
-    "rl.rescore(evaluation, labels=…) or raglift files rescore --labels",
+    "rl.rescore(evaluation, labels=…) or raglift rescore --labels",
 ) -> None:
     """Raise when a query that two share is not the same question with the same labels, whoever gave them.
 

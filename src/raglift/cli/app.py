@@ -8,16 +8,10 @@ import typer
 
 import raglift
 from raglift.cli import choosing, judging, labels, measuring, pipeline, reading
-from raglift.cli.command import FILES, LABELS, MORE, new_group
+from raglift.cli.command import LABELS, MORE, new_group
 
 _GROUPS = (
     ("labels", LABELS, "Check, convert, write and review labels", (labels.group, judging.labels)),
-    (
-        "files",
-        FILES,
-        "Score rankings in files, export runs, score them again",
-        (pipeline.files, choosing.files, reading.files),
-    ),
     ("corpus", MORE, "List, show and fetch the bundled corpora", (labels.corpus,)),
 )
 """Name, panel and help of each group, and what its commands are declared in."""

@@ -31,8 +31,6 @@ from raglift.cli.choices import (
 from raglift.cli.command import MEASURE, command, new_group
 
 group = new_group()
-files = new_group()
-"""Those of the group `files`."""
 
 Margin = Annotated[
     float | None,
@@ -230,12 +228,12 @@ class RunSearch:
 
 
 @command(
-    files,
+    group,
     "tune",
-    None,
+    MEASURE,
     "Tune fusion and candidates on saved runs",
     run="raglift.cli.tune:run",
-    examples=["raglift files tune runs/bm25 runs/dense", "raglift files tune runs/reranked --candidates 5,10,20"],
+    examples=["raglift tune runs/bm25 runs/dense", "raglift tune runs/reranked --candidates 5,10,20"],
 )
 @dataclass(frozen=True)
 class Tune:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
@@ -12,8 +13,6 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
-
-from raglift.cli import old_names
 
 START, MEASURE, LABELS, CI, FILES, MORE = "Start", "Measure", "Labels", "CI", "Files", "More"
 PANELS = (START, MEASURE, LABELS, CI, FILES, MORE)
@@ -38,8 +37,17 @@ Options = TypeVar("Options")
 """The arguments and options of a command as a frozen dataclass."""
 
 
+@dataclass(frozen=True)
+class Section:
+    """Where help lists an option: `Annotated[int, typer.Option(…), Section("Limits", rare=True)]`."""
+
+    heading: str = "Options"
+    rare: bool = False
+    """Whether only `--help-all` lists it."""
+
+
 class Command(TyperCommand):
-    """A command whose help ends with examples and its exit codes."""
+    """A command whose help ends with examples and its exit codes; `--help-all` lists options that few need too."""
 
     function: ClassVar[str]
     """The function that runs it, as `module:name`."""
@@ -47,17 +55,8 @@ class Command(TyperCommand):
     """Lines to type, each of at most 58 characters so that no terminal breaks it."""
     exit_codes: ClassVar[Mapping[int, str]] = EXIT_CODES
     """What each exit code means."""
-    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Headings of its options, and the names of those below each; the others are below `Options`."""
-
-    def make_parser(self, ctx: Any) -> Any:
-        """Return a parser that also knows the earlier spellings of options."""
-        parser = super().make_parser(ctx)
-        for old, new in old_names.OPTIONS.get(self.name or "", {}).items():
-            hidden = copy(next(each for each in self.get_params(ctx) if new in each.opts))
-            hidden.opts = [old]
-            hidden.add_to_parser(parser, ctx)
-        return parser
+    sections: ClassVar[Mapping[str, Section]] = {}
+    """Where help lists each option."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, without arguments that are hidden."""
@@ -66,21 +65,22 @@ class Command(TyperCommand):
         return [self.options_metavar, *pieces] if self.options_metavar else pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the options, in a narrow terminal with more room for what they mean."""
+        """Write the arguments and the options, in a narrow terminal with more space for what they mean."""
         names_width = 30 if formatter.width >= _WIDE else 18
-        options = {each.name: each for each in self.get_params(ctx)}
-        arguments = [options.pop(name) for name, each in [*options.items()] if each.param_type_name == "argument"]
-        grouped = {heading: [options.pop(name) for name in names] for heading, names in self.sections.items()}
-        listed = {
-            heading: [_fitting(*row, formatter.width) for each in of_kind if (row := _help_record(each, ctx))]
-            for heading, of_kind in {"Arguments": arguments, **grouped, "Options": [*options.values()]}.items()
-        }
-        widest = max((len(name) for heading in (*grouped, "Options") for name, _ in listed[heading]), default=0)
-        for heading, rows in listed.items():
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for parameter in self.get_params(ctx):
+            section = self.sections.get(parameter.name, Section())
+            is_listed = ctx.meta.get(_HELP_ALL) or not section.rare
+            record = _help_record(parameter, ctx) if is_listed else None
+            heading = "Arguments" if parameter.param_type_name == "argument" else section.heading
+            rows.setdefault(heading, []).extend([_fitting(*record, formatter.width)] if record else [])
+        rows["Options"] = rows.pop("Options")  # --help is last
+        widest = max(len(name) for heading, listed in rows.items() if heading != "Arguments" for name, _ in listed)
+        for heading, listed in rows.items():
             column = 0 if heading == "Arguments" else min(widest, names_width)  # the same in all sections of options
-            if rows:
+            if listed:
                 with formatter.section(heading):
-                    formatter.write_dl([(name.ljust(column), told) for name, told in rows], col_max=names_width)
+                    formatter.write_dl([(name.ljust(column), meaning) for name, meaning in listed], col_max=names_width)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 — as click calls it
         """Write the examples and the exit codes."""
@@ -93,9 +93,7 @@ class Group(TyperGroup):
     """A group that lists its commands in panels, with whole summaries."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Return the command that is named, also by an earlier name; suggest the nearest for a name that is none."""
-        if ctx.parent is None and args[0] not in self.commands:
-            args = [*old_names.COMMANDS.get(args[0], args[:1]), *args[1:]]
+        """Return the command that is named; suggest the nearest for a name that is none."""
         if args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}.{_suggestion(args[0], ctx)}")
         return super().resolve_command(ctx, args)
@@ -128,8 +126,8 @@ class Group(TyperGroup):
 
 
 def _suggestion(typed: str, ctx: Any) -> str:
-    """Return what somebody may have meant who typed a name that is none: of all groups, and by earlier names."""
-    meant = {name: " ".join(words) for name, words in old_names.COMMANDS.items()}
+    """Return what somebody may have meant who typed a name that is none: of all groups."""
+    meant: dict[str, str] = {}
     for name, command in ctx.find_root().command.commands.items():
         meant[name] = name
         for inner in getattr(command, "commands", ()):
@@ -202,7 +200,10 @@ def command(
             "function": run,
             "examples": tuple(examples),
             "exit_codes": {**EXIT_CODES, **(exit_codes or {})},
-            "sections": sections or {},
+            "sections": {
+                **{name: Section(heading) for heading, names in (sections or {}).items() for name in names},
+                **_sections(options),
+            },
         }
         cls = type(options.__name__, (Command,), shown)
         group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
@@ -211,6 +212,32 @@ def command(
         return options
 
     return declare
+
+
+def _show_all(ctx: typer.Context, wanted: bool) -> None:
+    if wanted:
+        ctx.meta[_HELP_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+_HELP_ALL = "help_all"
+_HELP_ALL_PARAMETER = inspect.Parameter(
+    _HELP_ALL,
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
+    ],
+)
+
+
+def _sections(options: type[Any]) -> dict[str, Section]:
+    """Return where help lists each option."""
+    hints = get_type_hints(options, include_extras=True)
+    return {
+        name: section for name, hint in hints.items() for section in get_args(hint)[1:] if isinstance(section, Section)
+    }
 
 
 def _callback(options: type[Any], run: str) -> Callable[..., None]:
@@ -233,10 +260,13 @@ def _callback(options: type[Any], run: str) -> Callable[..., None]:
             base, parameter = base | None, parameter.replace(default=None)  # noqa: PLW2901
         parameters.append(parameter.replace(annotation=Annotated[base, *extras]))
 
-    def callback(**given: Any) -> None:
-        several = {name: tuple(separator(given[name] or ())) for name, separator in separators.items()}
-        resolve_name(run)(options(**{**given, **several}))
+    def callback(**values: Any) -> None:
+        values.pop(_HELP_ALL, None)
+        several = {name: tuple(separator(values[name] or ())) for name, separator in separators.items()}
+        resolve_name(run)(options(**{**values, **several}))
 
+    if any(section.rare for section in _sections(options).values()):
+        parameters.append(_HELP_ALL_PARAMETER)
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return callback

@@ -221,7 +221,7 @@ def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfi
             for text in (str(request.output), *(",".join(map(str, settings[name])) for name in ("metrics", "ks")))
         )
         sys.stderr.write(
-            f"without {error.metric}; when it is mended: raglift files rescore {folder} --metrics {metrics} -k {ks}\n"
+            f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} -k {ks}\n"
         )
 
 

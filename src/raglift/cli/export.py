@@ -1,4 +1,4 @@
-"""`raglift files export`."""
+"""`raglift export`."""
 
 from __future__ import annotations
 

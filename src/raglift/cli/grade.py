@@ -157,7 +157,7 @@ def _finish(
         places = "" if request.documents is None else f" --documents {shlex.quote(str(request.documents))}"
         places += "" if request.encoding is None else f" --encoding {shlex.quote(request.encoding)}"
         first = shlex.quote(str(request.runs[0]))
-        _say(f"  raglift files rescore {first} --labels {output}{places}    figures under these labels")
+        _say(f"  raglift rescore {first} --labels {output}{places}    figures under these labels")
         scale = "" if summary.graded.scale == _USUAL_SCALE else f" --scale {summary.graded.scale}"
         _say(f"  raglift labels review {output} {runs}{places}{scale}    look at them, one by one")
 

@@ -20,11 +20,9 @@ from raglift.cli.choices import (
     separate,
     separate_paths,
 )
-from raglift.cli.command import CI, MORE, command, new_group
+from raglift.cli.command import CI, FILES, MORE, command, new_group
 
 group = new_group()
-files = new_group()
-"""Those of the group `files`, with `rescore`."""
 
 
 @command(
@@ -139,15 +137,15 @@ class Track:
 
 
 @command(
-    files,
+    group,
     "score",
-    None,
+    FILES,
     "Score rankings in files: TREC, JSON Lines",
     run="raglift.cli.score:run",
     examples=[
-        "raglift files score --run bm25.trec --qrels qrels.txt",
-        "raglift files score --run a.trec,b.trec --qrels qrels.txt",
-        "raglift files score --run a.trec --qrels qrels.txt \\",
+        "raglift score --run bm25.trec --qrels qrels.txt",
+        "raglift score --run a.trec,b.trec --qrels qrels.txt",
+        "raglift score --run a.trec --qrels qrels.txt \\",
         "    --metrics map,ndcg_cut_10",
     ],
 )
@@ -191,14 +189,14 @@ class Score:
 
 
 @command(
-    files,
+    group,
     "export",
-    None,
+    FILES,
     "Export a run as TREC or Parquet",
     run="raglift.cli.export:run",
     examples=[
-        "raglift files export runs/bm25 -o trec",
-        "raglift files export runs/bm25 -o out --format parquet",
+        "raglift export runs/bm25 -o trec",
+        "raglift export runs/bm25 -o out --format parquet",
     ],
 )
 @dataclass(frozen=True)
@@ -228,12 +226,12 @@ class Export:
 
 
 @command(
-    files,
+    group,
     "tools",
-    None,
+    FILES,
     "Save the tools of an MCP server as documents",
     run="raglift.cli.tools:run",
-    examples=["raglift files tools 'mcp:python server.py' -o tools.json"],
+    examples=["raglift tools 'mcp:python server.py' -o tools.json"],
 )
 @dataclass(frozen=True)
 class Tools:

@@ -38,8 +38,6 @@ from raglift.cli.choices import (
 from raglift.cli.command import MEASURE, MORE, command, new_group
 
 group = new_group()
-files = new_group()
-"""Those of the group `files`."""
 
 
 @command(
@@ -153,14 +151,14 @@ class Threshold:
 
 
 @command(
-    files,
+    group,
     "rescore",
-    None,
+    MEASURE,
     "Score a saved run again, by other rules",
     run="raglift.cli.rescore:run",
     examples=[
-        "raglift files rescore runs/bm25 --match coverage -k 5,20",
-        "raglift files rescore runs/bm25 --labels new.jsonl \\",
+        "raglift rescore runs/bm25 --match coverage -k 5,20",
+        "raglift rescore runs/bm25 --labels new.jsonl \\",
         "    -o runs/2",
     ],
 )

@@ -1,4 +1,4 @@
-"""`raglift files rescore`."""
+"""`raglift rescore`."""
 
 from __future__ import annotations
 

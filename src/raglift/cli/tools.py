@@ -1,4 +1,4 @@
-"""`raglift files tools`."""
+"""`raglift tools`."""
 
 from __future__ import annotations
 

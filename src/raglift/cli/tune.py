@@ -1,4 +1,4 @@
-"""`raglift files tune`."""
+"""`raglift tune`."""
 
 from __future__ import annotations
 

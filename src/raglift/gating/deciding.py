@@ -215,4 +215,4 @@ def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str,
     return failed, tuple(note for note in evaluation.notes if note != failed_note(evaluation.run))
 
 
-_RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift files rescore --labels"
+_RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"

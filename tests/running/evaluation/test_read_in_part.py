@@ -63,7 +63,7 @@ def test_every_surface_shows_it(evaluation: rl.Evaluation, tmp_path: Path) -> No
     assert NOTE in html.unescape(evaluation.report(tmp_path / "page.html").read_text(encoding="utf-8"))
     assert NOTE in evaluation.reranker_lift().warnings
     folder = evaluation.save(tmp_path / "run")
-    done = CliRunner().invoke(app, ["files", "rescore", str(folder), "--json"])
+    done = CliRunner().invoke(app, ["rescore", str(folder), "--json"])
     assert NOTE in json.loads(done.stdout)["notes"]
 
 

@@ -273,9 +273,7 @@ _NAMES = {
     "score": ("score", "_score", "relevance", "@search.score", "similarity"),
 }
 _METADATA = ("metadata", "payload", "_source", "fields")
-_IDS_ALONE = (
-    "; hits without texts cannot be matched: let the service return them (`raglift files score` takes files of ids)"
-)
+_IDS_ALONE = "; hits without texts cannot be matched: let the service return them (`raglift score` takes files of ids)"
 _DEEPEST = 3
 _DEEPEST_METADATA = 50
 
