@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from raglift.apps.generation.drafts import DEFAULT_STYLES
 from raglift.apps.generation.engine import generate
+from raglift.apps.generation.questions import DEFAULT_STYLES
 from raglift.cli.judging import Generate
 from raglift.datasets.loading import load_dataset
 from raglift.llm.language_models import DEFAULT_MODEL
@@ -32,7 +32,7 @@ def test_a_corpus_becomes_a_file_that_can_be_evaluated(question_writer: OpenAISe
     assert "up to 3 times as much" in told
     assert f"wrote 10 queries to {queries}" in told
     assert "lighthouse-synthetic: 10 of 10 questions, by openai:gpt-4o-mini, seed 0" in said
-    assert "| natural | 4 | 4 | 4 | 0 |" in report.read_text(encoding="utf-8")
+    assert "| natural | 5 | 5 | 5 | 0 |" in report.read_text(encoding="utf-8")
     assert len(load_dataset(queries, documents="lighthouse")) == 10
     code, said, _ = run("labels", "check", queries, "--documents", "lighthouse", "--strict", "--embedding", "none")
     assert code == 0
@@ -61,7 +61,7 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
     assert code == 0, error
     told = json.loads(said)
     assert told == json.loads(report.read_text(encoding="utf-8"))
-    assert (told["dataset"], told["wanted"], told["kept"]) == ("texts-synthetic", 3, 3)
+    assert (told["dataset"], told["requested"], told["accepted"]) == ("texts-synthetic", 3, 3)
     assert told["styles"][0]["difficulties"].keys() == {"easy", "medium", "hard"}
     dataset = load_dataset(out)
     assert (len(dataset), len(dataset.documents)) == (3, 4)
@@ -84,7 +84,7 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
     code, said, told = run("labels", "generate", "lighthouse", "-n", "2", "--output", out)
     assert code == 1
     assert "no question (" in said
-    assert "no question was kept, so" in told
+    assert "no question was accepted, so" in told
     assert not out.exists()
 
 

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from raglift.adapters import adapt
-from raglift.apps.generation.drafts import STYLES
+from raglift.apps.generation.questions import STYLES
 from raglift.apps.tracking.tracking import TRACKERS
 from raglift.auditing.relabelling import Form as RelabelForm
 from raglift.cli import choices

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from raglift.adapters.splitters import chunker_by_name
-from raglift.apps.generation.drafts import parse_styles, shares
+from raglift.apps.generation.questions import parse_styles, shares
 from raglift.cli.choices import separate
 from raglift.cli.evaluate import depths
 from raglift.cli.gate import _bounds as read_bounds

@@ -45,7 +45,7 @@ REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 TRACKERS = ("mlflow", "wandb")
 ESTIMANDS = ("these-queries", "population")
 ERROR_KINDS = ("false-answers", "wrong-answers")
-QUESTION_STYLES = ("natural", "keyword", "typo", "multi", "unanswerable")
+QUESTION_STYLES = ("natural", "keyword", "multi", "unanswerable")
 
 _BETWEEN = re.compile(r",(?![^()\[\]{}]*[)\]}])")
 """A comma that is not in brackets, as the one of `hybrid(dense=0.7,bm25=0.3)` is."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from raglift.apps.generation.drafts import parse_styles
-from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate
-from raglift.apps.generation.report import generation_view
+from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, generate, generation_view
+from raglift.apps.generation.questions import parse_styles
 from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 _LINES = (".jsonl", ".ndjson")
 _REPORTS = (".md", ".json")
 _NOTHING = 1
-"""The exit code where no question was kept: nothing is wrong with the command, so it is not 2."""
+"""The exit code if no question was accepted: nothing is wrong with the command, so it is not 2."""
 
 
 def run(request: Generate) -> None:
@@ -60,7 +59,7 @@ def run(request: Generate) -> None:
     }
     expected = estimate_generation(source, request.n, **settings, limits=limits)
     print_estimate(expected, model)
-    sys.stderr.write(f"this if every first question is kept; up to {MOST_TRIES} times as much where few are\n")
+    sys.stderr.write(f"this if every first question is accepted; up to {MOST_TRIES} times as much where few are\n")
     if output is None:
         return
     with stoppable():
@@ -73,8 +72,8 @@ def run(request: Generate) -> None:
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
     _print(generation, as_json=request.as_json)
     if not len(generation.dataset):
-        told = f"no question was kept, so {output} was not written: the report says what was thrown away, and why"
-        sys.stderr.write(f"raglift: {printable(told)}\n")
+        reason = f"no question was accepted, so {output} was not written: the report says what was discarded, and why"
+        sys.stderr.write(f"raglift: {printable(reason)}\n")
         raise typer.Exit(_NOTHING)
 
 
@@ -162,8 +161,8 @@ def _as_json(generation: Generation) -> dict[str, Any]:
         "model": generation.model,
         "seed": generation.seed,
         "passage_size": generation.passage_size,
-        "wanted": generation.wanted,
-        "kept": len(generation.dataset),
+        "requested": generation.requested,
+        "accepted": len(generation.dataset),
         "passages": generation.passages,
         "left_out": dict(generation.left_out),
         "styles": [

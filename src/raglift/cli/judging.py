@@ -165,7 +165,7 @@ class Sample:
         "raglift labels generate docs/ -n 20 --estimate",
         "raglift labels generate docs/ -n 20 -o questions.jsonl",
     ],
-    exit_codes={1: "No question was kept, or the limit of cost was reached; the answers are cached."},
+    exit_codes={1: "No question was accepted, or the limit of cost was reached; the answers are cached."},
 )
 @dataclass(frozen=True)
 class Generate:
@@ -197,8 +197,8 @@ class Generate:
             autocompletion=completion(QUESTION_STYLES), help="Styles of questions with their weights, 1 if not given."
         ),
         separate,
-    ] = ("natural=4", "keyword=2", "multi=2", "typo=1", "unanswerable=1")
-    seed: Annotated[int, typer.Option(help="Random seed for choosing passages and making typos.")] = 0
+    ] = ("natural=5", "keyword=2", "multi=2", "unanswerable=1")
+    seed: Annotated[int, typer.Option(help="Random seed for choosing passages.")] = 0
     passage_size: Annotated[int, typer.Option(help="Maximum characters of a passage that a question is about.")] = 800
     model: LanguageModelName = "openai:gpt-4o-mini"
     temperature: Temperature = "0"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.apps.generation.filters import Asked, fault_of, gives_away
+from raglift.apps.generation.questions import fault_of, gives_away, repeated
 
 PASSAGE = "The keeper wrote <b>Beware</b> on the door of the lamp room."
 
@@ -61,8 +61,8 @@ def test_questions_that_say_their_answer(question: str, gives: bool) -> None:
 
 
 def test_questions_that_are_repeated() -> None:
-    asked = Asked()
-    assert asked.repeated_by("Who trimmed the wick of the lamp?") is None
-    assert asked.repeated_by("who trimmed  the wick of the lamp?") == "who trimmed the wick of the lamp?"
-    assert asked.repeated_by("Who trimmed the wick of the lamps?") is not None
-    assert asked.repeated_by("Who trimmed the hedge of the garden?") is None
+    first = "Who trimmed the wick of the lamp?"
+    assert repeated(first, []) is None
+    assert repeated("who trimmed  the wick of the lamp?", [first]) == first
+    assert repeated("Who trimmed the wick of the lamps?", [first]) == first
+    assert repeated("Who trimmed the hedge of the garden?", [first]) is None

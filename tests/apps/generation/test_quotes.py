@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raglift.apps.generation.drafts import locate, longest_quote
+from raglift.apps.generation.questions import locate
 from raglift.records.documents import Chunk
 from raglift.records.labels import Passage
 
@@ -56,8 +56,6 @@ def test_a_quote_that_says_nothing(quote: str) -> None:
 def test_a_quote_that_is_too_long() -> None:
     assert locate(TEXT, CHUNK, longest=100) == "quote too long"
     assert label("By midnight " * 1000) == "quote not found"
-    assert longest_quote(200) == 300
-    assert longest_quote(1000) == 500
 
 
 def test_half_words_are_made_whole() -> None:

@@ -4,23 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.apps.generation.drafts import DEFAULT_STYLES, STYLES, parse_styles, shares
+from raglift.apps.generation.questions import DEFAULT_STYLES, STYLES, parse_styles, shares
 from raglift.errors import ConfigurationError
 from raglift.judging.prompts import load_prompt
 
 
 def test_weights() -> None:
     assert parse_styles("natural=2, keyword") == {"natural": 2.0, "keyword": 1.0}
-    assert parse_styles({"typo": 1, "multi": 0.5}) == {"typo": 1.0, "multi": 0.5}
+    assert parse_styles({"keyword": 1, "multi": 0.5}) == {"keyword": 1.0, "multi": 0.5}
 
 
 def test_the_default_mix_has_all_styles() -> None:
     assert parse_styles(DEFAULT_STYLES).keys() == STYLES.keys()
     assert shares(50, parse_styles(DEFAULT_STYLES)) == {
-        "natural": 20,
+        "natural": 25,
         "keyword": 10,
         "multi": 10,
-        "typo": 5,
         "unanswerable": 5,
     }
 

@@ -1,143 +1,158 @@
-"""`generate()` and its estimate of costs, and the accepted questions as queries."""
+"""`generate()`: questions about a corpus, in rounds, until there are enough or the limit of attempts is reached."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import textwrap
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.apps.generation.drafts import (
+from pydantic import BaseModel
+
+from raglift.apps.generation.passages import DIFFICULTIES, Passages, Sampler
+from raglift.apps.generation.questions import (
     DEFAULT_STYLES,
+    REASONS,
     STYLES,
-    Asker,
     Draft,
     Rejection,
+    Reply,
     Task,
     Verdict,
-    Written,
     checks_of,
     draft_of,
     parse_styles,
-    prompt_of,
+    repeated,
     shares,
 )
-from raglift.apps.generation.filters import SYNTHETIC, Asked, GenerationRecord
-from raglift.apps.generation.passages import Passages, Sampler
-from raglift.apps.generation.report import generation_view, notes_on, style_report
 from raglift.auditing.relabelling import Quotes
+from raglift.base.display import counted, shorten
 from raglift.base.limits import user_path
 from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.jsonl import passage_value, write_queries
 from raglift.datasets.loading import load_documents
-from raglift.errors import ConfigurationError
-from raglift.judging.batch import Estimate, Limits, NoAnswer, estimate
+from raglift.errors import ConfigurationError, CostLimitReached
+from raglift.judging.batch import Estimate, Limits, NoAnswer, ask_all, estimate
 from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
+from raglift.llm.providers import dollars_in_short
+from raglift.llm.replies import Usage
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Fact, Passage, Query
+from raglift.rendering.document import Column, Detail, Document, Entry, Section, table_from
 from raglift.report.presenting import view_of, whole
 from raglift.results.analyses import Presentable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from raglift.apps.generation.drafts import Check
     from raglift.datasets.documents import DocumentSource
+    from raglift.llm.language_models import LanguageModel
     from raglift.llm.replies import FilledPrompt
-    from raglift.records.documents import Document
+    from raglift.records import documents as records
 
 
-# Results of question generation for users: accepted questions as queries, and queries as a file.
-
-
+SYNTHETIC = "synthetic"
+"""The tag of every query that a model wrote."""
+MOST_TRIES = 3
+"""How many questions are tried at most for each that is requested."""
 _LINES = (".jsonl", ".ndjson")
+_STAND_IN = 120  # characters of a passage that stand for a question in an estimate
+_MARGIN = 1.2
+_EXAMPLES = 3
+_LONGEST_EXAMPLE = 500
+_SHOWN = 200
 
-view_of.register(GenerationRecord, whole(generation_view))
+
+@dataclass(frozen=True)
+class Discarded:
+    """How many questions were discarded for a reason."""
+
+    reason: str
+    """One of `REASONS`."""
+    count: int
+    examples: tuple[Rejection, ...]
+    """The first few, each once."""
+
+
+@dataclass(frozen=True)
+class StyleReport:
+    """The outcome of one style."""
+
+    style: str
+    """One of `STYLES`."""
+    requested: int
+    tried: int
+    accepted: int
+    discarded: tuple[Discarded, ...]
+    """In the order of `REASONS`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generation(Presentable, GenerationRecord):
-    """Questions that a model wrote about a corpus, and what was thrown away on the way."""
+class Generation(Presentable):
+    """Questions that a model wrote about a corpus, and what was discarded on the way."""
+
+    dataset: Dataset
+    """The questions with their labels, and the documents; every query has the tag `synthetic`, its style and, if it
+    has an answer, one of `DIFFICULTIES`."""
+    styles: tuple[StyleReport, ...]
+    """One a style."""
+    model: str
+    """Who wrote and checked them."""
+    seed: int
+    passage_size: int
+    """The most characters of a passage."""
+    passages: int
+    """How many passages the documents were cut into."""
+    left_out: Mapping[str, int]
+    """How many of them carry nothing to ask about, by reason."""
+    usage: Usage
+    """The tokens that were billed now; answers from the cache cost nothing."""
+    dollars: float | None
+    """US dollars; None if the model's price is not known."""
+    notes: tuple[str, ...] = ()
+    """Notes for the reader."""
+
+    @property
+    def requested(self) -> int:
+        """How many questions were requested."""
+        return sum(each.requested for each in self.styles)
+
+    def difficulties(self, style: str) -> dict[str, int]:
+        """Return how many queries of a style are of each of `DIFFICULTIES`."""
+        counts = Counter(tag for query in self.dataset if style in query.tags for tag in query.tags)
+        return {name: counts[name] for name in DIFFICULTIES}
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
         """Write the queries to a `.jsonl` file, or queries and documents to a new folder.
 
-        In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans where no
+        In a file, labels are quote anchors, `{"doc", "from", "to"}`, so that a person can read them, and spans if no
         anchor resolves to it. An existing file is replaced, unless `overwrite` is false; a folder must be empty.
 
         Raises:
-            DatasetError: no question was kept, or it cannot be written.
+            DatasetError: no question was accepted, or it cannot be written.
         """
-        target = user_path(path)
-        dataset = self.dataset
-        if target.suffix.lower() in _LINES:
-            anchored = _anchored(dataset.documents)
-            return write_queries(
-                dataset.queries, target, dataset.documents, passage_value=anchored, overwrite=overwrite
-            )
-        return write_dataset(dataset, target)
+        target, dataset = user_path(path), self.dataset
+        if target.suffix.lower() not in _LINES:
+            return write_dataset(dataset, target)
+        quotes = Quotes(dataset.documents)
 
+        def anchored(passage: Passage, *, default_grade: int = 1) -> Any:
+            value = passage_value(passage, default_grade=default_grade)
+            if passage.doc_id is None or passage.start is None or passage.end is None or not isinstance(value, dict):
+                return value
+            found = quotes.find(passage.doc_id, passage.start, passage.end)
+            if found is None:
+                return value
+            rest = {name: each for name, each in value.items() if name not in ("doc", "start", "end")}
+            return {"doc": passage.doc_id, "from": found[0], "to": found[1], **rest}
 
-def queries_of(drafts: Sequence[Draft], passages: Passages, model: str, date: str) -> tuple[Query, ...]:
-    """Return the queries of the drafts that are kept.
-
-    Args:
-        drafts: what is kept.
-        passages: the corpus, which tells how hard they are found.
-        model: who wrote them.
-        date: the day of it.
-    """
-    return tuple(_query(draft, passages, model, date) for draft in drafts)
-
-
-def _query(draft: Draft, passages: Passages, model: str, date: str) -> Query:
-    style = draft.task.style
-    annotator = Annotator(model, load_prompt(style.prompt).version, date)
-    facts = tuple(
-        Fact((Passage(label.text, label.doc_id, label.start, label.end, annotator=annotator),))
-        for label in draft.labels
-    )
-    difficulty = (passages.difficulty(draft.text, facts),) if facts else ()
-    # The words decide the id, so that files of several seeds can be put together
-    digest = hashlib.sha256(f"{style.name}\x00{draft.text}".encode()).hexdigest()[:8]
-    return Query(
-        f"{style.name}-{digest}",
-        draft.text,
-        facts,
-        (SYNTHETIC, style.name, *difficulty),
-        answerable=bool(facts),
-        annotator=annotator,
-    )
-
-
-def _anchored(documents: Sequence[Document]) -> Callable[..., Any]:
-    """Return a function that writes a span as a quote anchor if the anchor resolves to it."""
-    quotes = Quotes(documents)
-
-    def value_of(passage: Passage, *, default_grade: int = 1) -> Any:
-        value = passage_value(passage, default_grade=default_grade)
-        if passage.doc_id is None or passage.start is None or passage.end is None or not isinstance(value, dict):
-            return value
-        found = quotes.find(passage.doc_id, passage.start, passage.end)
-        if found is None:
-            return value
-        rest = {name: field for name, field in value.items() if name not in ("doc", "start", "end")}
-        return {"doc": passage.doc_id, "from": found[0], "to": found[1], **rest}
-
-    return value_of
-
-
-# `generate()`: questions about a corpus, in rounds, until there are enough or the limit of attempts is reached.
-
-
-MOST_TRIES = 3
-"""How many questions are tried at most for each that is wanted."""
-_STAND_IN = 120  # characters of a passage that stand for a question in an estimate
+        return write_queries(dataset.queries, target, dataset.documents, passage_value=anchored, overwrite=overwrite)
 
 
 def generate(
@@ -151,7 +166,7 @@ def generate(
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> Generation:
-    """Let a language model write questions about a corpus, with labels, and throw away those that are not good.
+    """Let a language model write questions about a corpus, with labels, and discard those that are not good.
 
     The same corpus, seed, model and settings give the same prompts in the same order, and every answer is cached: a
     call that was stopped resumes where it stopped.
@@ -159,10 +174,10 @@ def generate(
     Args:
         source: the corpus: its name, a dataset or its folder, a file or folder of documents, documents, or a mapping
             from id to text.
-        n: how many questions are wanted.
+        n: how many questions are requested.
         model: who writes and checks them: what `language_model` takes.
         styles: which, with weights: `"natural=2,keyword"`, or a mapping; see `STYLES`.
-        seed: of the passages that are drawn, and of the mistakes in typing.
+        seed: of the passages that are drawn.
         passage_size: the most characters of a passage.
         limits: concurrency, and the most that it may cost.
         progress: whether to show how far it is; by default on a terminal.
@@ -173,10 +188,10 @@ def generate(
         CostLimitReached: it would cost more than allowed; the answers so far are kept for the next call.
         MissingDependency: bm25s or the model's package is not installed.
     """
-    run = _Run.begin(source, n, styles, seed, passage_size)
-    asker = Asker(language_model(model), limits or Limits(), progress)
+    run = _Run(source, n, styles, seed, passage_size)
+    asker = _Asker(language_model(model), limits or Limits(), progress)
     while tasks := run.next_tasks():
-        run.judge(tasks, asker)
+        run.write_and_check(tasks, asker)
     return run.result(asker)
 
 
@@ -190,9 +205,9 @@ def estimate_generation(
     passage_size: int = 800,
     limits: Limits | None = None,
 ) -> Estimate:
-    """Return what `generate` would cost if every first question were kept; nothing is sent.
+    """Return what `generate` would cost if every first question were accepted; nothing is sent.
 
-    It is up to three times as much where all are thrown away. The questions to be checked are not known yet, so the
+    It is up to three times as much if all are discarded. The questions to be checked are not known yet, so the
     starts of their passages are used instead, and of what the cache holds only the writing is counted.
 
     Args:
@@ -204,74 +219,115 @@ def estimate_generation(
         passage_size: likewise.
         limits: the price, if it is not known.
     """
-    run = _Run.begin(source, n, styles, seed, passage_size)
+    run = _Run(source, n, styles, seed, passage_size)
     tasks = run.next_tasks()
     asked = language_model(model, to_estimate=True)
-    writing = estimate(asked, [prompt_of(task, run.passages) for task in tasks], Written, limits)
+    writing = estimate(asked, [task.prompt(run.passages) for task in tasks], Reply, limits)
     checking = estimate(asked, run.checks_to_come(tasks), Verdict, limits)
     dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars
     prompts, cached = writing.prompts + checking.prompts, writing.cached + checking.cached
     return Estimate(prompts, cached, writing.usage + checking.usage, dollars, run.shortage())
 
 
+Form = TypeVar("Form", bound=BaseModel)
+
+
 @dataclass
+class _Asker:
+    """One model, asked within one limit for all steps together."""
+
+    model: LanguageModel
+    limits: Limits
+    progress: bool | None
+    usage: Usage = field(default_factory=Usage)
+    dollars: float | None = 0.0
+    """None if the price is not known."""
+
+    def ask(
+        self, prompts: Sequence[FilledPrompt], form: type[Form], label: str, to_come: Sequence[FilledPrompt] = ()
+    ) -> tuple[Form | NoAnswer, ...]:
+        """Return the answers to the prompts of one step, in order.
+
+        Args:
+            prompts: of this step.
+            form: what each answer must be.
+            label: what is being done.
+            to_come: the checks that follow from this step, for the message if the limit stops it.
+
+        Raises:
+            CostLimitReached: the next request might pass the limit.
+        """
+        limits, spent = self.limits, self.dollars or 0.0
+        if limits.max_cost is not None:
+            limits = replace(limits, max_cost=max(0.0, limits.max_cost - spent))
+        try:
+            answers = ask_all(self.model, prompts, form, limits, label=label, progress=self.progress)
+        except CostLimitReached as error:  # which knows of this step alone
+            spent += error.spent
+            more = error.more + (estimate(self.model, to_come, Verdict, self.limits).dollars or 0.0)
+            raise CostLimitReached(
+                f"max_cost: the next request might cost more than US$ {self.limits.max_cost or 0:g} in all. "
+                f"US$ {dollars_in_short(spent)} were spent now, up to {label}, and all answers are kept; the rest "
+                f"takes about US$ {dollars_in_short(more)} if no more questions are discarded: run again with "
+                f"--max-cost {dollars_in_short(more * _MARGIN)} or more",
+                spent=spent,
+                more=more,
+            ) from error
+        self.usage += answers.usage
+        self.dollars = None if self.dollars is None or answers.dollars is None else self.dollars + answers.dollars
+        return answers.values
+
+
 class _Run:
-    """Questions being written: what is wanted, and the outcome of each that was tried."""
+    """Questions being written: how many are requested, and the outcome of each that was tried."""
 
-    documents: tuple[Document, ...]
-    name: str
-    wanted: Mapping[str, int]
-    seed: int
-    size: int
-    passages: Passages
-    sampler: Sampler
-    tried: Counter[str] = field(default_factory=Counter)
-    kept: dict[str, list[Draft]] = field(default_factory=dict)
-    rejected: list[tuple[str, Rejection]] = field(default_factory=list)
-    asked: Asked = field(default_factory=Asked)
-
-    @classmethod
-    def begin(
-        cls, source: Dataset | DocumentSource, n: int, styles: str | Mapping[str, float], seed: int, size: int
-    ) -> _Run:
+    def __init__(
+        self, source: Dataset | DocumentSource, n: int, styles: str | Mapping[str, float], seed: int, size: int
+    ) -> None:
         for name, value, least in (("n", n, 1), ("seed", seed, 0)):
             if type(value) is not int or value < least:
                 raise ConfigurationError(f"generate: found {name}={value!r}; expected an integer of {least} or more")
-        wanted = shares(n, parse_styles(styles))
-        documents = source.documents if isinstance(source, Dataset) else load_documents(source)
-        if not documents:
+        self.requested = shares(n, parse_styles(styles))
+        self.documents = source.documents if isinstance(source, Dataset) else load_documents(source)
+        if not self.documents:
             raise ConfigurationError("generate: found no documents; expected some to ask about")
-        passages = _passages_of(documents, size)
-        kept: dict[str, list[Draft]] = {style: [] for style in wanted}
-        sampler = Sampler(passages.usable, seed)
-        return cls(documents, _name_of(source), wanted, seed, size, passages, sampler, kept=kept)
+        self.name = "documents"
+        if isinstance(source, Dataset):
+            self.name = source.name
+        elif isinstance(source, (str, os.PathLike)):
+            self.name = Path(source).stem
+        self.seed, self.size = seed, size
+        self.passages = _passages_of(self.documents, size)
+        self.sampler = Sampler(self.passages.usable, seed)
+        self.tried: Counter[str] = Counter()
+        self.accepted: dict[str, list[Draft]] = {style: [] for style in self.requested}
+        self.rejected: dict[str, list[Rejection]] = {style: [] for style in self.requested}
+        self.questions: list[str] = []
 
     def next_tasks(self) -> list[Task]:
-        """Return what is still wanted, as far as passages and tries allow; nothing when all is done."""
+        """Return what is still missing, as far as passages and tries allow; nothing when all is done."""
         tasks: list[Task] = []
         before = -1
         while not tasks and self.tried.total() > before:  # all that were drawn may have no second passage
             before = self.tried.total()
-            tasks = self._drawn()
-        return tasks
-
-    def _drawn(self) -> list[Task]:
-        tasks = []
-        for name, count in self._within_reach().items():
-            for number in self.sampler.draw(count):
-                self.tried[name] += 1
-                others = self._partners(STYLES[name].passages, number)
-                if others is None:
-                    self.rejected.append((name, Rejection("no second passage")))
-                else:
-                    tasks.append(Task(STYLES[name], (number, *others)))
+            for name, count in self._within_reach().items():
+                for number in self.sampler.draw(count):
+                    self.tried[name] += 1
+                    own = [number]
+                    if STYLES[name].passages > 1:
+                        second = self.sampler.take(self.passages.related(number))
+                        own += [] if second is None else [second]
+                    if len(own) == STYLES[name].passages:
+                        tasks.append(Task(STYLES[name], tuple(own)))
+                    else:
+                        self.rejected[name].append(Rejection("no second passage"))
         return tasks
 
     def _within_reach(self) -> dict[str, int]:
-        """Return how many questions of each style are tried next: fewer of each where passages are too few for all."""
+        """Return how many questions of each style are tried next: fewer of each if passages are too few for all."""
         counts = {
-            name: min(wanted - len(self.kept[name]), MOST_TRIES * wanted - self.tried[name])
-            for name, wanted in self.wanted.items()
+            name: min(count - len(self.accepted[name]), MOST_TRIES * count - self.tried[name])
+            for name, count in self.requested.items()
         }
         counts = {name: count for name, count in counts.items() if count > 0}
         while counts and _passages_for(counts) > max(len(self.sampler), 1):
@@ -279,70 +335,64 @@ class _Run:
         return counts
 
     def shortage(self) -> tuple[str, ...]:
-        """Return that there are too few passages for what is wanted, where it is so."""
-        needed, there = _passages_for(self.wanted), len(self.passages.usable)
-        if needed <= there:
+        """Return a note if there are too few passages for what is requested."""
+        needed, usable = _passages_for(self.requested), len(self.passages.usable)
+        if needed <= usable:
             return ()
-        told = f"{sum(self.wanted.values()):,} questions need {needed:,} passages, and there are {there:,}"
-        return (f"{told}: fewer will come; a smaller passage size makes more of them",)
+        said = f"{sum(self.requested.values()):,} questions need {needed:,} passages, and there are {usable:,}"
+        return (f"{said}: fewer will come; a smaller passage size makes more of them",)
 
-    def _partners(self, passages: int, number: int) -> tuple[int, ...] | None:
-        if passages == 1:
-            return ()
-        partner = self.sampler.take(self.passages.related(number))
-        return None if partner is None else (partner,)
-
-    def judge(self, tasks: Sequence[Task], asker: Asker) -> None:
-        """Let questions be written and checked, and keep the good ones."""
-        prompts = [prompt_of(task, self.passages) for task in tasks]
-        answers = asker.ask(prompts, Written, "writing questions", lambda: self.checks_to_come(tasks))
+    def write_and_check(self, tasks: Sequence[Task], asker: _Asker) -> None:
+        """Let questions be written and checked, and note the outcome of each."""
+        prompts = [task.prompt(self.passages) for task in tasks]
+        replies = asker.ask(prompts, Reply, "writing questions", self.checks_to_come(tasks))
         drafts = []
-        for task, answer in zip(tasks, answers, strict=True):
-            draft = self._drafted(task, answer)
+        for task, reply in zip(tasks, replies, strict=True):
+            draft = self._draft(task, reply)
             if isinstance(draft, Rejection):
-                self.rejected.append((task.style.name, draft))
+                self.rejected[task.style.name].append(draft)
             else:
+                self.questions.append(draft.text)
                 drafts.append((draft, list(checks_of(draft, self.passages, self.seed))))
         prompts = [check.prompt for _, checks in drafts for check in checks]
         verdicts = iter(asker.ask(prompts, Verdict, "checking questions"))
         for draft, checks in drafts:
-            rejection = _judged(draft, [(check, next(verdicts)) for check in checks])
-            if rejection is None:
-                self.kept[draft.task.style.name].append(draft)
+            failed = None
+            for check, verdict in [(check, next(verdicts)) for check in checks]:
+                if failed is None and isinstance(verdict, NoAnswer):
+                    failed = Rejection("not checked", draft.text, verdict.reason)
+                elif failed is None and isinstance(verdict, Verdict) and verdict.answerable is not check.expected:
+                    failed = Rejection(check.reason, draft.text)
+            if failed is None:
+                self.accepted[draft.task.style.name].append(draft)
             else:
-                self.rejected.append((draft.task.style.name, rejection))
+                self.rejected[draft.task.style.name].append(failed)
 
-    def _drafted(self, task: Task, answer: Written | NoAnswer) -> Draft | Rejection:
-        if isinstance(answer, NoAnswer):
-            return Rejection("no answer", detail=answer.reason)
-        draft = draft_of(task, answer, self.passages, self.size, self.seed)
-        if isinstance(draft, Draft):
-            before = self.asked.repeated_by(draft.question)
-            if before is not None:
-                return Rejection("repeats a question", draft.question, before)
-        return draft
+    def _draft(self, task: Task, reply: Reply | NoAnswer) -> Draft | Rejection:
+        if isinstance(reply, NoAnswer):
+            return Rejection("no answer", detail=reply.reason)
+        draft = draft_of(task, reply, self.passages, self.size)
+        before = repeated(draft.text, self.questions) if isinstance(draft, Draft) else None
+        return (
+            draft
+            if isinstance(draft, Rejection) or before is None
+            else Rejection("repeats a question", draft.text, before)
+        )
 
     def checks_to_come(self, tasks: Sequence[Task]) -> list[FilledPrompt]:
         """Return as many checks, about as long, as questions that are not written yet will need."""
-        drafts = map(self._stand_in, tasks)
+        drafts = (Draft(task, self.passages.chunks[task.passages[0]].text[:_STAND_IN], ()) for task in tasks)
         return [check.prompt for draft in drafts for check in checks_of(draft, self.passages, self.seed)]
 
-    def _stand_in(self, task: Task) -> Draft:
-        text = self.passages.chunks[task.passages[0]].text
-        question = text[:_STAND_IN]
-        return Draft(task, question, question, (Passage(text),) * task.style.quotes)
-
-    def result(self, asker: Asker) -> Generation:
-        today = datetime.now(UTC).date().isoformat()
-        drafts = [draft for style in self.wanted for draft in self.kept[style]]
-        queries = queries_of(drafts, self.passages, asker.model.name, today)
+    def result(self, asker: _Asker) -> Generation:
+        """Return the accepted questions, and the report on the others."""
+        date = datetime.now(UTC).date().isoformat()
+        queries = tuple(
+            self._query(draft, asker.model.name, date) for drafts in self.accepted.values() for draft in drafts
+        )
         styles = tuple(
-            style_report(
-                style,
-                (self.wanted[style], self.tried[style], len(self.kept[style])),
-                [rejection for name, rejection in self.rejected if name == style],
-            )
-            for style in self.wanted
+            StyleReport(name, count, self.tried[name], len(self.accepted[name]), _discarded(self.rejected[name]))
+            for name, count in self.requested.items()
         )
         return Generation(
             dataset=Dataset(queries, self.documents, f"{self.name}-synthetic"),
@@ -354,12 +404,34 @@ class _Run:
             left_out=self.passages.left_out,
             usage=asker.usage,
             dollars=asker.dollars,
-            notes=tuple(notes_on(styles, self.passages, MOST_TRIES)),
+            notes=tuple(self._notes(styles)),
         )
+
+    def _query(self, draft: Draft, model: str, date: str) -> Query:
+        style = draft.task.style
+        annotator = Annotator(model, load_prompt(style.prompt).version, date)
+        facts = tuple(Fact((replace(label, annotator=annotator),)) for label in draft.labels)
+        difficulty = (self.passages.difficulty(draft.text, facts),) if facts else ()
+        # The words decide the id, so that files of several seeds can be put together
+        digest = hashlib.sha256(f"{style.name}\x00{draft.text}".encode()).hexdigest()[:8]
+        tags = (SYNTHETIC, style.name, *difficulty)
+        return Query(f"{style.name}-{digest}", draft.text, facts, tags, answerable=bool(facts), annotator=annotator)
+
+    def _notes(self, styles: Sequence[StyleReport]) -> Iterable[str]:
+        """Yield why there are fewer questions than requested, and what could not be asked at all."""
+        short = [each for each in styles if each.accepted < each.requested]
+        if short:
+            why = f"{MOST_TRIES} were tried for each that was requested"
+            if any(each.tried < MOST_TRIES * each.requested for each in short):
+                usable = len(self.passages.usable)
+                why = f"no passage is left of the {usable:,} that something can be asked of"
+            yield f"{sum(each.requested - each.accepted for each in short):,} fewer than requested: {why}"
+        if self.passages.other(self.passages.usable[0], 0) is None:
+            yield "there is no passage from another place, so none was asked about what it should not answer"
 
 
 @lru_cache(maxsize=1)
-def _passages_of(documents: tuple[Document, ...], size: int) -> Passages:
+def _passages_of(documents: tuple[records.Document, ...], size: int) -> Passages:
     """Return the passages of a corpus; an estimate and what follows it cut and index it once."""
     return Passages(documents, size)
 
@@ -369,17 +441,82 @@ def _passages_for(counts: Mapping[str, int]) -> int:
     return sum(count * STYLES[name].passages for name, count in counts.items())
 
 
-def _name_of(source: Dataset | DocumentSource) -> str:
-    if isinstance(source, Dataset):
-        return source.name
-    return Path(source).stem if isinstance(source, (str, os.PathLike)) else "documents"
+def _discarded(rejections: Sequence[Rejection]) -> tuple[Discarded, ...]:
+    """Return how many questions were discarded for each reason, with examples."""
+    found = []
+    for reason in REASONS:
+        # a model may answer with megabytes
+        examples = [
+            Rejection(reason, shorten(each.question, _LONGEST_EXAMPLE), shorten(each.detail, _LONGEST_EXAMPLE))
+            for each in rejections
+            if each.reason == reason
+        ]
+        distinct = [each for each in dict.fromkeys(examples) if each.question or each.detail]
+        found += [Discarded(reason, len(examples), tuple(distinct[:_EXAMPLES]))] if examples else []
+    return tuple(found)
 
 
-def _judged(draft: Draft, verdicts: Sequence[tuple[Check, Verdict | NoAnswer]]) -> Rejection | None:
-    """Return why a draft is thrown away after its checks; None if it is kept."""
-    for check, verdict in verdicts:
-        if isinstance(verdict, NoAnswer):
-            return Rejection("not checked", draft.question, verdict.reason)
-        if verdict.answerable is not check.expected:
-            return Rejection(check.reason, draft.question)
-    return None
+# What is shown of question generation.
+
+
+_SYNTHETIC_NOTE = (
+    "a model wrote these questions and chose what answers them: they can compare systems on one corpus, but "
+    "say little about what people ask; have a person check a sample"
+)
+
+
+def generation_view(generation: Generation) -> Document:
+    """Return how many questions of each style there are, how hard they are, and what was discarded."""
+    usage, left_out = generation.usage, generation.left_out
+    cost = f"{usage.input:,} input and {usage.output:,} output tokens billed"
+    if generation.dollars is not None:
+        cost += f", US$ {dollars_in_short(generation.dollars)}"
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
+    columns = (*_COUNTS, *(Column(name, partial(_difficulty_text, generation, name)) for name in DIFFICULTIES))
+    return Document(
+        title=(
+            f"{generation.dataset.name}: {len(generation.dataset):,} of {counted(generation.requested, 'question')}, "
+            f"by {generation.model}, seed {generation.seed}; {cost}"
+        ),
+        lead=(
+            f"{counted(generation.passages, 'passage')} of at most {generation.passage_size:,} characters; "
+            f"{sum(left_out.values()):,} left out{f' ({reasons})' if left_out else ''}."
+        ),
+        headline=table_from(columns, generation.styles, "Questions of each style"),
+        measured=(),
+        warnings=(*generation.notes, _SYNTHETIC_NOTE),
+        sections=tuple(_discarded_section(style) for style in generation.styles if style.discarded),
+        printed=Detail.DETAILS,
+    )
+
+
+_COUNTS: tuple[Column[StyleReport], ...] = (
+    Column("style", lambda style: style.style, words=True),
+    Column("requested", lambda style: f"{style.requested:,}"),
+    Column("tried", lambda style: f"{style.tried:,}"),
+    Column("accepted", lambda style: f"{style.accepted:,}"),
+    Column("discarded", lambda style: f"{style.tried - style.accepted:,}"),
+)
+
+
+def _difficulty_text(generation: Generation, name: str, style: StyleReport) -> str:
+    return "–" if style.style == "unanswerable" else f"{generation.difficulties(style.style)[name]:,}"
+
+
+def _discarded_section(style: StyleReport) -> Section:
+    """Return why questions of a style were discarded, with examples."""
+    entries = []
+    for each in style.discarded:
+        examples = []
+        for example in each.examples:
+            first, *more = (
+                Entry(textwrap.shorten(text, _SHOWN, placeholder=" …"))
+                for text in (example.question, example.detail)
+                if text
+            )
+            examples.append(Entry(first.text, tuple(more)))
+        entries.append(Entry(f"{each.reason} ({each.count:,}): {REASONS[each.reason]}", tuple(examples)))
+    return Section(f"Discarded of {style.style}", entries=tuple(entries), detail=Detail.DETAILS)
+
+
+view_of.register(Generation, whole(generation_view))

@@ -1,0 +1,377 @@
+"""One question: how it is asked of the model, the label that its quote becomes, and the checks that it must pass."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from raglift.base.display import UNPRINTABLE, short_repr
+from raglift.base.normalization import normalize, normalize_with_offsets
+from raglift.base.words import is_as_long_as
+from raglift.errors import ConfigurationError
+from raglift.judging.prompts import load_prompt
+from raglift.records.labels import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from raglift.apps.generation.passages import Passages
+    from raglift.components.chunkers import Span
+    from raglift.llm.replies import FilledPrompt
+    from raglift.records.documents import Chunk
+
+
+@dataclass(frozen=True)
+class Style:
+    """One way to ask."""
+
+    name: str
+    """Also the tag of its queries."""
+    passages: int
+    """How many passages a question is written about."""
+    quotes: int
+    """How many quotes label it: one a passage, none for what is not answered."""
+    meaning: str
+    """What its questions are like."""
+
+    @property
+    def prompt(self) -> str:
+        """The file of its prompt, without `.md`."""
+        return f"generate_{self.name}"
+
+
+STYLES = {
+    style.name: style
+    for style in (
+        Style("natural", 1, 1, "a full question, as one asks a person"),
+        Style("keyword", 1, 1, "a few words, as one types them into a search box"),
+        Style("multi", 2, 2, "a question whose answer takes two passages from different places"),
+        Style("unanswerable", 1, 0, "what the documents seem to answer, and do not"),
+    )
+}
+"""All styles, by name."""
+
+DEFAULT_STYLES = "natural=5,keyword=2,multi=2,unanswerable=1"
+"""The weights unless others are given: of ten questions five natural ones, two of keywords, …"""
+
+
+def parse_styles(styles: str | Mapping[str, float]) -> dict[str, float]:
+    """Return the weight of each style.
+
+    Args:
+        styles: `natural=2,keyword`, where a style without a weight has 1; or a mapping from style to weight.
+
+    Raises:
+        ConfigurationError: an unknown style, one given twice, or a weight that is not a positive number.
+    """
+    if isinstance(styles, str):
+        parts = [part.strip().partition("=") for part in styles.split(",") if part.strip()]
+        named = [(name.strip(), weight if equals else "1") for name, equals, weight in parts]
+    else:
+        named = [(name, str(weight)) for name, weight in styles.items()]
+    weights: dict[str, float] = {}
+    for name, text in named:
+        if name not in STYLES or name in weights:
+            found = f"{short_repr(name)} twice" if name in weights else short_repr(name)
+            raise ConfigurationError(f"styles: found {found}; expected some of {', '.join(STYLES)}, each once")
+        try:
+            weights[name] = float(text)
+        except ValueError:
+            weights[name] = 0.0
+        if not 0 < weights[name] < float("inf"):
+            raise ConfigurationError(
+                f"styles: found {name}={short_repr(text)[1:-1]}; expected a positive number, as {name}=2"
+            )
+    if not weights:
+        raise ConfigurationError(f"styles: found none; expected some of {', '.join(STYLES)}")
+    return weights
+
+
+def shares(count: int, weights: Mapping[str, float]) -> dict[str, int]:
+    """Return how many questions of each style make up a number of them, by the largest remainders."""
+    total = sum(weights.values())
+    exact = {name: count * weight / total for name, weight in weights.items()}
+    found = {name: int(share) for name, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda name: found[name] - exact[name])
+    for name in by_remainder[: count - sum(found.values())]:
+        found[name] += 1
+    return {name: share for name, share in found.items() if share}
+
+
+REASONS = {
+    "no second passage": "nothing elsewhere in the documents speaks of the same things",
+    "no answer": "the model refused, failed, or gave no usable answer",
+    "no question": "the model left the question empty",
+    "hidden characters": "it holds characters that do not show, or that turn others around",
+    "question too short": "under five letters",
+    "question too long": "over 300 characters, or over ten words if search terms were asked for",
+    "markup": "it holds a tag that its passage does not",
+    "speaks of the passage": "it speaks of the passage, text or author, which who searches has not seen",
+    "repeats a question": "its words are over 92% those of a question before it",
+    "quotes missing": "not one quote for each passage",
+    "quote not found": "the words that were to answer it are not in the passage",
+    "quote too short": "under 20 bytes of UTF-8 (20 letters, 7 Chinese ones), which may stand anywhere by chance",
+    "quote too long": "over half of the passage size, and over 300 characters",
+    "gives its answer away": "it says the words that were to answer it",
+    "not checked": "the model did not say whether it can be answered",
+    "not answered by its passage": "the model, shown the passage, does not find the answer in it",
+    "answered by a random passage": "the model finds the answer in a passage drawn at random too: it asks for little",
+    "answered by one passage alone": "it was to take two",
+    "answered by the documents": "it was to have no answer, and the model finds one in its passage or BM25's first 5",
+}
+"""Why a question is discarded, in the order in which it is looked for."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A question that is discarded."""
+
+    reason: str
+    """One of `REASONS`."""
+    question: str = ""
+    """As the model wrote it; empty if it wrote none."""
+    detail: str = ""
+    """What gave the reason: the quote, the question that it repeats, the failure."""
+
+
+_LEAST_LETTERS = 5
+_LONGEST = 300
+_MOST_KEYWORDS = 10
+_LIKENESS = 92.0
+"""Of 100, by rapidfuzz: about one letter in twelve may differ."""
+_ENDS = ".!?…؟۔।。！？\"') "
+# Line ends and tabs become spaces before this is asked; what is invisible besides hides words from people
+_HIDDEN = re.compile(f"{UNPRINTABLE.pattern}|[\u200b\u200e\u200f\u2060\ufeff]")
+_TAG = re.compile(r"<\s*/?\s*[a-zA-Z!][^<>]*>?")
+_SPEAKS_OF_IT = re.compile(
+    r"\b(?:the|this|that|these|those|both|given|above|following|provided|quoted)\s+(?:\w+\s+)?"
+    r"(?:passages?|excerpts?|extracts?|paragraphs?|snippets?)\b"
+    r"|\b(?:according to|in|from|does|do|is|by|per)\s+(?:the|this)\s+(?:given |above |provided )?"
+    r"(?:texts?|documents?|articles?|authors?|narrator|source|context)\b"
+    r"|\b(?:text|author|document)s? (?:above|below)\b"
+    r"|\bfirst_passage\b|\bsecond_passage\b",
+    re.IGNORECASE,
+)
+
+
+def fault_of(question: str, style: str, passages: Sequence[str]) -> str | None:
+    """Return the reason for which a question is discarded by its text; None if there is none.
+
+    Args:
+        question: with its white space folded.
+        style: how it was to be asked.
+        passages: what it was written about.
+    """
+    if not question:
+        return "no question"
+    if _HIDDEN.search(question):
+        return "hidden characters"
+    if sum(map(str.isalpha, question)) < _LEAST_LETTERS and len(question.encode("utf-8")) < 2 * _LEAST_LETTERS:
+        return "question too short"
+    if len(question) > _LONGEST or (style == "keyword" and len(question.split()) > _MOST_KEYWORDS):
+        return "question too long"
+    if any(not any(tag in passage for passage in passages) for tag in _TAG.findall(question)):
+        return "markup"
+    # If a passage has these words too, they are its subject: “the Northwest Passage”
+    normalized = [normalize(passage) for passage in passages]
+    spoken = (normalize(words[0]) for words in _SPEAKS_OF_IT.finditer(question))
+    return "speaks of the passage" if any(all(words not in text for text in normalized) for words in spoken) else None
+
+
+def gives_away(question: str, label: str) -> bool:
+    """Whether a question says all the words that were to answer it.
+
+    They are looked for by likeness of 92 % or more (rapidfuzz's partial ratio), without the end of their sentence.
+    """
+    from rapidfuzz import fuzz
+
+    answer = normalize(label, unicode_folding=True).rstrip(_ENDS)
+    asked = normalize(question, unicode_folding=True)
+    return len(answer) <= len(asked) and fuzz.partial_ratio(answer, asked, score_cutoff=_LIKENESS) > 0
+
+
+def repeated(question: str, before: Sequence[str]) -> str | None:
+    """Return which question a new one repeats; None if it is new.
+
+    Two questions are one if their words, sorted, are over 92 % alike (rapidfuzz's token sort ratio).
+    """
+    from rapidfuzz import fuzz, process
+
+    def folded(text: str) -> str:
+        return normalize(text, unicode_folding=True)
+
+    found = process.extractOne(question, before, scorer=fuzz.token_sort_ratio, processor=folded, score_cutoff=_LIKENESS)
+    return None if found is None else str(found[0])
+
+
+_SHORTEST = 20  # letters of an alphabet, of which a Chinese character counts as three
+_CLOSING = re.compile(r"\w*[.!?…。！？\"'”’»)\]]*")
+
+
+def locate(quote: str, chunk: Chunk, longest: int) -> Passage | str:
+    """Return the label that a quote stands for, in the document's own words; or which of `REASONS` it is none for.
+
+    It is looked for in the passage that the model was given, as it is; else normalized, with typographic quotes and
+    dashes folded; else by likeness, with a high bar. The first place counts, and ends at whole words.
+
+    Args:
+        quote: what the model says that it copied.
+        chunk: the passage, with its location in a document.
+        longest: the most characters.
+    """
+    if len(quote.strip()) > max(longest, 2 * len(chunk.text)):  # not worth a comparison
+        return "quote not found"
+    words = normalize(quote, unicode_folding=True)
+    if not is_as_long_as(normalize(quote), _SHORTEST) or not is_as_long_as(words, _SHORTEST):
+        return "quote too short"
+    span = _find(quote.strip(), words, chunk.text)
+    if span is None:
+        return "quote not found"
+    start, end = _whole_words(chunk.text, *span)
+    if end - start > longest:
+        return "quote too long"
+    text, begin = chunk.text[start:end], chunk.start or 0
+    if not is_as_long_as(normalize(text), _SHORTEST):
+        return "quote too short"
+    return Passage(text, chunk.doc_id, begin + start, begin + end)
+
+
+def _find(quote: str, words: str, text: str) -> Span | None:
+    at = text.find(quote)
+    if at >= 0:
+        return at, at + len(quote)
+    normalized = normalize_with_offsets(text, unicode_folding=True)
+    at = normalized.text.find(words)
+    if at >= 0:
+        return normalized.source_span(at, at + len(words))
+    from rapidfuzz import fuzz
+
+    # Of two texts the shorter is looked for in the longer: a longer quote would be found by a part of it
+    if len(words) > len(normalized.text):
+        return None
+    alike = fuzz.partial_ratio_alignment(words, normalized.text, score_cutoff=_LIKENESS)
+    if alike is None or alike.dest_start >= alike.dest_end:
+        return None
+    start, end = normalized.source_span(alike.dest_start, alike.dest_end)
+    closed = _CLOSING.match(text, end)  # what is compared is as long as the quote, and may end just before
+    return start, closed.end() if closed else end
+
+
+def _whole_words(text: str, start: int, end: int) -> Span:
+    """Return a span that neither begins nor ends within a word, and has no white space at its ends."""
+    while start > 0 and text[start].isalnum() and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    inner = text[start:end]
+    return start + len(inner) - len(inner.lstrip()), end - (len(inner) - len(inner.rstrip()))
+
+
+_BEST = 5
+_BETWEEN = "\n\n[another passage]\n\n"
+
+
+class Reply(BaseModel):
+    """The question that the model writes."""
+
+    question: str = Field(description="The question, or the search terms.")
+    quotes: list[str] = Field(description="What answers it, copied exactly; empty where nothing does.")
+
+
+class Verdict(BaseModel):
+    """What the model says of a question and passages."""
+
+    answerable: bool = Field(description="Whether the passages answer the question.")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question to be written."""
+
+    style: Style
+    passages: tuple[int, ...]
+    """The numbers of the passages that it is written about."""
+
+    def prompt(self, passages: Passages) -> FilledPrompt:
+        """Return the prompt for the question."""
+        texts = [passages.chunks[number].text for number in self.passages]
+        names = ("first_passage", "second_passage") if len(texts) > 1 else ("passage",)
+        return load_prompt(self.style.prompt).fill(**dict(zip(names, texts, strict=True)))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question that passed the checks of its words so far."""
+
+    task: Task
+    text: str
+    labels: tuple[Passage, ...]
+    """One a fact; none for what is not answered."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the model is asked about a draft, and the answer that it needs."""
+
+    prompt: FilledPrompt
+    expected: bool
+    """Whether the passages should answer the question."""
+    reason: str
+    """One of `REASONS`: why the draft is discarded if they do otherwise."""
+
+
+def draft_of(task: Task, reply: Reply, passages: Passages, size: int) -> Draft | Rejection:
+    """Return the draft that a reply makes; or why it makes none.
+
+    Args:
+        task: what was asked for.
+        reply: the question and its quotes.
+        passages: the corpus.
+        size: the most characters of a passage; a quote may have half of them, and 300 in any case.
+    """
+    question = " ".join(reply.question.split())
+    chunks = [passages.chunks[number] for number in task.passages]
+    fault = fault_of(question, task.style.name, [chunk.text for chunk in chunks])
+    if fault is not None:
+        return Rejection(fault, question)
+    labels: list[Passage] = []
+    if task.style.quotes and len(reply.quotes) != task.style.quotes:
+        return Rejection("quotes missing", question, f"{len(reply.quotes)} in place of {task.style.quotes}")
+    for quote, chunk in zip(reply.quotes[: task.style.quotes], chunks, strict=False):
+        label = locate(quote, chunk, max(_LONGEST, size // 2))
+        if not isinstance(label, Passage):
+            return Rejection(label, question, quote)
+        if gives_away(question, label.text or ""):
+            return Rejection("gives its answer away", question, label.text or "")
+        labels.append(label)
+    return Draft(task, question, tuple(labels))
+
+
+def checks_of(draft: Draft, passages: Passages, seed: int) -> Iterator[Check]:
+    """Yield what the model is asked about a draft.
+
+    One passage must answer the question, and one from another location, drawn at random, must not. Of two passages both
+    together must, and neither alone. What is to have no answer must not be answered by its passage and BM25's first
+    five of all passages together.
+    """
+
+    def check(numbers: tuple[int, ...], expected: bool, reason: str) -> Check:
+        texts = _BETWEEN.join(passages.chunks[number].text for number in numbers)
+        return Check(load_prompt("answerable").fill(question=draft.text, passages=texts), expected, reason)
+
+    own = draft.task.passages
+    if not draft.task.style.quotes:
+        most_alike = tuple(dict.fromkeys((*own, *passages.best(draft.text, _BEST))))
+        yield check(most_alike, False, "answered by the documents")
+        return
+    yield check(own, True, "not answered by its passage")
+    if len(own) > 1:
+        for number in own:
+            yield check((number,), False, "answered by one passage alone")
+        return
+    other = passages.other(own[0], seed)
+    if other is not None:
+        yield check((other,), False, "answered by a random passage")
