@@ -15,6 +15,7 @@ from raglift.adapters import adapt
 from raglift.apps.generation.questions import STYLES
 from raglift.apps.tracking.tracking import TRACKERS
 from raglift.auditing.relabelling import Form as RelabelForm
+from raglift.base.settings import fields_of
 from raglift.cli import choices
 from raglift.cli.app import app
 from raglift.cli.command import PANELS
@@ -26,6 +27,7 @@ from raglift.datasets.formats.squad import EVIDENCE
 from raglift.judging.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
+from raglift.running.settings import Settings
 from raglift.storage.rankings.forms import Form, WrittenForm
 
 ROOT = typer.main.get_command(app)
@@ -79,8 +81,8 @@ def test_help_ends_with_examples_and_exit_codes_at_any_width(name: str, run, mon
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_word_of_help_is_broken_at_60_columns(name: str) -> None:
-    told = [COMMANDS[name].help, *(parameter.help for parameter in COMMANDS[name].params)]
-    assert [word for text in told for word in re.split(r"\s|(?<=-)", text) if len(word) > 36] == []
+    texts = [COMMANDS[name].help, *(parameter.help for parameter in COMMANDS[name].params)]
+    assert [word for text in texts for word in re.split(r"\s|(?<=-)", text) if len(word) > 36] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -93,17 +95,24 @@ def test_the_examples_can_be_typed(name: str) -> None:
         COMMANDS[command].make_context(command, words[len(command.split()) :])
 
 
-def test_many_options_are_in_sections(run) -> None:
-    _, out, _ = run("evaluate", "--help")
-    headings = ["Arguments", "System", "Data", "Matching and metrics", "Limits", "Output", "Options"]
-    assert re.findall(r"^(\w.*):$", out, re.MULTILINE)[: len(headings)] == headings
-    _, _, rest = out.partition("\nOptions:\n")
-    assert rest.startswith("  --help ")
-    assert all(f" {option.opts[0]}" in out for option in COMMANDS["evaluate"].params if not option.hidden)
+def test_help_lists_the_options_that_matter_and_help_all_the_rest(run) -> None:
+    code, some, _ = run("evaluate", "--help")
+    _, every, _ = run("evaluate", "--help-all")
+    assert code == 0
+    named = [option.opts[-1] for option in COMMANDS["evaluate"].params if option.opts[0].startswith("-")]
+    in_some = [name for name in named if re.search(rf"^  (-o, )?{name}\b", some, re.MULTILINE)]
+    assert 12 <= len(in_some) <= 17
+    assert [name for name in named if not re.search(rf"^  (-\w, )?{name}\b", every, re.MULTILINE)] == []
+
+
+def test_an_option_that_is_a_setting_of_evaluate_has_its_description() -> None:
+    settings = fields_of(Settings)
+    for name in ("timeout", "retries", "doc_key", "latency"):
+        assert option("evaluate", f"--{name.replace('_', '-')}").help == settings[name].description.replace("`", "")
 
 
 def test_a_switch_that_is_off_is_shown_without_its_opposite(run) -> None:
-    _, out, _ = run("evaluate", "--help")
+    _, out, _ = run("evaluate", "--help-all")
     assert "--overwrite " in out
     assert "--no-overwrite" not in out
     assert "--track-files / --no-track-files" in out

@@ -167,7 +167,7 @@ _WORDS: Mapping[Any, str] = {str: "a text that is not empty", bool: "True or Fal
 @cache
 def fields_of(model: type) -> Mapping[str, Setting]:
     """Return the fields of a model of settings by name, in the order of their declaration."""
-    hints = get_type_hints(model, include_extras=True, localns=_Names(model))
+    hints = hints_of(model)
     descriptions = _descriptions(model)
     return types.MappingProxyType(
         {
@@ -175,6 +175,11 @@ def fields_of(model: type) -> Mapping[str, Setting]:
             for field in fields(model)
         }
     )
+
+
+def hints_of(model: type) -> dict[str, Any]:
+    """Return the types of a model's fields with their extras; one imported for type checkers alone stands for any."""
+    return get_type_hints(model, include_extras=True, localns=_Names(model))
 
 
 def check_settings(record: Any) -> None:

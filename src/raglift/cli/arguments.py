@@ -131,9 +131,6 @@ Chunkers = Annotated[
     typer.Option("--chunker", autocompletion=completion(CHUNKERS), help=f"Chunkers: {_FORM} Default: {CHUNKER}."),
     separate,
 ]
-ChunkSize = Annotated[int | None, typer.Option(hidden=True, help="The size in --chunker.")]
-ChunkOverlap = Annotated[int | None, typer.Option(hidden=True, help="The overlap in --chunker.")]
-ChunkUnit = Annotated[str | None, typer.Option(hidden=True, help="The unit in --chunker.")]
 Metrics = Annotated[
     tuple[str, ...],
     typer.Option(

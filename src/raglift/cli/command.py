@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from difflib import get_close_matches
 from pkgutil import resolve_name
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
+
+from raglift.base.settings import Setting, fields_of, hints_of
+from raglift.cli.choices import choice
 
 START, MEASURE, LABELS, CI, FILES, MORE = "Start", "Measure", "Labels", "CI", "Files", "More"
 PANELS = (START, MEASURE, LABELS, CI, FILES, MORE)
@@ -37,13 +41,8 @@ Options = TypeVar("Options")
 """The arguments and options of a command as a frozen dataclass."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """Where help lists an option: `Annotated[int, typer.Option(…), Section("Limits", rare=True)]`."""
-
-    heading: str = "Options"
-    rare: bool = False
-    """Whether only `--help-all` lists it."""
+RARE = "rare"
+"""For `Annotated`: only `--help-all` lists the option."""
 
 
 class Command(TyperCommand):
@@ -55,8 +54,8 @@ class Command(TyperCommand):
     """Lines to type, each of at most 58 characters so that no terminal breaks it."""
     exit_codes: ClassVar[Mapping[int, str]] = EXIT_CODES
     """What each exit code means."""
-    sections: ClassVar[Mapping[str, Section]] = {}
-    """Where help lists each option."""
+    rare: ClassVar[frozenset[str]] = frozenset()
+    """The options that only `--help-all` lists."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, without arguments that are hidden."""
@@ -67,14 +66,13 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, in a narrow terminal with more space for what they mean."""
         names_width = 30 if formatter.width >= _WIDE else 18
-        rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "More options": []}
         for parameter in self.get_params(ctx):
-            section = self.sections.get(parameter.name, Section())
-            is_listed = ctx.meta.get(_HELP_ALL) or not section.rare
-            record = _help_record(parameter, ctx) if is_listed else None
-            heading = "Arguments" if parameter.param_type_name == "argument" else section.heading
-            rows.setdefault(heading, []).extend([_fitting(*record, formatter.width)] if record else [])
-        rows["Options"] = rows.pop("Options")  # --help is last
+            is_rare = parameter.name in self.rare
+            is_argument = parameter.param_type_name == "argument"
+            heading = "Arguments" if is_argument else "More options" if is_rare else "Options"
+            record = None if is_rare and _HELP_ALL not in ctx.meta else _help_record(parameter, ctx)
+            rows[heading] += [_fitting(*record, formatter.width)] if record else []
         widest = max(len(name) for heading, listed in rows.items() if heading != "Arguments" for name, _ in listed)
         for heading, listed in rows.items():
             column = 0 if heading == "Arguments" else min(widest, names_width)  # the same in all sections of options
@@ -180,7 +178,6 @@ def command(
     run: str,
     examples: Sequence[str],
     exit_codes: Mapping[int, str] | None = None,
-    sections: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[type[Options]], type[Options]]:
     """Add a command to a group: a frozen dataclass whose fields are its arguments and options.
 
@@ -192,7 +189,6 @@ def command(
         run: the function that runs the command, as `module:name`; it is imported when it is called.
         examples: command lines at the end of its help.
         exit_codes: those that are not in `EXIT_CODES`, or mean something more exact.
-        sections: headings for many options, and the fields below each.
     """
 
     def declare(options: type[Options]) -> type[Options]:
@@ -200,10 +196,7 @@ def command(
             "function": run,
             "examples": tuple(examples),
             "exit_codes": {**EXIT_CODES, **(exit_codes or {})},
-            "sections": {
-                **{name: Section(heading) for heading, names in (sections or {}).items() for name in names},
-                **_sections(options),
-            },
+            "rare": frozenset(name for name, field in _fields(options).items() if field.is_rare),
         }
         cls = type(options.__name__, (Command,), shown)
         group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
@@ -232,41 +225,79 @@ _HELP_ALL_PARAMETER = inspect.Parameter(
 )
 
 
-def _sections(options: type[Any]) -> dict[str, Section]:
-    """Return where help lists each option."""
-    hints = get_type_hints(options, include_extras=True)
-    return {
-        name: section for name, hint in hints.items() for section in get_args(hint)[1:] if isinstance(section, Section)
-    }
+@dataclass(frozen=True)
+class _Field:
+    """An argument or option, as a class declares it or as it follows from a setting."""
+
+    base: Any
+    """The type that typer reads."""
+    extras: tuple[Any, ...]
+    """The description for typer and, of several values, what separates them."""
+    default: Any
+    is_rare: bool
+
+
+def _fields(options: type) -> dict[str, _Field]:
+    """Return the arguments and options: what the class declares, then the settings that it inherits.
+
+    A field that has no description for typer is made of its setting (`raglift.base.settings.fields_of`). One that the
+    class only inherits is rare. A setting that no command line can state, such as a list of chunks, is left out.
+    """
+    hints, fields = hints_of(options), {field.name: field for field in dataclasses.fields(options)}
+    own = list(options.__annotations__)
+    declared: dict[str, _Field] = {}
+    for name in (*own, *(name for name in fields if name not in own)):
+        base, *extras = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
+        if not any(isinstance(extra, OptionInfo | ArgumentInfo) for extra in extras):
+            setting = fields_of(options)[name]
+            if not setting.choices and setting.kind not in (bool, int, float, str):
+                continue
+            base = str if setting.choices else setting.kind
+            base = base | None if setting.is_optional else base
+            extras.append(_described(setting))
+        is_rare = RARE in extras or name not in own
+        extras = [extra for extra in extras if extra != RARE]
+        declared[name] = _Field(base, tuple(extras), fields[name].default, is_rare)
+    return declared
+
+
+def _described(setting: Setting) -> Any:
+    """Return the option for a setting."""
+    help = setting.description.replace("`", "")  # noqa: A001 — what typer calls it
+    return choice(setting.choices, help=help) if setting.choices else typer.Option(help=help)
 
 
 def _callback(options: type[Any], run: str) -> Callable[..., None]:
     """Return the function that typer reads the parameters from and calls.
 
-    Several values are a tuple in the dataclass, empty where none are given. typer has a list for them, or None. Where
-    the annotation holds a function that separates values, as `choices.separate`, it is applied.
+    Several values are a tuple in the dataclass, empty if none are given. typer has a list for them, or None. If
+    the annotation holds a function that separates values, such as `choices.separate`, it is applied.
     """
-    hints = get_type_hints(options, include_extras=True)
     parameters = []
     separators: dict[str, Callable[[Sequence[Any]], Sequence[Any]]] = {}
-    for parameter in inspect.signature(options).parameters.values():
-        base, *extras = get_args(hints[parameter.name])
+    for name, field in _fields(options).items():
+        base: Any = field.base
+        extras, default = list(field.extras), field.default
         if get_origin(base) is tuple:
-            item = get_args(base)[0]
-            separators[parameter.name] = separator = next(filter(inspect.isfunction, extras), tuple)
+            item: Any = get_args(base)[0]
+            separators[name] = separator = next(filter(inspect.isfunction, extras), tuple)
             extras = [_of_several(extra, item, separator) for extra in extras]
-            base = list[item]  # type: ignore[valid-type]  # known when the program runs
-        if parameter.default == ():
-            base, parameter = base | None, parameter.replace(default=None)  # noqa: PLW2901
-        parameters.append(parameter.replace(annotation=Annotated[base, *extras]))
+            base = list[item]
+        if default == ():
+            base, default = base | None, None  # typer's own value for none
+        default = inspect.Parameter.empty if default is MISSING else default
+        annotation = Annotated[base, *extras]
+        parameters.append(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        )
+    if any(field.is_rare for field in _fields(options).values()):
+        parameters.append(_HELP_ALL_PARAMETER)
 
     def callback(**values: Any) -> None:
         values.pop(_HELP_ALL, None)
         several = {name: tuple(separator(values[name] or ())) for name, separator in separators.items()}
         resolve_name(run)(options(**{**values, **several}))
 
-    if any(section.rare for section in _sections(options).values()):
-        parameters.append(_HELP_ALL_PARAMETER)
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return callback

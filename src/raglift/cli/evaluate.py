@@ -18,15 +18,14 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import printable, short_repr
 from raglift.base.progress import step, steps
-from raglift.cli.arguments import CHUNKER
+from raglift.base.settings import fields_of
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, records
-from raglift.cli.model_options import parse_price
 from raglift.cli.project import project_budget
 from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
-from raglift.components.chunkers import CHUNKERS, make_chunker
+from raglift.components.chunkers import CHUNKERS
 from raglift.components.devices import checked_batch_tokens, require_device, resolve_device, resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
@@ -35,7 +34,7 @@ from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth
 from raglift.running.evaluation import evaluate
 from raglift.running.execution import most_queries_failed
-from raglift.running.settings import DEFAULT_KS
+from raglift.running.settings import DEFAULT_KS, Settings
 from raglift.running.systems import LocalSystem, build_retriever, load_system, versioned
 
 if TYPE_CHECKING:
@@ -54,13 +53,8 @@ if TYPE_CHECKING:
 _STOPPED = 1
 """The exit code after a limit."""
 _CODE_SHOWN = 80
-_SIZE, _OVERLAP = 1000, 100
-"""Those of a chunker whose name alone is given."""
-_UNCHANGED = (
-    *("reranker", "candidates", "profile", "dtype", "device", "batch_tokens", "depth", "doc_key", "concurrency"),
-    *("timeout", "retries", "on_error", "repeats", "latency", "max_model_calls", "max_cost"),
-)
-"""The options that are arguments of `evaluate()` of the same name."""
+_SIZE = "1000/100"
+"""Size and overlap of a chunker whose name alone is given."""
 
 
 def run(request: Evaluate) -> None:
@@ -116,7 +110,7 @@ def _check_system_options(request: Evaluate) -> None:
             f"--repeats: found {request.repeats} without --system; expected it with an agent of your own, which may "
             "search otherwise each time"
         )
-    if request.system_version is not None and request.system is None:
+    if request.version is not None and request.system is None:
         raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
     if request.exact and request.system is None:
         raise ConfigurationError(
@@ -127,19 +121,15 @@ def _check_system_options(request: Evaluate) -> None:
 
 def _settings(request: Evaluate) -> dict[str, Any]:
     """Return the arguments of `evaluate()` that the options stand for."""
-    ks = depths(request.ks) if request.ks else DEFAULT_KS
     match = MatchRule.for_profile(
         request.profile, request.match, threshold=request.match_threshold, unicode_folding=request.unicode_folding
     )
     return {
-        **{name: getattr(request, name) for name in _UNCHANGED},
-        "ks": ks,
+        **{name: getattr(request, name) for name in fields_of(Settings)},
+        "ks": depths(request.ks) if request.ks else DEFAULT_KS,
         "budget": project_budget(request.budget),
-        "k": request.hits,
-        "exact": request.exact or None,
         "match": match,
         "metrics": request.metrics or DEFAULT_METRICS,
-        "price": None if request.price is None else parse_price(request.price),
     }
 
 
@@ -158,12 +148,12 @@ def _measured(
 ) -> Evaluation:
     """Evaluate; the answers of a user's system are kept as they come, and Ctrl-C says which are."""
     answers = None if unfinished is None else unfinished.answers
-    version = versioned(request.system, request.mapping, request.system_version)
+    version = versioned(request.system, request.mapping, request.version)
     if unfinished is not None:
         unfinished.begin(resume=request.resume, overwrite=request.overwrite)
     try:
         with _in_this_folder():
-            return evaluate(system, dataset, **settings, answers=answers, version=version)
+            return evaluate(system, dataset, **(settings | {"answers": answers, "version": version}))
     except KeyboardInterrupt:
         if request.system is None:
             raise
@@ -194,7 +184,7 @@ def _in_this_folder() -> Iterator[None]:
 
 def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
     """Return what is true of the answers of a user's system when a run was stopped."""
-    if request.system_version is not None and is_kept_on_disk():
+    if request.version is not None and is_kept_on_disk():
         resume = " with --resume" if unfinished is not None else ""
         return f"each answer that came is kept in the cache: the same command{resume} continues from there"
     if unfinished is None:
@@ -271,7 +261,7 @@ def _next_line(request: Evaluate) -> str:
 
 def local_system(request: Evaluate) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
-    chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap, request.chunk_unit)
+    chunker = chunker_of(request.chunker)
     computing = Computing(request.dtype, request.device, request.batch_tokens)
     return system_of(request.retriever, request.embedding, chunker, computing)
 
@@ -287,20 +277,13 @@ def indexed(dataset: Dataset, parts: LocalSystem) -> Any:
         return build_retriever(dataset, parts)
 
 
-def chunker_of(text: str, size: int | None = None, overlap: int | None = None, unit: str | None = None) -> Chunker:
-    """Read `--chunker`: a name with its size and overlap, or the name alone and perhaps the earlier options of these.
+def chunker_of(text: str) -> Chunker:
+    """Read `--chunker`: a name with its size and overlap, or the name alone.
 
     Raises:
-        ConfigurationError: there is no such chunker, or its size is given twice.
+        ConfigurationError: there is no such chunker.
     """
-    earlier = {"--chunk-size": size, "--chunk-overlap": overlap, "--chunk-unit": unit}
-    given = next((option for option, value in earlier.items() if value is not None), None)
-    if given is None and text not in CHUNKERS:
-        return chunker_by_name(text)
-    if given is not None and text not in (*CHUNKERS, CHUNKER):
-        raise ConfigurationError(f"{given}: found it with --chunker {text}; expected all of it in --chunker")
-    size, overlap = _SIZE if size is None else size, _OVERLAP if overlap is None else overlap
-    return make_chunker(text.partition(":")[0], size, overlap, unit)
+    return chunker_by_name(f"{text}:{_SIZE}" if text in CHUNKERS else text)
 
 
 @dataclass(frozen=True)

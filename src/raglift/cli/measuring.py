@@ -11,11 +11,7 @@ import typer
 from raglift.cli.arguments import (
     CHUNKER,
     AsJson,
-    BatchTokens,
     Chunker,
-    ChunkOverlap,
-    ChunkSize,
-    ChunkUnit,
     DatasetSource,
     DeviceOption,
     Documents,
@@ -27,7 +23,6 @@ from raglift.cli.arguments import (
     Metrics,
     Output,
     Overwrite,
-    Price,
     Profile,
     Reranker,
     Retriever,
@@ -45,7 +40,8 @@ from raglift.cli.choices import (
     metric_names,
     separate,
 )
-from raglift.cli.command import MEASURE, START, command, new_group
+from raglift.cli.command import MEASURE, RARE, START, command, new_group
+from raglift.running.settings import Settings
 
 group = new_group()
 
@@ -114,8 +110,6 @@ class Walkthrough:
         separate,
     ] = ("10",)
     chunker: Chunker = CHUNKER
-    chunk_size: ChunkSize = None
-    chunk_overlap: ChunkOverlap = None
     dtype: DtypeOption = "auto"
     device: DeviceOption = "auto"
     profile: Profile = "tutorial"
@@ -143,23 +137,9 @@ class Walkthrough:
         "raglift evaluate my.jsonl --system app:search -k 5,10",
     ],
     exit_codes={1: "A limit on model calls or cost was reached; what was measured is kept."},
-    sections={
-        "System": [
-            *("system", "mapping", "retriever", "embedding", "reranker", "chunker", "candidates", "hits", "depth"),
-            "budget",
-            *("dtype", "device", "batch_tokens", "doc_key", "system_version", "exact"),
-        ],
-        "Data": ["documents", "encoding", "include"],
-        "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
-        "Limits": [
-            *("concurrency", "timeout", "retries", "on_error", "repeats", "latency", "max_model_calls", "max_cost"),
-            "price",
-        ],
-        "Output": ["output", "overwrite", "resume", "details", "as_json", "track", "track_project", "track_files"],
-    },
 )
-@dataclass(frozen=True)
-class Evaluate:
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Settings):
     """Evaluate a retrieval system on labelled queries, before and after reranking."""
 
     dataset: DatasetSource
@@ -171,20 +151,12 @@ class Evaluate:
             "mcp+http://…#tool."
         ),
     ] = None
-    mapping: Mapping = None
     documents: Documents = None
-    encoding: Encoding = None
-    include: Include = ()
     retriever: Retriever = "dense"
     embedding: Embedding = "minilm"
     reranker: Reranker = "none"
     chunker: Chunker = CHUNKER
-    chunk_size: ChunkSize = None
-    chunk_overlap: ChunkOverlap = None
-    chunk_unit: ChunkUnit = None
-    dtype: DtypeOption = "auto"
-    device: DeviceOption = "auto"
-    batch_tokens: BatchTokens = None
+    candidates: int | None = None
     ks: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -194,12 +166,7 @@ class Evaluate:
         ),
         separate,
     ] = ()
-    candidates: Annotated[
-        int | None,
-        typer.Option(help="Number of hits retrieved for --reranker and with --depth deep. Default: 50."),
-    ] = None
     metrics: Metrics = ()
-    profile: Profile = "default"
     match: Annotated[
         str,
         choice(
@@ -208,21 +175,6 @@ class Evaluate:
             "together: fair across chunk sizes, the default of sweeps) or fuzzy (for scanned or cleaned texts).",
         ),
     ] = "containment"
-    match_threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Above 0, at most 1: share of the passage to cover (default 0.5), or similarity for fuzzy (default "
-            "0.9)."
-        ),
-    ] = None
-    unicode_folding: UnicodeFolding = False
-    depth: Annotated[
-        str,
-        choice(
-            ("deployed", "deep"),
-            help="deployed keeps the settings of every component; deep requests as many hits as there are candidates.",
-        ),
-    ] = "deployed"
     budget: Annotated[
         int | None,
         typer.Option(
@@ -230,73 +182,57 @@ class Evaluate:
             "measured up to it. Default: budget in [tool.raglift] of pyproject.toml, else none."
         ),
     ] = None
-    hits: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of hits requested from a system that takes it as an argument. Default: 10, or the deepest "
-            "depth (-k) if that is more."
-        ),
-    ] = None
-    doc_key: Annotated[str | None, typer.Option(help="Metadata key of the hits that holds the document id.")] = None
-    concurrency: Annotated[int, typer.Option(help="Concurrent queries, for remote systems.")] = 1
-    timeout: Annotated[float | None, typer.Option(help="Timeout per query in seconds.")] = None
-    retries: Annotated[int, typer.Option(help="Retries after a transient failure.")] = 2
-    on_error: Annotated[
-        str, choice(("keep", "raise"), help="keep scores a failed query as 0; raise stops the evaluation.")
-    ] = "keep"
-    repeats: Annotated[
-        int,
-        typer.Option(
-            help="With --system: how often an agent is asked each query, as it may search otherwise each time."
-        ),
-    ] = 1
-    latency: Annotated[
-        int,
-        typer.Option(help="Also measure latency over this many queries, one at a time and without cache; 50 is usual."),
-    ] = 0
-    max_model_calls: Annotated[
-        int | None,
-        typer.Option(
-            help="Stop before the system makes more model calls than this; after the first query if the estimate for "
-            "all queries is higher."
-        ),
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option(help="Stop before the system's model calls cost more US dollars, if the price is known."),
-    ] = None
-    price: Price = None
+    concurrency: int = 1
     output: Output = None
-    overwrite: Overwrite = False
+    details: Annotated[
+        bool,
+        typer.Option("--all", help="Also print every metric at every depth, winners and losers, tags and settings."),
+    ] = False
+    as_json: AsJson = False
+    mapping: Annotated[Mapping, RARE] = None
+    encoding: Annotated[Encoding, RARE] = None
+    include: Annotated[Include, RARE] = ()
+    profile: Annotated[Profile, RARE] = "default"
+    match_threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Above 0, at most 1: share of the passage to cover (default 0.5), or similarity for fuzzy (default "
+            "0.9)."
+        ),
+        RARE,
+    ] = None
+    unicode_folding: Annotated[UnicodeFolding, RARE] = False
+    device: Annotated[DeviceOption, RARE] = "auto"
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--hits",
+            help="Number of hits requested from a system that takes it as an argument. Default: 10, or the deepest "
+            "depth (-k) if that is more.",
+        ),
+        RARE,
+    ] = None
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--system-version",
+            help="With --system: an identifier of its current version, such as a commit hash. Answers are cached under "
+            "it, and later runs do not ask again.",
+        ),
+        RARE,
+    ] = None
+    overwrite: Annotated[Overwrite, RARE] = False
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
             help="With --system and --output: continue a run that was stopped, without repeating answered queries.",
         ),
+        RARE,
     ] = False
-    system_version: Annotated[
-        str | None,
-        typer.Option(
-            help="With --system: an identifier of its current version, such as a commit hash. Answers are cached under "
-            "it, and later runs do not ask again."
-        ),
-    ] = None
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="With --system: also search the vectors of its vector store exactly, and say what its index loses.",
-        ),
-    ] = False
-    track: Track = ()
-    track_project: TrackProject = None
-    track_files: TrackFiles = True
-    details: Annotated[
-        bool,
-        typer.Option("--all", help="Also print every metric at every depth, winners and losers, tags and settings."),
-    ] = False
-    as_json: AsJson = False
+    track: Annotated[Track, RARE] = ()
+    track_project: Annotated[TrackProject, RARE] = None
+    track_files: Annotated[TrackFiles, RARE] = True
 
 
 @command(
@@ -310,13 +246,6 @@ class Evaluate:
         "raglift trace exports/ --data my.jsonl --join-by query_id",
         "raglift trace --listen --data my.jsonl -o runs/agent",
     ],
-    sections={
-        "Data": ["data", "documents", "encoding", "include"],
-        "Traces": ["join_by", "doc_key", "text_tools", "only_joined", "name"],
-        "Receiving": ["listen", "address", "keep", "stop_after", "idle"],
-        "Matching and metrics": ["ks", "metrics", "profile", "match", "match_threshold", "unicode_folding"],
-        "Output": ["output", "overwrite", "details", "as_json"],
-    },
 )
 @dataclass(frozen=True)
 class Trace:

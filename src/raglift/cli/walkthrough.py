@@ -25,7 +25,7 @@ def run(request: Walkthrough) -> None:
 
     from raglift.datasets.loading import load_dataset
 
-    chunker = chunker_of(request.chunker, request.chunk_size, request.chunk_overlap)
+    chunker = chunker_of(request.chunker)
     parts = system_of("dense", request.embedding, chunker, Computing(request.dtype, request.device))
     *smaller, k = sorted(numbers_of_hits(request.k))
     settings = Settings(parts, request.reranker, k, request.profile, request.what_helps, tuple(smaller))
