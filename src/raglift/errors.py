@@ -15,7 +15,6 @@
     ├── ModelError              a model cannot be loaded, or is not the one it claims to be
     │   └── ModelOutputError    a model gave no usable answer for an input
     │       └── ModelUnavailable    nor for any other input: a wrong key, no connection, no quota
-    ├── CostLimitReached        further requests would exceed the cost limit; answers so far are cached
     ├── CacheError              the cache file cannot be read or written
     ├── RunError                a saved run is missing, damaged, or from a newer version
     ├── TrackingFailed          an experiment tracker cannot be reached, or refused the request
@@ -280,25 +279,6 @@ class ModelOutputError(ModelError):
 
 class ModelUnavailable(ModelOutputError):
     """A provider would answer no other input either: it refuses the key, is not there, or has no quota left."""
-
-
-class CostLimitReached(RagliftError):
-    """Asking a provider on would cost more than was allowed; what it answered so far is kept.
-
-    Attributes:
-        spent: US dollars that were spent before.
-        more: US dollars that the rest is guessed to cost.
-        evaluation: from `evaluate`, the queries that were asked before; None elsewhere.
-        result: of a sweep, what is measured, a `SweepResult`; None elsewhere.
-    """
-
-    evaluation: Any = None
-    result: Any = None
-
-    def __init__(self, message: str, *, spent: float = 0.0, more: float = 0.0) -> None:
-        self.spent = spent
-        self.more = more
-        super().__init__(message)
 
 
 class CacheError(RagliftError):

@@ -16,7 +16,6 @@ from raglift.base.cache import Cache
 from raglift.base.retrying import RetryPolicy
 from raglift.components.embedding import embed
 from raglift.errors import ConfigurationError, MissingDependency, ModelOutputError
-from raglift.llm.providers import CostEstimate
 from raglift.testing.openai_server import Answer, OpenAIServer
 
 pytestmark = pytest.mark.usefixtures("no_openai_settings")
@@ -323,14 +322,9 @@ def test_a_reply_without_usage_counts_nothing(server):
 
 
 @pytest.mark.slow
-def test_the_cost_is_estimated_without_asking(server):
-    estimate = quick().estimate([" lamp" * 1_000, " lamp" * 1_000, " lamp" * 9_000])
-    assert estimate == CostEstimate(2, 9_191, pytest.approx(9_191 * 0.02 / 1e6), 0.02)
-    assert str(estimate) == "2 texts, 9,191 tokens, about US$ 0.00018"
-    assert quick("text-embedding-3-large").estimate(["lamp"]).price_per_million == 0.13
-    unknown = quick("bge-small").estimate([" lamp" * 9_000])
-    assert (unknown.tokens, unknown.dollars, unknown.price_per_million) == (9_000, None, None)
-    assert quick("bge-small").estimate([" lamp"], prices={"bge-small": 2.0}).dollars == 2e-6
+def test_tokens_are_estimated_without_asking(server):
+    assert quick().estimate([" lamp" * 1_000, " lamp" * 1_000, " lamp" * 9_000]) == 9_191
+    assert quick("bge-small").estimate([" lamp" * 9_000]) == 9_000
     assert server.requests == []
 
 
@@ -341,7 +335,7 @@ def test_without_the_encoding_a_text_is_counted_by_its_bytes(server, monkeypatch
     monkeypatch.setattr(openai_embeddings, "load_encoding", missing)
     openai_embeddings._encoding.cache_clear()
     try:
-        assert quick().estimate(["lamp", "é" * 30]).tokens == 2 + 20
+        assert quick().estimate(["lamp", "é" * 30]) == 2 + 20
         assert embed(quick(), TEXTS, "document", Cache(None)).read_in_part == 0
         with pytest.raises(ConfigurationError, match="not on this machine"):
             quick().embed(["lamp " * 9_000], "document")

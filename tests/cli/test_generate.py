@@ -69,9 +69,7 @@ def test_json_and_a_folder(question_writer: OpenAIServer, run: Run, tmp_path: Pa
 
 @pytest.mark.slow
 def test_an_estimate_asks_nothing(question_writer: OpenAIServer, run: Run) -> None:
-    code, said, told = run(
-        "labels", "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine", "--price", "1,2"
-    )
+    code, said, told = run("labels", "generate", "lighthouse", "-n", "10", "--estimate", "--model", "openai:mine")
     assert (code, said) == (0, "")
     assert "openai:mine: 31 prompts" in told
     assert question_writer.requests == []
@@ -99,7 +97,6 @@ def test_when_nothing_is_kept_the_report_says_why(question_writer: OpenAIServer,
         (["--output", "q.jsonl,there.md"], "already there"),
         (["--output", "q.jsonl", "--styles", "riddle"], "styles: found 'riddle'"),
         (["--output", "q.jsonl", "-n", "0"], "found n=0"),
-        (["--output", "q.jsonl", "--price", "1"], "--price: found '1'"),
     ],
 )
 def test_command_lines_that_make_no_sense(

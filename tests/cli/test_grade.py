@@ -135,37 +135,6 @@ def test_a_second_time_costs_nothing(run: Run, server: OpenAIServer, command: li
 
 
 @pytest.mark.slow
-def test_the_limit_of_cost_writes_nothing_and_says_how_to_resume(
-    run: Run, server: OpenAIServer, command: list[str]
-) -> None:
-    code, out, err = run(*command, "--price", "100,0", "--max-cost", "0.25", "--concurrency", "1")
-    assert (code, out) == (1, "")
-    assert "that is more than --max-cost 0.25: it may stop there" in err
-    assert "continues from there" in err
-    assert not Path("labels.jsonl").exists()
-    before = set(asked(server))
-    assert before
-    assert run(*command)[0] == 0
-    assert not before & set(asked(server)[len(before) :])
-
-
-@pytest.mark.slow
-def test_without_a_price_the_usual_limit_has_no_effect(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    code, out, err = run(*command, "--model", "openai:some-model-of-ours")
-    assert code == 0
-    assert "price not known" in err
-    assert "cost not known" in out
-    assert server.requests
-
-
-def test_a_limit_that_is_asked_for_needs_a_price(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    code, _, err = run(*command, "--model", "openai:some-model-of-ours", "--max-cost", "1")
-    assert code == 2
-    assert "--price" in err
-    assert server.requests == []
-
-
-@pytest.mark.slow
 def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
     code, out, _ = run(*command, "--fill")
     assert code == 0

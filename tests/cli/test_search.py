@@ -74,7 +74,7 @@ def test_a_search_prints_what_to_use_and_how_the_race_went(run, tmp_path: Path) 
         ("share=0", "expected a number above 0, at most 1"),
         ("minutes=-1", "expected a number above 0"),
         ("cells=2.5", "expected an integer, 1 or more"),
-        ("dollars=lots", "expected a number above 0"),
+        ("minutes=lots", "expected a number above 0"),
         ("hours=2", "expected one of"),
         ("0.5", "expected one of"),
     ],

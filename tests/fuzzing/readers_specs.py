@@ -1,4 +1,4 @@
-"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, prices, styles."""
+"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, styles."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from raglift.apps.generation.questions import parse_styles, shares
 from raglift.cli.choices import separate
 from raglift.cli.evaluate import depths
 from raglift.cli.gate import _bounds as read_bounds
-from raglift.cli.model_options import parse_price
 from raglift.components.chunkers import parse_chunker
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, checked_margin, compared_metrics
-from raglift.llm.providers import dollars_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse, split_metrics
 
@@ -97,12 +95,6 @@ def _check_bounds(found: list[Any]) -> None:
             assert bound.metric is None or parse(bound.figure) == bound.metric
 
 
-def _price(text: str) -> object:
-    price = parse_price(text)
-    assert dollars_of("m", 1000, {"m": price[0]}) is not None
-    return price
-
-
 def _styles(text: str) -> object:
     found = parse_styles(text)
     assert sum(shares(100, found).values()) == 100
@@ -161,7 +153,6 @@ READERS: Sequence[Reader] = (
     ),
     _notation("bound, at least", _asked, "ndcg@10=0.75", "rerank:recall@5 = 0.5", check=_check_bounds),
     _notation("bound, at most", _asked_at_most, "p95_latency=500ms", "retrieve:empty=3", check=_check_bounds),
-    _notation("price", _price, "0.15,0.60"),
     _notation("styles", _styles, "natural=2,keyword", "typo=0.5, natural = 1"),
     _options(
         "gate",

@@ -1,4 +1,4 @@
-"""Budgets of questions, time and money: what is left of them, and that they hold."""
+"""Budgets of questions and time: what is left of them, and that they hold."""
 
 from __future__ import annotations
 
@@ -8,47 +8,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from langchain_classic.retrievers import MultiQueryRetriever
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from langchain_openai import ChatOpenAI
 
 from raglift.search.budget import Budget, Work
-from raglift.search.course import BATCH, BudgetSpent, Course
+from raglift.search.course import BATCH, Course
 from raglift.search.engine import run_search
 from raglift.search.folder import SearchFolder
-from raglift.search.records import FINALIST
 from raglift.search.specification import Search
 from raglift.stats.racing import Race, stratified_batches
-from raglift.testing import OpenAIServer
 
 from .conftest import SPACE
 
 QUERIES = 60
 
 
-@pytest.mark.parametrize(
-    ("budget", "left", "questions", "text"),
-    [
-        (Budget(minutes=2), 90.0, 30.0, "2 minutes"),
-        (Budget(model_seconds=50), 40.0, 40.0, "50 s in models"),
-        (Budget(dollars=0.5), 0.3, 15.0, "US$ 0.5"),
-        (Budget(dollars=0.1), 0.0, 0.0, "US$ 0.1"),
-    ],
-)
-def test_what_is_left_lasts_for_questions_at_the_price_of_the_last_ones(
-    budget: Budget, left: float, questions: float, text: str
-) -> None:
-    spent, last = Work(30.0, 10.0, 0.2, 200), Work(30.0, 10.0, 0.2, 10)
+def test_what_is_left_lasts_for_questions_at_the_pace_of_the_last_ones() -> None:
+    budget = Budget(minutes=2)
     assert budget.is_measured
-    assert budget.left(spent) == pytest.approx(left)
-    assert budget.questions_left(spent, last) == pytest.approx(questions)
-    assert str(budget) == text
-
-
-def test_what_costs_nothing_is_bounded_by_no_budget_of_money() -> None:
-    assert Budget(dollars=1.0).questions_left(Work(9.0, 9.0, 0.0, 100), Work(9.0, 9.0, 0.0, 100)) > 1e12
-    assert Budget(dollars=1.0).questions_left(Work(9.0, 9.0, 1.0, 100), Work(9.0, 9.0, 0.0, 100)) == 0.0
+    assert budget.left(Work(30.0, 200)) == pytest.approx(90.0)
+    assert budget.left(Work(130.0, 200)) == 0.0
+    assert budget.questions_left(Work(30.0, 200), Work(30.0, 10)) == pytest.approx(30.0)
+    assert budget.questions_left(Work(30.0, 200), Work(0.0, 10)) > 1e12
+    assert str(budget) == "2 minutes"
     assert not Budget(share=0.5).is_measured
     assert Budget(cells=4).questions(100, 30) == 120
 
@@ -57,7 +37,7 @@ class Priced:
     """Answers from stored values; some systems cost more a question than others."""
 
     def __init__(self, values: np.ndarray, prices: np.ndarray, budget: float) -> None:
-        self.values, self.prices, self.budget = values, prices, Budget(model_seconds=budget)
+        self.values, self.prices, self.budget = values, prices, Budget(minutes=budget / 60)
         self.batches = stratified_batches(len(values), BATCH, seed=0)
         self.work: dict[str, Work] = {}
 
@@ -68,7 +48,7 @@ class Priced:
     def ask(self, name: str, systems: Any, batches: range) -> np.ndarray:
         places = np.concatenate([self.batches[batch] for batch in batches])
         cost = float(self.prices[list(systems)].sum() * len(places))
-        self.work[name] = Work(cost, cost, 0.0, len(places) * len(systems))
+        self.work[name] = Work(cost, len(places) * len(systems))
         return self.values[np.ix_(places, list(systems))]
 
     def affordable(self, name: str, systems: int, queries: int) -> int:
@@ -103,7 +83,7 @@ def test_rerankers_that_cost_more_do_not_overrun_a_budget_of_time_by_more_than_o
     answering = Priced(values, prices, budget)
     course = answering.course({number: [number + 8] for number in range(8)}, 8)
     course.finish()
-    assert answering.spent.model_seconds <= budget + 2 * BATCH * price  # the first queries of one system
+    assert answering.spent.seconds <= budget + 2 * BATCH * price  # the first queries of one system
     asked = course.race.asked_of[8:]
     assert asked.max() <= course.race.asked
     if price == 1.0:
@@ -112,66 +92,16 @@ def test_rerankers_that_cost_more_do_not_overrun_a_budget_of_time_by_more_than_o
         assert np.count_nonzero(asked) == 1  # which showed that the budget does not last for others
 
 
-def test_a_race_ends_where_the_budget_does() -> None:
-    random = np.random.default_rng(0)
-    answering = Priced(random.random((QUERIES, 4)), np.ones(4), 1e6)
-    course = answering.course({}, 4)
-    ask = course.ask
-
-    def until(name: str, systems: Any, batches: range) -> np.ndarray:
-        if name == "2":
-            raise BudgetSpent
-        return ask(name, systems, batches)
-
-    course.ask = until
-    race = course.finish()
-    assert len(course.rungs) == 2
-    assert course.questions == int(race.asked_of.sum())
-
-
 @pytest.mark.slow
-def test_a_budget_of_seconds_in_models_holds_for_users_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_of_time_holds_for_users_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slow_systems.py").write_text(
         "import time\n\n\ndef slow(query):\n    time.sleep(0.01)\n    return ['The keeper trims the wick.']\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     space = {**SPACE, "chunkers": ["recursive:300/0"], "systems": ["slow_systems:slow"], "first_queries": 6}
-    search = replace(Search.of(**space), budget=Budget(model_seconds=0.5), hold_out=0.0)
+    search = replace(Search.of(**space), budget=Budget(minutes=0.01), hold_out=0.0)
     found = run_search(search, tmp_path / "out", progress=False)
     kept = SearchFolder.read(tmp_path / "out")
-    assert kept.work["0"].model_seconds >= 0.01 * found.rungs[0].queries
-    assert kept.spent.model_seconds < 0.5 + 0.3
-    assert "budget: 0.5 s in models" in str(found)
-
-
-class Lines(BaseRetriever):
-    """Finds a text without a model."""
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document("The keeper trims the wick every evening.")]
-
-
-@pytest.mark.slow
-def test_no_call_is_made_once_a_budget_of_money_is_spent_and_a_larger_one_goes_on(tmp_path: Path) -> None:
-    with OpenAIServer(replies=lambda _messages, _schema: "first wording\nsecond wording") as server:
-        chat = ChatOpenAI(model="gpt-4o-mini", base_url=server.base_url, api_key="not asked for", max_retries=0)
-        systems = {"rewriting": MultiQueryRetriever.from_llm(Lines(), chat), "plain": lambda _: ["The lamp is lit."]}
-        space = {**SPACE, "chunkers": ["recursive:300/0", "recursive:600/0"], "systems": systems, "first_queries": 6}
-        search = replace(Search.of(**space), hold_out=0.0)
-        free = run_search(replace(search, budget=Budget(dollars=100.0)), tmp_path / "free", progress=False)
-        kept = SearchFolder.read(tmp_path / "free")
-        assert kept.spent.dollars > 0.0
-        assert free.rungs[-1].queries == free.queries
-        first = kept.work["0"].dollars
-        server.requests.clear()
-
-        small = run_search(replace(search, budget=Budget(dollars=1.45 * first)), tmp_path / "small", progress=False)
-        assert first <= SearchFolder.read(tmp_path / "small").spent.dollars <= 1.45 * first
-        assert small.rungs[-1].queries < small.queries or len(small.of_fate(FINALIST)) == 1
-        calls = len(server.requests)
-        search = replace(search, budget=Budget(dollars=100.0))
-        larger = run_search(search, tmp_path / "small", resume=True, progress=False)
-        assert larger.rungs[: len(small.rungs)] == small.rungs
-        assert larger.rungs[-1].queries == larger.queries or len(larger.of_fate(FINALIST)) == 1
-        assert len(server.requests) >= calls
+    assert kept.work["0"].seconds >= 0.01 * found.rungs[0].queries
+    assert "budget: 0.01 minutes" in str(found)

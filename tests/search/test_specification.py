@@ -65,7 +65,7 @@ def test_budgets_say_what_they_are(budget: Budget, questions: float, told: str):
         ("budget: {hours: 1}", "space.yaml:2: budget"),
         (
             "budget: 3",
-            "space.yaml:2: budget: found 3; expected one of share, cells, minutes, model_seconds and",
+            "space.yaml:2: budget: found 3; expected one of share, cells and minutes",
         ),
         ("budget: {share: 0.2, cells: 4}", "space.yaml:2: budget"),
         ("configurations: 1", "space.yaml:2: configurations: found 1; expected from 2 to 10,000"),

@@ -20,7 +20,6 @@ COST = Cost(
     index=IndexCost(1200, 1100, 1100, 3.25, 1_843_200),
     throughput={"retrieve": 240.5, "rerank": None},
     tokens_billed=12_345,
-    dollars=0.0025,
 )
 
 

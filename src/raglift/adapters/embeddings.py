@@ -19,7 +19,7 @@ from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.llm.dot_env import load_dot_env
-from raglift.llm.providers import PRICES, CostEstimate, dollars_of, secrets_of, server_of
+from raglift.llm.providers import secrets_of, server_of
 from raglift.llm.retrying import ask_with_retries
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Embedding models of OpenAI and of OpenAI-compatible servers, through langchain-openai's client.
 
 
+_MODELS_OF_OPENAI = ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002")
 _MOST_TOKENS = 8191
 _TEXTS_PER_REQUEST = 256
 _TEXTS_PER_REQUEST_ELSEWHERE = 32
@@ -83,8 +84,8 @@ class OpenAIEmbedder:
         self.model = model
         self._settings = {"base_url": base_url, "dimensions": dimensions, "timeout": timeout}
         self._retry_policy = retry_policy or RetryPolicy()
-        self._limit = _MOST_TOKENS if model in PRICES else None
-        default = _TEXTS_PER_REQUEST if model in PRICES else _TEXTS_PER_REQUEST_ELSEWHERE
+        self._limit = _MOST_TOKENS if model in _MODELS_OF_OPENAI else None
+        default = _TEXTS_PER_REQUEST if model in _MODELS_OF_OPENAI else _TEXTS_PER_REQUEST_ELSEWHERE
         self._texts_per_request = texts_per_request or default
         self._embeddings = _client(model, self._settings)
         self._meter = _Meter(self._embeddings.client)
@@ -115,11 +116,6 @@ class OpenAIEmbedder:
     def tokens_billed(self) -> int:
         """How many tokens the server has said to bill so far, in this process; replies that do not say count none."""
         return self._meter.tokens
-
-    @property
-    def dollars_billed(self) -> float | None:
-        """What these tokens cost at the list price, in US dollars; None if it is not known."""
-        return dollars_of(self.model, self.tokens_billed)
 
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
         """Sort by tokens, into requests well below what OpenAI takes (2,048 texts, 300,000 tokens)."""
@@ -154,20 +150,13 @@ class OpenAIEmbedder:
         """Return which texts are cut; None for a model whose limit is not known."""
         return None if self._limit is None else [self._is_cut(text) for text in texts]
 
-    def estimate(self, texts: Sequence[str], *, prices: Mapping[str, float] | None = None) -> CostEstimate:
-        """Return what it would cost to embed texts, each distinct one once; nothing is sent.
+    def estimate(self, texts: Sequence[str]) -> int:
+        """Return how many tokens would be billed for texts, each distinct one embedded once; nothing is sent.
 
-        Tokens are those of cl100k_base, OpenAI's encoding for these models; where it is not on this machine, a third
-        of the bytes.
-
-        Args:
-            texts: any number of texts.
-            prices: US dollars per million tokens by model, before the list prices.
+        Tokens are those of cl100k_base, OpenAI's encoding for these models; if it is not on this machine, a third of
+        the bytes.
         """
-        distinct = set(texts)
-        tokens = sum(map(self._tokens, distinct))
-        price = dollars_of(self.model, 1_000_000, prices)
-        return CostEstimate(len(distinct), tokens, dollars_of(self.model, tokens, prices), price)
+        return sum(map(self._tokens, set(texts)))
 
     def _tokens(self, text: str) -> int:
         tokens = count_tokens(text)

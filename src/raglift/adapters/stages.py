@@ -31,13 +31,8 @@ class Keeper(Protocol):
         inputs: list[tuple[Any, ...]],
         policy: Policy,
         advance: Callable[[int], None],
-        calls: Any = None,
     ) -> list[Any]:
         """Return one outcome a query, in order: see `raglift.running.execution.ask_stage`."""
-        ...
-
-    def unanswered(self, stage: Any, inputs: list[tuple[Any, ...]]) -> list[int]:
-        """Return the places of the inputs for which nothing is kept."""
         ...
 
 

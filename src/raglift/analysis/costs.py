@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 SAME = 1.1
 """Costs whose ratio is less than this count as the same: timings and sizes vary by as much for no reason."""
 
-MODEL_CALLS, LATENCY, RERANKERS, EMBEDDING, CONTEXT, CHARACTERS, INDEX = ORDER = (
-    "model_calls",
+LATENCY, RERANKERS, EMBEDDING, CONTEXT, CHARACTERS, INDEX = ORDER = (
     "latency_p50",
     "rerankers",
     "embedding",
@@ -26,10 +25,10 @@ MODEL_CALLS, LATENCY, RERANKERS, EMBEDDING, CONTEXT, CHARACTERS, INDEX = ORDER =
     "context_characters",
     "index_bytes",
 )
-"""The costs in the order in which they are looked at, after those that the user knows: language model calls per query,
-the median seconds of a query, how many rerankers there are, whether queries are embedded, what a prompt holds at the
-depth of the metric (characters where tokens were not counted), and the size of the index. Where latency was measured of
-all systems, rerankers and embedding are in it, and not looked at."""
+"""The costs in the order in which they are looked at, after those that the user knows: the median seconds of a query,
+how many rerankers there are, whether queries are embedded, what a prompt holds at the depth of the metric (characters
+if tokens were not counted), and the size of the index. If latency was measured of all systems, rerankers and embedding
+are in it, and not looked at."""
 
 _BM25, _EMBEDS = re.compile(r"bm25", re.IGNORECASE), re.compile(r"(?:dense|hybrid) \(")
 _IN_LATENCY = (RERANKERS, EMBEDDING)
@@ -109,13 +108,6 @@ def _of(comparison: ComparisonRecord, name: str) -> dict[str, float]:
     return {cost: float(value) for cost, value in found.items() if value is not None}
 
 
-def _model_calls(evaluation: EvaluationRecord) -> float | None:
-    """Return how often language models were called for a query, on average."""
-    cost, queries = evaluation.run.cost, len(evaluation.dataset)
-    calls = 0 if cost is None else sum(use.calls for use in cost.models if use.kind == "language model")
-    return calls / queries if queries else None
-
-
 def median_latency(evaluation: EvaluationRecord) -> float | None:
     """Return the median seconds of one query through all stages; None if they were not measured."""
     cost = evaluation.run.cost
@@ -140,7 +132,6 @@ def _characters(evaluation: EvaluationRecord, k: int) -> float | None:
 
 
 _MEASURED: dict[str, Callable[[EvaluationRecord], float | None]] = {
-    MODEL_CALLS: _model_calls,
     LATENCY: median_latency,
     RERANKERS: lambda evaluation: float(len(evaluation.scores.stages) - 1),
     EMBEDDING: _embedding,

@@ -66,7 +66,6 @@ _COSTS: dict[str, Callable[[Cost], float | None]] = {
         None if cost.index is None or not cost.index.queries_per_second else 1.0 / cost.index.queries_per_second
     ),
     "chunks": _index("chunks"),
-    "dollars": lambda cost: cost.dollars,
 }
 """What a run says of its cost, by name."""
 

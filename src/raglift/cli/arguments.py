@@ -180,17 +180,9 @@ Temperature = Annotated[
     typer.Option(help="Sampling temperature; 'default' uses the provider's, which some models require."),
 ]
 Concurrency = Annotated[int, typer.Option(help="Maximum concurrent requests.")]
-MaxCost = Annotated[
-    float | None,
-    typer.Option(help="Stop before the total cost exceeds this many US dollars. Default: 5, if the price is known."),
+Estimate = Annotated[
+    bool, typer.Option("--estimate", help="Print how many prompts and tokens are expected, and call no model.")
 ]
-Price = Annotated[
-    str | None,
-    typer.Option(
-        help="US dollars per million input and output tokens, such as 0.15,0.60, for models without a known price."
-    ),
-]
-Estimate = Annotated[bool, typer.Option("--estimate", help="Print the estimated cost and call no model.")]
 Track = Annotated[tuple[str, ...], choice(TRACKERS, help="Also log the result to these experiment trackers."), separate]
 TrackProject = Annotated[
     str | None, typer.Option(help="With --track: MLflow experiment or W&B project. Default: raglift.")

@@ -14,7 +14,6 @@ from raglift.cli.arguments import (
     CompareMatch,
     HoldOut,
     Names,
-    Price,
     Primary,
     PromptBudget,
     SavedRuns,
@@ -126,17 +125,6 @@ class RunSweep:
             "that of the file, else budget in [tool.raglift] of pyproject.toml, else 2000."
         ),
     ] = None
-    max_model_calls: Annotated[
-        int | None,
-        typer.Option(help="Stop before your systems, all cells together, make more model calls in this run."),
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop before model and embedding calls, all cells together, cost more US dollars in this run."
-        ),
-    ] = None
-    price: Price = None
     margin: Margin = None
     export_best: Annotated[
         Path | None,
@@ -185,10 +173,7 @@ class RunSearch:
     resume: Annotated[bool, typer.Option(help="Continue a search that was stopped, also with another budget.")] = False
     budget: Annotated[
         str | None,
-        typer.Option(
-            help="share=0.1 of a full sweep's questions, cells=40, minutes=30, model_seconds=600 or dollars=2. "
-            "Default: that of the file."
-        ),
+        typer.Option(help="share=0.1 of a full sweep's questions, cells=40 or minutes=30. Default: that of the file."),
     ] = None
     engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
     address: Annotated[
@@ -203,14 +188,6 @@ class RunSearch:
             help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
         ),
     ] = None
-    max_model_calls: Annotated[
-        int | None, typer.Option(help="Stop before your systems make more model calls in this run.")
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option(help="Stop before model and embedding calls, of the whole search, cost more US dollars."),
-    ] = None
-    price: Price = None
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None
     margin: Margin = None
     export_best: Annotated[

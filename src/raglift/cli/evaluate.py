@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
 from raglift.adapters.adapt import check_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.cache import is_kept_on_disk
@@ -28,7 +26,7 @@ from raglift.cli.unfinished import Unfinished
 from raglift.components.chunkers import CHUNKERS
 from raglift.components.devices import checked_batch_tokens, require_device, resolve_device, resolve_dtype
 from raglift.components.retrievers import parse_retriever
-from raglift.errors import ConfigurationError, CostLimitReached, MetricFailed, QueryFailed, RunError
+from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse_depth
@@ -50,8 +48,6 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-_STOPPED = 1
-"""The exit code after a limit."""
 _CODE_SHOWN = 80
 _SIZE = "1000/100"
 """Size and overlap of a chunker whose name alone is given."""
@@ -78,9 +74,6 @@ def run(request: Evaluate) -> None:
     except MetricFailed as error:
         _keep(error, request, settings, unfinished)
         raise
-    except CostLimitReached as error:
-        _keep_asked(error, request)
-        raise typer.Exit(_STOPPED) from None
     except QueryFailed as error:  # of every query; what there is all the same is shown and saved
         if error.evaluation is None:
             raise
@@ -213,16 +206,6 @@ def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfi
         sys.stderr.write(
             f"without {error.metric}; when it is mended: raglift rescore {folder} --metrics {metrics} -k {ks}\n"
         )
-
-
-def _keep_asked(error: CostLimitReached, request: Evaluate) -> None:
-    """Save the queries that were asked before a limit was reached, and say how far it came."""
-    sys.stderr.write(f"raglift: {printable(f'stopped: {error}')}\n")
-    if error.evaluation is not None and request.output is not None:
-        kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
-        keep(kept, request.output, overwrite=request.overwrite)
-    elif error.evaluation is not None:
-        sys.stderr.write("with -o FOLDER, what was answered is saved\n")
 
 
 def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:

@@ -15,7 +15,7 @@ from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
+from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import Dataset
@@ -35,15 +35,8 @@ _NOTHING = 1
 
 
 def run(request: Generate) -> None:
-    """Say what it would cost, let questions be written, write them, print the report."""
-    model, limits = model_and_limits(
-        request.model,
-        request.temperature,
-        request.concurrency,
-        request.max_cost,
-        request.price,
-        to_estimate=request.estimate,
-    )
+    """Say what it would take, let questions be written, write them, print the report."""
+    model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     styles = ",".join(request.styles)
     output = None if request.estimate else _checked_output(request)
     report = _checked_report(request)
@@ -57,13 +50,13 @@ def run(request: Generate) -> None:
         "seed": request.seed,
         "passage_size": request.passage_size,
     }
-    expected = estimate_generation(source, request.n, **settings, limits=limits)
+    expected = estimate_generation(source, request.n, **settings)
     print_estimate(expected, model)
     sys.stderr.write(f"this if every first question is accepted; up to {MOST_TRIES} times as much where few are\n")
     if output is None:
         return
     with stoppable():
-        generation = generate(source, request.n, **settings, limits=limited(limits, expected))
+        generation = generate(source, request.n, **settings, concurrency=request.concurrency)
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
     if report is not None:
         _write_report(generation, report)
@@ -169,6 +162,5 @@ def _as_json(generation: Generation) -> dict[str, Any]:
             {**asdict(style), "difficulties": generation.difficulties(style.style)} for style in generation.styles
         ],
         "usage": asdict(generation.usage),
-        "dollars": generation.dollars,
         "notes": list(generation.notes),
     }

@@ -12,7 +12,7 @@ from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import print_json
-from raglift.cli.model_options import limited, model_and_limits, print_estimate, stoppable
+from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.cli.saved_runs import load_runs
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset, load_documents
@@ -55,14 +55,7 @@ def run(request: Grade) -> None:
         ConfigurationError: an option that cannot be used; nothing was asked.
         RunError: a folder that holds no evaluation and no sweep.
     """
-    model, limits = model_and_limits(
-        request.model,
-        request.temperature,
-        request.concurrency,
-        request.max_cost,
-        request.price,
-        to_estimate=request.estimate,
-    )
+    model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     _check_output(request)
     sample = _sample(request)
     evaluations = load_runs(request.runs)
@@ -70,14 +63,13 @@ def run(request: Grade) -> None:
     pairs = placed(pool(evaluations, depth=max(numbers_of_hits(request.k))), documents)
     rubric, scale = request.rubric, request.scale
     human = None if sample is None else _human(request, sample, evaluations, pairs)
-    expected = estimate_grading(pairs, model, rubric=rubric, scale=scale, limits=limits)
+    expected = estimate_grading(pairs, model, rubric=rubric, scale=scale)
     check_relevant_from(request.relevant_from, scale)
     print_estimate(expected, model)
     if request.estimate:
         return
-    limits = limited(limits, expected)
     with stoppable():
-        graded = grade(pairs, model, rubric=rubric, scale=scale, limits=limits)
+        graded = grade(pairs, model, rubric=rubric, scale=scale, concurrency=request.concurrency)
     _check_any(graded)
     correction = None if human is None else _corrected(request, human, evaluations, graded)
     summary = graded.summary(evaluations, relevant_from=request.relevant_from, fill=request.fill)
@@ -214,7 +206,6 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "asked": graded.asked,
         "cached": graded.cached,
         "usage": asdict(graded.usage),
-        "dollars": graded.dollars,
         "systems": [asdict(system) for system in summary.systems],
         "agreement": summary.agreement,
         "order": summary.order,

@@ -15,9 +15,7 @@ from raglift.cli.arguments import (
     Estimate,
     Include,
     LanguageModelName,
-    MaxCost,
     PoolDepth,
-    Price,
     SavedRuns,
     Temperature,
 )
@@ -26,8 +24,6 @@ from raglift.cli.command import command, new_group
 
 labels = new_group()
 """Those of the group `labels`, with those of `raglift.cli.labels`."""
-
-_LIMIT = "The limit of cost was reached; the answers are cached."
 
 
 @command(
@@ -69,7 +65,6 @@ class Review:
     "Grade hits with a language model",
     run="raglift.cli.grade:run",
     examples=["raglift labels grade runs/bm25 --estimate", "raglift labels grade runs/* -o graded.jsonl"],
-    exit_codes={1: _LIMIT},
 )
 @dataclass(frozen=True)
 class Grade:
@@ -111,8 +106,6 @@ class Grade:
         typer.Option(help="With --human: also write the HTML report of the runs with the corrected figures."),
     ] = None
     estimate: Estimate = False
-    max_cost: MaxCost = None
-    price: Price = None
     concurrency: Concurrency = 8
     temperature: Temperature = "0"
     overwrite: Annotated[bool, typer.Option(help="Replace an existing file of labels.")] = False
@@ -165,7 +158,7 @@ class Sample:
         "raglift labels generate docs/ -n 20 --estimate",
         "raglift labels generate docs/ -n 20 -o questions.jsonl",
     ],
-    exit_codes={1: "No question was accepted, or the limit of cost was reached; the answers are cached."},
+    exit_codes={1: "No question was accepted; the answers are cached."},
 )
 @dataclass(frozen=True)
 class Generate:
@@ -203,8 +196,6 @@ class Generate:
     model: LanguageModelName = "openai:gpt-4o-mini"
     temperature: Temperature = "0"
     concurrency: Concurrency = 8
-    max_cost: MaxCost = None
-    price: Price = None
     estimate: Estimate = False
     overwrite: Annotated[bool, typer.Option(help="Replace existing files.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False

@@ -136,7 +136,6 @@ class Walkthrough:
         "    --retriever bm25 --reranker late-interaction",
         "raglift evaluate my.jsonl --system app:search -k 5,10",
     ],
-    exit_codes={1: "A limit on model calls or cost was reached; what was measured is kept."},
 )
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Settings):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.base.validation import quoted
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import print_json, recommendation_json, records
-from raglift.cli.model_options import parse_price
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
@@ -36,7 +35,6 @@ def run(request: RunSearch) -> None:
     if request.margin is not None:
         named = search.sweep.primary if search.sweep.names_primary else None
         search = replace(search, sweep=replace(search.sweep, margin=checked_margin(request.margin), primary=named))
-    price = None if request.price is None else parse_price(request.price)
     try:
         result = search.run(
             request.folder,
@@ -45,9 +43,6 @@ def run(request: RunSearch) -> None:
             address=request.address,
             worker_cpus=request.worker_cpus,
             worker_gpus=request.worker_gpus,
-            max_model_calls=request.max_model_calls,
-            max_cost=request.max_cost,
-            price=price,
         )
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: continue with --resume") from None

@@ -11,14 +11,12 @@ from raglift.base.display import printable
 from raglift.base.limits import is_folder
 from raglift.cli.exits import Stopped
 from raglift.cli.json_output import labels_json, print_json, recommendation_json
-from raglift.cli.model_options import parse_price
 from raglift.cli.project import project_budget
 from raglift.cli.tracking import Tracking
 from raglift.components.devices import checked_device
-from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
+from raglift.errors import ConfigurationError, QueryFailed
 from raglift.rendering.document import Detail
 from raglift.report.terminal.document import print_document
-from raglift.running.model_calls import CallLimits
 from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
@@ -50,8 +48,6 @@ def run(request: RunSweep) -> None:
     from rich.console import Console
 
     tracking = Tracking.of(request)
-    price = None if request.price is None else parse_price(request.price)
-    limits = CallLimits(request.max_model_calls, request.max_cost, price)
     _check(request)
     tracking.check()
     if is_folder(request.file):
@@ -71,15 +67,12 @@ def run(request: RunSweep) -> None:
         else:
             print_plan(plan, Console())
         return
-    result, stopped = _measured(sweep, request, limits, console)
+    result = _measured(sweep, request, console)
     result = _with_margin(result, request)
     _print(result, request)
     sys.stderr.write(f"kept in {result.folder}\n")
     _export(result, request)
     _track(result, tracking)
-    if stopped:
-        sys.stderr.write(f"raglift: stopped: {printable(stopped)}\n")
-        sys.exit(_SOME_FAILED)
     if not result.finished:
         raise QueryFailed(f"every cell failed; the first: {result.failed[0].error}")
     if result.failed:
@@ -99,23 +92,18 @@ def _check(request: RunSweep) -> None:
         raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
 
 
-def _measured(sweep: Sweep, request: RunSweep, limits: CallLimits, console: Console) -> tuple[SweepResult, str]:
-    """Return what is measured, and why the rest was not where a limit was reached."""
+def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
     try:
-        result = run_sweep(
+        return run_sweep(
             sweep,
             request.folder,
             resume=request.resume,
             engine=cast("EngineName", request.engine),
             cluster=Cluster(request.address, request.worker_cpus, request.worker_gpus),
             announce=lambda plan: print_plan(plan, console),
-            limits=limits,
         )
-    except CostLimitReached as error:
-        return error.result, str(error)
     except KeyboardInterrupt:
         raise Stopped(f"what is finished is kept in {request.folder}: continue with --resume") from None
-    return result, ""
 
 
 def show(request: RunSweep, tracking: Tracking) -> None:

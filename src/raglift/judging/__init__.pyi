@@ -3,7 +3,6 @@ from .agreement_records import Coefficient as Coefficient
 from .agreement_records import SystemAgreement as SystemAgreement
 from .batch import Answers as Answers
 from .batch import Estimate as Estimate
-from .batch import Limits as Limits
 from .batch import NoAnswer as NoAnswer
 from .batch import ask_all as ask_all
 from .comparing import agreement as agreement

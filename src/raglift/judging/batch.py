@@ -1,11 +1,9 @@
-"""Batches of prompts: each is sent once, answered from the cache if possible, within a cost limit."""
+"""Batches of prompts: each is sent once, answered from the cache if possible."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections import deque
-from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -17,20 +15,19 @@ from raglift.adapters.embeddings import count_tokens
 from raglift.base.cache import content_key, default_cache
 from raglift.base.progress import track
 from raglift.base.threads import LOOK_UP, WorkerPool, require_concurrency
-from raglift.errors import ConfigurationError, CostLimitReached, ModelOutputError, ModelUnavailable
-from raglift.llm.providers import chat_price_of, dollars_in_short
+from raglift.errors import ModelOutputError, ModelUnavailable
 from raglift.llm.replies import Usage
 from raglift.llm.retrying import stopped_by
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from raglift.base.cache import Cache
     from raglift.llm.language_models import LanguageModel
     from raglift.llm.replies import FilledPrompt
 
 
-# Costs of requests: estimated before they are sent, counted as they are billed.
+# Tokens of requests, estimated before they are sent.
 
 
 _TOKENS_OF_A_CHAT = 12
@@ -63,62 +60,6 @@ class GuessedUsage:
             self._counted[prompt.system] = count_tokens(prompt.system)
         asked = self._counted[prompt.system] + count_tokens(prompt.user)
         return Usage(asked + self._schema + _TOKENS_OF_A_CHAT, self._output)
-
-
-class Ledger:
-    """What was spent, and what is under way, against a limit.
-
-    Args:
-        max_cost: US dollars; None for no limit.
-        price: US dollars per million input and output tokens; None if it is not known.
-    """
-
-    def __init__(self, max_cost: float | None, price: tuple[float, float] | None) -> None:
-        self.usage = Usage()
-        """What was billed so far; as guessed where the provider does not say."""
-        self._max_cost = max_cost
-        self._price = price
-        self._underway: list[Usage] = []
-        self._longest = 0
-
-    @property
-    def dollars(self) -> float | None:
-        """What was spent so far, in US dollars; None if the price is not known."""
-        return None if self._price is None else dollars_for(self.usage, self._price)
-
-    def allows(self, guess: Usage) -> bool:
-        """Whether one more request stays within the limit, if all that are under way are as long as any was so far."""
-        if self._max_cost is None or self._price is None:
-            return True
-        expected = (Usage(one.input, max(one.output, self._longest)) for one in (*self._underway, guess))
-        return dollars_for(sum(expected, self.usage), self._price) <= self._max_cost
-
-    def begin(self, guess: Usage) -> None:
-        """Count a request as under way."""
-        self._underway.append(guess)
-
-    def end(self, guess: Usage, billed: Usage) -> None:
-        """Count a request as done."""
-        self._underway.remove(guess)
-        self._longest = max(self._longest, billed.output)
-        self.usage += billed
-
-    def limit_reached(self, answered: int, left: int, guess: Usage) -> CostLimitReached:
-        """Return the error that says where asking stopped, and what it would take to go on."""
-        price = self._price or (0.0, 0.0)
-        spent, more = dollars_for(self.usage, price), dollars_for(guess, price)
-        return CostLimitReached(
-            f"max_cost: the next request might cost more than US$ {self._max_cost or 0:g} in all. {answered:,} prompts "
-            f"were answered now, for US$ {dollars_in_short(spent)}, and their answers are kept; {left:,} remain, for "
-            f"about US$ {dollars_in_short(more)}: run again with --max-cost {dollars_in_short(more * 1.2)} or more",
-            spent=spent,
-            more=more,
-        )
-
-
-def dollars_for(usage: Usage, price: tuple[float, float]) -> float:
-    """Return US dollars for tokens, at a price per million input and output tokens."""
-    return (usage.input * price[0] + usage.output * price[1]) / 1e6
 
 
 def _tokens_of(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> int:
@@ -187,45 +128,17 @@ def kept_answers(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[
     return values
 
 
-# Many prompts to one model: each distinct prompt once, cached, with limited concurrency, within a cost limit.
+# Many prompts to one model: each distinct prompt once, cached, with limited concurrency.
 
 
 _HOPELESS = 10
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How a model is asked: how many requests at a time, and for how much money at most."""
-
-    concurrency: int = 8
-    """The most requests under way at a time."""
-    max_cost: float | None = None
-    """US dollars; None for no limit."""
-    price: tuple[float, float] | None = None
-    """US dollars per million input and output tokens, before the list prices."""
-
-    def __post_init__(self) -> None:
-        require_concurrency(self.concurrency)
-        if self.max_cost is not None and not _are_dollars([self.max_cost]):
-            raise ConfigurationError(f"max_cost: found {self.max_cost!r}; expected US dollars, 0 or more, or None")
-        if self.price is not None and not (
-            isinstance(self.price, Sequence) and len(self.price) == 2 and _are_dollars(self.price)
-        ):
-            raise ConfigurationError(
-                f"price: found {self.price!r}; expected US dollars per million input and output tokens, 0 or more, as "
-                "(0.15, 0.60)"
-            )
-
-
-def _are_dollars(values: Sequence[object]) -> bool:
-    return all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf for value in values
-    )
+CONCURRENCY = 8
+"""How many requests are under way at a time unless another number is asked for."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What asking would cost; nothing is sent."""
+    """What asking would take; nothing is sent."""
 
     prompts: int
     """How many distinct prompts there are."""
@@ -233,8 +146,6 @@ class Estimate:
     """How many of them are answered in the cache already, and cost nothing."""
     usage: Usage
     """Tokens of the others: of the prompts as counted, of the answers as guessed."""
-    dollars: float | None
-    """US dollars; None if the model's price is not known."""
     notes: tuple[str, ...] = ()
     """What is worth knowing before anything is paid for."""
 
@@ -243,8 +154,7 @@ class Estimate:
         if self.cached == self.prompts:
             return f"{self.prompts:,} prompts{kept}, nothing to pay"
         tokens = f"about {self.usage.input:,} tokens to read and {self.usage.output:,} to write"
-        cost = "price not known" if self.dollars is None else f"about US$ {dollars_in_short(self.dollars)}"
-        return f"{self.prompts:,} prompts{kept}, {tokens}, {cost}"
+        return f"{self.prompts:,} prompts{kept}, {tokens}"
 
 
 @dataclass(frozen=True)
@@ -265,8 +175,6 @@ class Answers(Generic[Form]):
     """How many prompts were sent in this call."""
     usage: Usage
     """What they were billed."""
-    dollars: float | None
-    """US dollars at the known price; None if there is none."""
 
     @property
     def last_day(self) -> str:
@@ -278,28 +186,26 @@ def estimate(
     model: LanguageModel,
     prompts: Sequence[FilledPrompt],
     form: type[Form],
-    limits: Limits | None = None,
     *,
     cache: Cache | None = None,
 ) -> Estimate:
-    """Return what asking would cost.
+    """Return what asking would take.
 
     Tokens are those of cl100k_base; where it is not on this machine, a third of the bytes. The answer is guessed from
     its form: see `raglift.judging.batch`.
     """
-    price = _price_of(model, limits or Limits())
     keys = _keys(model, prompts, form)
     cached = kept_answers(keys, form, default_cache() if cache is None else cache)
     usage = sum((task.guess for task in _tasks(keys, prompts, form, cached)), Usage())
-    return Estimate(len(set(keys)), len(cached), usage, None if price is None else dollars_for(usage, price))
+    return Estimate(len(set(keys)), len(cached), usage)
 
 
 def ask_all(
     model: LanguageModel,
     prompts: Sequence[FilledPrompt],
     form: type[Form],
-    limits: Limits | None = None,
     *,
+    concurrency: int = CONCURRENCY,
     label: str = "asking",
     cache: Cache | None = None,
     progress: bool | None = None,
@@ -312,41 +218,40 @@ def ask_all(
         model: who is asked.
         prompts: any number; equal ones are asked once.
         form: what each answer must be.
-        limits: how many at a time, and for how much money.
+        concurrency: how many requests are under way at a time, at most.
         label: what is being done, for the display of progress.
         cache: where answers are kept; by default the cache that all runs of this user share.
         progress: whether to show it; None decides by the terminal.
 
     Raises:
-        CostLimitReached: the next request might pass the limit. What was answered is in the cache.
         ModelUnavailable: the provider would answer no other prompt either; none of the first ten was answered counts
             as that.
-        ConfigurationError: there is a limit of cost, and the model's price is not known.
+        ConfigurationError: `concurrency` is no integer of 1 or more.
     """
-    limits = limits or Limits()
+    require_concurrency(concurrency)
     cache = default_cache() if cache is None else cache
-    ledger = Ledger(limits.max_cost, _price_of(model, limits))
     keys = _keys(model, prompts, form)
     values: dict[bytes, DatedAnswer[Form] | NoAnswer] = dict(kept_answers(keys, form, cache))
     waiting = _tasks(keys, prompts, form, values)
+    billed = Usage()
     with track(label, len(waiting), "prompts", show=progress) as advance:
-        for task, outcome in _asked(model, waiting, form, limits.concurrency, ledger, cache):
+        for task, outcome, usage in _asked(model, waiting, form, concurrency, cache):
             values[task.key] = NoAnswer(str(outcome)) if isinstance(outcome, ModelOutputError) else outcome
+            billed += usage
             advance(1)
     found = [values[key] for key in keys]
     return Answers(
         values=tuple(each if isinstance(each, NoAnswer) else each.value for each in found),
         days=tuple("" if isinstance(each, NoAnswer) else each.day for each in found),
         asked=len(waiting),
-        usage=ledger.usage,
-        dollars=ledger.dollars,
+        usage=billed,
     )
 
 
 def _asked(
-    model: LanguageModel, waiting: Sequence[_Task], form: type[Form], concurrency: int, ledger: Ledger, cache: Cache
-) -> Iterator[tuple[_Task, DatedAnswer[Form] | ModelOutputError]]:
-    """Yield each task with its answer or its failure as they come, never more under way than the limits allow."""
+    model: LanguageModel, waiting: Sequence[_Task], form: type[Form], concurrency: int, cache: Cache
+) -> Iterator[tuple[_Task, DatedAnswer[Form] | ModelOutputError, Usage]]:
+    """Yield each task as it is done, with its answer or its failure and what was billed."""
 
     def ask(task: _Task) -> tuple[DatedAnswer[Form], Usage]:
         with stopped_by(pool.stopping):
@@ -361,24 +266,19 @@ def _asked(
     # When asking ends, by Ctrl-C or otherwise, what is under way is not waited for
     with WorkerPool(concurrency, "raglift-ask") as pool:
         while left or under_way:
-            while left and len(under_way) < concurrency and ledger.allows(left[0].guess):
-                ledger.begin(left[0].guess)
+            while left and len(under_way) < concurrency:
                 task = left.popleft()
                 under_way[pool.submit(ask, task)] = task
-            if not under_way:
-                raise ledger.limit_reached(answered, len(left), sum((task.guess for task in left), Usage()))
             for done in wait(under_way, LOOK_UP, FIRST_COMPLETED).done:
                 task, failure = under_way.pop(done), done.exception()
                 if isinstance(failure, ModelOutputError):
                     failed += 1
-                    ledger.end(task.guess, failure.usage or Usage())
                     _stop_if_hopeless(failure, answered, failed, len(left) + len(under_way))
-                    yield task, failure
+                    yield task, failure, failure.usage or Usage()
                 else:
                     answer, usage = done.result()
                     answered += 1
-                    ledger.end(task.guess, usage if usage != Usage() else task.guess)
-                    yield task, answer
+                    yield task, answer, usage if usage != Usage() else task.guess
 
 
 def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, left: int) -> None:
@@ -416,18 +316,3 @@ def _tasks(
     guess = GuessedUsage(form)
     distinct = dict(zip(keys, prompts, strict=True))
     return [_Task(prompt, key, guess.of(prompt)) for key, prompt in distinct.items() if key not in answered]
-
-
-def _price_of(model: LanguageModel, limits: Limits) -> tuple[float, float] | None:
-    """Return US dollars per million input and output tokens.
-
-    Raises:
-        ConfigurationError: there is a limit of cost, and no price.
-    """
-    price = limits.price or chat_price_of(model.name)
-    if price is None and limits.max_cost is not None:
-        raise ConfigurationError(
-            f"max_cost: found {limits.max_cost:g}, but the price of {model.name} is not known; expected its US dollars "
-            "per million input and output tokens besides: --price IN,OUT, or Limits(price=(in, out))"
-        )
-    return price

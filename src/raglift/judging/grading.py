@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from raglift.judging.batch import NoAnswer, ask_all, estimate
+from raglift.judging.batch import CONCURRENCY, NoAnswer, ask_all, estimate
 from raglift.judging.comparing import agreement
 from raglift.judging.labels import filled_queries, labelled_queries
 from raglift.judging.pooling import check_pool
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from raglift.base.cache import Cache
     from raglift.judging.agreement_records import Agreement
-    from raglift.judging.batch import Estimate, Limits
+    from raglift.judging.batch import Estimate
     from raglift.judging.grading_text import GradingSummary
     from raglift.judging.pooling import Pool, PooledChunk
     from raglift.llm.replies import FilledPrompt, Usage
@@ -67,8 +67,6 @@ class Graded:
     """How many other answers were in the cache already."""
     usage: Usage
     """What those were billed."""
-    dollars: float | None
-    """US dollars at the known price; None if there is none."""
 
     @property
     def known(self) -> tuple[tuple[int | None, ...], ...]:
@@ -178,7 +176,7 @@ def grade(
     *,
     rubric: str | Path | None = None,
     scale: int = 3,
-    limits: Limits | None = None,
+    concurrency: int = CONCURRENCY,
     cache: Cache | None = None,
     progress: bool | None = None,
 ) -> Graded:
@@ -192,20 +190,19 @@ def grade(
         model: as for `language_model`.
         rubric: what each grade means, in words, or a path to a file of them; by default raglift's own.
         scale: the highest grade, 3 or 5; 0 is irrelevant.
-        limits: how many requests at a time, and for how much money at most.
+        concurrency: how many requests are under way at a time, at most.
         cache: where answers are kept; by default raglift's.
         progress: whether to show a bar; None for where there is a terminal.
 
     Raises:
         ConfigurationError: an argument that cannot be used.
         MissingDependency: the provider's package is not installed.
-        CostLimitReached: the next request might pass the limit; what was answered is in the cache.
     """
     check_pool(pool)
     asked = language_model(model)
     task, form = relevance_prompt(scale, rubric), SCALES[scale]
     prompts = list(_prompts(pool, scale, rubric))
-    answers = ask_all(asked, prompts, form, limits, label="grading", cache=cache, progress=progress)
+    answers = ask_all(asked, prompts, form, concurrency=concurrency, label="grading", cache=cache, progress=progress)
     came = iter(zip(answers.values, answers.days, strict=True))
     rows = [[next(came) if _has_words(each) else _NOTHING_TO_JUDGE for each in entry.chunks] for entry in pool.queries]
     return Graded(
@@ -218,7 +215,6 @@ def grade(
         asked=answers.asked,
         cached=len(set(prompts)) - answers.asked,
         usage=answers.usage,
-        dollars=answers.dollars,
     )
 
 
@@ -228,13 +224,12 @@ def estimate_grading(
     *,
     rubric: str | Path | None = None,
     scale: int = 3,
-    limits: Limits | None = None,
     cache: Cache | None = None,
 ) -> Estimate:
-    """Return what `grade` would cost with the same arguments; nothing is sent."""
+    """Return what `grade` would take with the same arguments; nothing is sent."""
     asked = language_model(model, to_estimate=True)
     check_pool(pool)
-    expected = estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], limits, cache=cache)
+    expected = estimate(asked, list(_prompts(pool, scale, rubric)), SCALES[scale], cache=cache)
     return replace(expected, notes=silent_grades(rubric, scale))
 
 

@@ -255,8 +255,7 @@ def _figure(value: float | None) -> str:
 
 def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
     usage = graded.usage
-    cost = "not known" if graded.dollars is None else f"${graded.dollars:,.4f}"
-    tokens = f"{usage.input:,} tokens in, {usage.output:,} out, cost {cost}"
+    tokens = f"{usage.input:,} tokens in, {usage.output:,} out"
     kept = f", {counted(graded.cached, 'answer')} from the cache" if graded.cached else ""
     asked = f"{counted(graded.asked, 'prompt')}{kept}; {tokens}"
     return (("judge", str(graded.annotator)), ("asked", asked))

@@ -1,4 +1,4 @@
-"""Language models: clients, prices, keys and validated replies."""
+"""Language models: clients, keys and validated replies."""
 
 import lazy_loader
 

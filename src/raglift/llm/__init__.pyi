@@ -1,5 +1,4 @@
 from .language_models import LanguageModel as LanguageModel
 from .language_models import language_model as language_model
-from .providers import PRICES_OF as PRICES_OF
 from .replies import FilledPrompt as FilledPrompt
 from .replies import Usage as Usage

@@ -22,7 +22,6 @@ from .rankings import ExactHits as ExactHits
 from .rankings import Hit as Hit
 from .rankings import IndexCost as IndexCost
 from .rankings import Inventory as Inventory
-from .rankings import ModelUse as ModelUse
 from .rankings import Ranking as Ranking
 from .rankings import ReadInPart as ReadInPart
 from .rankings import Run as Run

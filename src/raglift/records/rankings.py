@@ -486,28 +486,6 @@ class IndexCost:
 
 
 @dataclass(frozen=True)
-class ModelUse:
-    """How often one model was called by a system, as far as its framework tells."""
-
-    kind: str
-    """`language model`, or `embedding model`."""
-    model: str
-    """As `openai:gpt-4o-mini`, or as the framework calls it."""
-    calls: int
-    """How often it was called."""
-    characters_sent: int
-    """Of the prompts, or of the texts to embed."""
-    characters_answered: int
-    """Of the answers."""
-    tokens_sent: int | None = None
-    """As the provider counted them; None where it did not say."""
-    tokens_answered: int | None = None
-    """As the provider counted them; None where it did not say."""
-    dollars: float | None = None
-    """What the calls cost, in US dollars; None if the price is not known."""
-
-
-@dataclass(frozen=True)
 class Cost:
     """Cost against quality; the machine it was measured on is in the run's spec, under `environment`."""
 
@@ -524,7 +502,3 @@ class Cost:
     loaded."""
     tokens_billed: int | None = None
     """How many tokens a provider counted; None when none did."""
-    dollars: float | None = None
-    """What a provider's tokens cost, in US dollars; None when it is not known."""
-    models: tuple[ModelUse, ...] = ()
-    """The models that the system called to answer the queries; empty where it called none, or none is known of."""

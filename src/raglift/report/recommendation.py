@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, MODEL_CALLS, ORDER, RERANKERS
+from raglift.analysis.costs import CHARACTERS, CONTEXT, EMBEDDING, INDEX, LATENCY, ORDER, RERANKERS
 from raglift.analysis.recommendation import FEWEST_CHECKED
 from raglift.analysis.shared_queries import named
 from raglift.analysis.truncation import truncation_mark
@@ -298,7 +298,6 @@ def _shown_costs(found: RecommendationRecord) -> list[str]:
 
 
 _NAMES = {
-    MODEL_CALLS: "language model calls per query",
     LATENCY: "p50 latency",
     RERANKERS: "rerankers",
     EMBEDDING: "embedding models",

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from raglift.adapters.policy import Policy
     from raglift.adapters.stages import Stage
     from raglift.records.filters import Filter
-    from raglift.running.model_calls import Way
     from raglift.running.settings import Settings
 
 
@@ -186,7 +185,6 @@ class _StageKeeper:
         inputs: list[tuple[Any, ...]],
         policy: Policy,
         advance: Callable[[int], None],
-        calls: Way | None = None,
     ) -> list[Outcome[Any]]:
         """Ask a stage for what it has not answered yet: see `ask_stage`.
 
@@ -210,7 +208,7 @@ class _StageKeeper:
         asking = _Asking(self, stage, policy, died)
         try:
             waiting = [inputs[place] for place in places]
-            found = ask_stage(asking.stage, waiting, policy, advance, calls) if waiting else []
+            found = ask_stage(asking.stage, waiting, policy, advance) if waiting else []
         finally:
             store.end(missing, TRIES)
         if kept.failure is not None:
@@ -218,12 +216,6 @@ class _StageKeeper:
         asked = dict(zip(places, found, strict=True))
         earlier = {key: Outcome(answer.value, answer.seconds, tries=answer.tries) for key, answer in known.items()}
         return [asked[place] if place in asked else earlier[key] for place, key in enumerate(keys)]
-
-    def unanswered(self, stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
-        """Return the places of the inputs for which nothing is kept."""
-        keys = [self.key(stage, *given) for given in inputs]
-        known = self.kept.store.find(keys)
-        return [place for place, key in enumerate(keys) if key not in known]
 
     def key(self, stage: Stage, query: str, given: Any, filtered: Filter | None = None) -> bytes:
         """Return the key of an answer: of all that raglift knows to decide it."""

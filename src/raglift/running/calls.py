@@ -24,7 +24,6 @@ from raglift.base.display import describe_error
 from raglift.base.event_loops import AsyncWorkerPool, cancellations
 from raglift.base.threads import LOOK_UP, WorkerPool
 from raglift.errors import QueryTimeout, order_to_stop
-from raglift.running.model_calls import NotAsked
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -148,8 +147,6 @@ async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> O
 
 def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
     error = outcome.error
-    if isinstance(error, NotAsked):  # what was asked before is kept, so the others end like this too
-        return
     order = order_to_stop(error)
     if order is not None:
         raise FirstFailure(place, order)

@@ -18,7 +18,6 @@ from raglift.base.cache import bypassed
 from raglift.base.display import counted, shorten
 from raglift.records.rankings import CANDIDATES, StageTrace, Trace
 from raglift.running.execution import run_stages
-from raglift.running.model_calls import Halted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.records.rankings import Hit, Ranking
-    from raglift.running.model_calls import Way
 
 _SEED = 0
 PROBES = 3
@@ -85,7 +83,6 @@ def probe(
     policy: Policy,
     provenance: Provenance,
     is_timed: bool = False,
-    calls: tuple[Way | None, Way | None] = (None, None),
 ) -> Probe:
     """Ask a few seeded queries of a system as deployed, and at a greater depth.
 
@@ -99,25 +96,18 @@ def probe(
         policy: concurrency, timeout and retries.
         provenance: resolves the document of every hit.
         is_timed: whether the run after it is.
-        calls: count the calls of models of both ways, and may stop before the next query.
-
-    Raises:
-        Halted: a limit of the calls was reached.
     """
     calm = replace(policy, on_error="keep", progress=False)
     chosen = _chosen(queries)
     # What a cache learned here would make a run that is timed look faster than it is
     with bypassed() if is_timed else nullcontext():
-        own = run_stages(deployed, chosen, k, calm, provenance, calls=calls[0])
+        own = run_stages(deployed, chosen, k, calm, provenance)
         returned = max((len(one.stages[-1].ranking) for one in own if one.error is None), default=0)
         if not isinstance(candidates, int):
             candidates = candidates(own)
             if candidates <= returned:
                 return Probe(sum(one.error is None for one in own), returned, returned, candidates)
-        try:
-            more = run_stages(deep, chosen, candidates, calm, provenance, calls=calls[1])
-        except Halted:
-            raise Halted(deployed, chosen, own, k) from None
+        more = run_stages(deep, chosen, candidates, calm, provenance)
     compared, returned, deepest, example = 0, 0, 0, ""
     for query, left, right in zip(chosen, own, more, strict=True):
         if left.error is None and right.error is None:

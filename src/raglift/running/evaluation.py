@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, nam
 from raglift.adapters.clearing import without_uncleared_origins
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage, clearing_of
-from raglift.base.display import counted
 from raglift.base.progress import steps
 from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
 from raglift.datasets.loading import load_dataset
@@ -24,13 +22,12 @@ from raglift.records.metric import Tokens
 from raglift.records.rankings import CANDIDATES, Cost, Run, Trace
 from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
-from raglift.running.depth import PROBES, deployed_and_candidates, probe
+from raglift.running.depth import deployed_and_candidates, probe
 from raglift.running.exact import Comparer, comparer_of
 from raglift.running.execution import run_stages
 from raglift.running.filling import Prompt, fill, unfilled_note, without_filling
-from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by, with_models
-from raglift.running.latency import CostMeter, OneAtATime, latency_asks
-from raglift.running.model_calls import AS_DEPLOYED, CallLimits, Halted, NotAsked, counting
+from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by
+from raglift.running.latency import CostMeter, OneAtATime
 from raglift.running.notes import run_notes, usual_depths
 from raglift.running.reading import say_what_models_do_not_know, stage_infos
 from raglift.running.scoring import checked_rule, evaluation_of, require_chunks, require_encoding
@@ -39,15 +36,13 @@ from raglift.running.spec import spec_of
 from raglift.running.systems import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
-    from raglift.records.rankings import Inventory
     from raglift.results.evaluation import Evaluation
-    from raglift.running.model_calls import CallMeter, Way
 
 
 _OF_PROMPTS = ("recall_area", "prompt_recall")
@@ -55,7 +50,6 @@ _OF_PROMPTS = ("recall_area", "prompt_recall")
 _RERANKED = "no more came back from the reranker, which gets its candidates alone"
 _FIXED = "no more come back than by the system's own settings"
 _NO_MORE = "no more came back"
-_TO_FILL = "asked to fill the prompt"
 
 
 # `rerank()`: another reranker on the saved retrieval of a run.
@@ -115,16 +109,14 @@ def rerank(
     provenance = Provenance(replace(dataset, documents=()))
     depth = run.spec["candidates"]
     retrieved = tuple(map(without_uncleared_origins, without_filling(run)))
-    with counting(CallLimits(), len(dataset), progress=policy.progress) as calls:
-        way = calls.plan({AS_DEPLOYED: len(dataset)})[AS_DEPLOYED]
-        traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved, calls=way)
-        # Lost before the reranker came, lost after it
-        traces = tuple(
-            replace(new, exact=old.exact, matching=old.matching) for new, old in zip(traces, run.traces, strict=True)
-        )
+    traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved)
+    # Lost before the reranker came, lost after it
+    traces = tuple(
+        replace(new, exact=old.exact, matching=old.matching) for new, old in zip(traces, run.traces, strict=True)
+    )
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
-    cost = with_models(_index_alone(run.cost), calls)
+    cost = _index_alone(run.cost)
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
     spec = {name: value for name, value in run.spec.items() if name != "filled"}
     made = Run((*run.stages, *infos), traces, spec, notes, run.inventory, cost)
@@ -177,8 +169,6 @@ def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: S
         QueryFailed: a query failed and `on_error="raise"`; or every query failed, whatever `on_error` is. Then its
             `.evaluation` holds what the stages before the failure returned.
         MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
-        CostLimitReached: `max_model_calls` or `max_cost` would have been exceeded; its `.evaluation` holds the queries
-            that were asked before, and is None where there are none.
     """
     with keeping_answers(settings, system) as kept, opened(system) as there:
         return _evaluated(there, dataset, settings, kept)
@@ -225,32 +215,21 @@ def _evaluated(
     require_chunks(metrics, inventory)
     prompt = None if config.budget is None else Prompt.of(config.budget, data.queries, counter, known_chunks)
 
-    def scored(run: Run, asked: Dataset, inventory: Inventory | None) -> Evaluation:
-        notes = (*run.notes, *(kept.notes if kept is not None else ()))
-        known = replace(run, inventory=inventory, notes=notes, cost=with_models(run.cost, calls))
-        chosen = choose_metrics(config.metrics, usual_depths(run), asked) if ks is DEFAULT_KS else metrics
-        if config.budget is not None:
-            read = choose_metrics(_OF_PROMPTS, [Tokens(config.budget)])
-            chosen = tuple(dict.fromkeys((*chosen, *read)))
-        return scored_by(chosen, lambda metrics: evaluation_of(known, asked, metrics, rule, profile, counter))
-
-    with counting(config.call_limits, len(data), progress=config.progress) as calls:
-        measurement = _Measurement(data, config, depths, calls, comparer, prompt)
-        try:
-            if config.depth == "deployed" and not added and prompt is None:
-                run = measurement.deployed(own)
-            else:
-                deep = prepared(named_stages(adapt_system(system, doc_key=config.doc_key)), "deep", added)
-                run = measurement.deeper(own, deep, added) if prompt is None else measurement.filled(own, deep, added)
-        except NotAsked:
-            raise calls.limit_reached(0) from None
-        except Halted as halted:
-            part = measurement.kept(halted)
-            stop = calls.limit_reached(0 if part is None else len(part[1]))
-            if part is not None:
-                stop.evaluation = scored(*part, inventory_of_chunks(known_chunks, clearing, part[1], config, rule))
-            raise stop from None
-    return require_answers(scored(replace(run, notes=(*run.notes, *calls.notes())), data, inventory))
+    measurement = _Measurement(data, config, depths, comparer, prompt)
+    if config.depth == "deployed" and not added and prompt is None:
+        run = measurement.deployed(own)
+    else:
+        deep = prepared(named_stages(adapt_system(system, doc_key=config.doc_key)), "deep", added)
+        run = measurement.deeper(own, deep, added) if prompt is None else measurement.filled(own, deep, added)
+    notes = (*run.notes, *(kept.notes if kept is not None else ()))
+    known = replace(run, inventory=inventory, notes=notes)
+    chosen = choose_metrics(config.metrics, usual_depths(run), data) if ks is DEFAULT_KS else metrics
+    if config.budget is not None:
+        read = choose_metrics(_OF_PROMPTS, [Tokens(config.budget)])
+        chosen = tuple(dict.fromkeys((*chosen, *read)))
+    return require_answers(
+        scored_by(chosen, lambda metrics: evaluation_of(known, data, metrics, rule, profile, counter))
+    )
 
 
 def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
@@ -284,39 +263,22 @@ class _Measurement:
     dataset: Dataset
     config: Settings
     depths: _Depths
-    calls: CallMeter
     comparer: Comparer
     prompt: Prompt | None = None
     """What the hits of each query are to fill; None for what the other settings give."""
 
-    def kept(self, halted: Halted) -> tuple[Run, Dataset] | None:
-        """Return a run of the queries that were asked before a limit was reached, and these; None without any."""
-        stages = len(halted.stages)
-        traces = {one.query_id: one for one in halted.traces if one.error is not None or len(one.stages) == stages}
-        queries = tuple(query for query in self.dataset.queries if query.id in traces)
-        if not queries:
-            return None
-        asked = replace(self, dataset=replace(self.dataset, queries=queries))
-        note = (
-            f"stopped at a limit: {len(queries):,} of {counted(len(self.dataset), 'query')} "
-            f"{'was' if len(queries) == 1 else 'were'} asked, and the figures are over these alone"
-        )
-        run = asked.recorded(halted.stages, tuple(traces[query.id] for query in queries), halted.k, [note], None)
-        return run, asked.dataset
-
     def deployed(self, own: Sequence[Stage], *notes: str) -> Run:
         """Ask each stage with its own settings."""
-        self.calls.plan({AS_DEPLOYED: len(self.dataset) + self._timed}, self._told(""))
         if not _has_own_depth(own[0]):
             k = self.depths.k
             if self.prompt is not None and self.config.k is None:
                 k = max(k, self.prompt.needed or DEFAULT_CANDIDATES)
-            run = self._one_pass(own, k, notes, AS_DEPLOYED)
+            run = self._one_pass(own, k, notes)
             return replace(run, spec={**run.spec, "k": k})
         if self.config.k is not None:
             unused = f"{own[0].name}: returns as many hits as its own settings say, so k={self.config.k} has no effect"
             notes = (*notes, f"{unused}; the depths of metrics are ks (-k)")
-        return self._one_pass(own, self.depths.k, notes, AS_DEPLOYED)
+        return self._one_pass(own, self.depths.k, notes)
 
     def deeper(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
         """Ask for candidates: in one pass if the system then begins with the same hits as when deployed.
@@ -328,16 +290,9 @@ class _Measurement:
         """
         candidates = self.depths.candidates
         k = min(self.depths.k, candidates)
-        deeper, all_queries = f"asked for {counted(candidates, 'hit')}", len(self.dataset) + self._timed
         one_way = not _has_own_depth(own[0]) and (not added or k == candidates)
         if one_way or _has_own_depth(deep[0]):  # it would be asked alike
-            self.calls.plan({AS_DEPLOYED: all_queries}, self._told(""))
-            return self._one_pass(named_stages([*deep, *added]), candidates, (), AS_DEPLOYED)
-        probed = min(PROBES, len(self.dataset))
-        twice = f", {probed} of them asked both ways first{' and all if these rank otherwise' if added else ''}"
-        ways = self.calls.plan(
-            {AS_DEPLOYED: probed + (len(self.dataset) if added else 0), deeper: probed + all_queries}, self._told(twice)
-        )
+            return self._one_pass(named_stages([*deep, *added]), candidates, ())
         found = probe(
             own,
             deep,
@@ -347,18 +302,15 @@ class _Measurement:
             policy=self.config,
             provenance=self._provenance(),
             is_timed=bool(self.config.latency),
-            calls=(ways[AS_DEPLOYED], ways[deeper]),
         )
         note = found.note(own[-1].name)
         if not found.agrees and not added:
             return self.deployed(own, note)
-        both = {} if found.agrees else {AS_DEPLOYED: len(self.dataset)}
-        self.calls.plan({**both, deeper: all_queries}, self._told(", asked both ways" if both else ""))
         if not found.agrees:
-            return self._two_passes(own, deep, added, note, deeper)
+            return self._two_passes(own, deep, added, note)
         if not _has_own_depth(own[0]):
-            return self._one_pass(named_stages([*deep, *added]), candidates, (), deeper)
-        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [], deeper)
+            return self._one_pass(named_stages([*deep, *added]), candidates, ())
+        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [])
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
 
     def filled(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
@@ -385,9 +337,6 @@ class _Measurement:
 
     def _deep_enough(self, own: Sequence[Stage], deep: Sequence[Stage], prompt: Prompt) -> Run:
         """Ask a system with a depth of its own for hits that fill prompts, if it begins with the deployed ones."""
-        probed, all_queries = min(PROBES, len(self.dataset)), len(self.dataset) + self._timed
-        told = self._told(f", {probed} of them asked both ways first")
-        ways = self.calls.plan({AS_DEPLOYED: probed, _TO_FILL: probed + all_queries}, told)
 
         def needed(answers: Sequence[Trace]) -> int:
             if prompt.needed is not None:
@@ -403,15 +352,13 @@ class _Measurement:
             policy=self.config,
             provenance=self._provenance(),
             is_timed=bool(self.config.latency),
-            calls=(ways[AS_DEPLOYED], ways[_TO_FILL]),
         )
         if found.asked <= found.returned:
             return self.deployed(own)
         note = found.note(own[-1].name)
         if not found.agrees:
             return self.deployed(own, note)
-        self.calls.plan({_TO_FILL: all_queries}, self._told(""))
-        run = self._one_pass(deep, found.asked, [note] if found.is_deeper else [], _TO_FILL)
+        run = self._one_pass(deep, found.asked, [note] if found.is_deeper else [])
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
 
     def _with_more_hits(self, run: Run, stages: Sequence[Stage], prompt: Prompt) -> tuple[Run, str]:
@@ -421,11 +368,8 @@ class _Measurement:
 
         def ask(queries: Sequence[Query], k: int) -> Sequence[Trace]:
             nonlocal reached
-            calls = self.calls.plan({_TO_FILL: len(queries)}, "")[_TO_FILL]
             try:
-                return run_stages(stages, queries, k, policy, self._provenance(), calls=calls)
-            except (Halted, NotAsked):
-                reached = "a limit of calls or cost was reached"
+                return run_stages(stages, queries, k, policy, self._provenance())
             except ConfigurationError as error:  # a service that refuses so many hits
                 reached = str(error)
             return [Trace(query.id, (), reached) for query in queries]
@@ -436,59 +380,37 @@ class _Measurement:
             run = replace(run, traces=found.traces, spec={**run.spec, "filled": found.deepest})
         return run, reached or why
 
-    @property
-    def _timed(self) -> int:
-        """How many queries are asked to measure latency."""
-        return latency_asks(self.dataset.queries, self.config.latency or 0)
-
-    def _told(self, extra: str) -> str:
-        """Return what is asked besides each query once, for people."""
-        if self._timed:
-            extra += f", and {self._timed} more to measure latency"
-        return f"{extra}," if extra else ""
-
-    def _one_pass(self, stages: Sequence[Stage], k: int, notes: Sequence[str], way: str) -> Run:
-        queries, provenance, calls = self.dataset.queries, self._provenance(), self.calls.ways[way]
-        meter = self._meter(stages, k, calls)
+    def _one_pass(self, stages: Sequence[Stage], k: int, notes: Sequence[str]) -> Run:
+        queries, provenance = self.dataset.queries, self._provenance()
+        meter = self._meter(stages, k)
         meter.warm_up()
         with steps(len(stages)):
-            traces = run_stages(stages, queries, k, self.config, provenance, watch=meter.watch, calls=calls)
-        with _kept_if_stopped(stages, queries, traces, k):
-            cost = meter.cost(traces)
-        return self.recorded(stages, traces, k, [*run_notes(stages, provenance), *notes], cost)
+            traces = run_stages(stages, queries, k, self.config, provenance, watch=meter.watch)
+        return self.recorded(stages, traces, k, [*run_notes(stages, provenance), *notes], meter.cost(traces))
 
-    def _two_passes(
-        self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str, way: str
-    ) -> Run:
+    def _two_passes(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str) -> Run:
         """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
         queries, policy, provenance = self.dataset.queries, self.config, self._provenance()
         candidates = [replace(deep[-1], name=CANDIDATES)]
         stages = named_stages([*own, *candidates, *added])
         later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deep[:-1]), *stages[len(own) :]]
-        calls = self.calls.ways[way]
-        meter = self._meter(later, self.depths.candidates, calls)
+        meter = self._meter(later, self.depths.candidates)
         meter.warm_up()
         with steps(len(own) + len(later)):
-            deployed = run_stages(own, queries, self.depths.k, policy, provenance, calls=self.calls.ways[AS_DEPLOYED])
+            deployed = run_stages(own, queries, self.depths.k, policy, provenance)
             asked = later[: len(deep)]
-            with _kept_if_stopped(own, queries, deployed, self.depths.k):
-                deeper = run_stages(
-                    asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch, calls=calls
-                )
-                traces = run_stages(
-                    later[len(deep) :],
-                    queries,
-                    self.depths.candidates,
-                    policy,
-                    provenance,
-                    after=deployed_and_candidates(deployed, deeper, queries),
-                    watch=meter.watch,
-                    calls=calls,
-                )
+            deeper = run_stages(asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
+            traces = run_stages(
+                later[len(deep) :],
+                queries,
+                self.depths.candidates,
+                policy,
+                provenance,
+                after=deployed_and_candidates(deployed, deeper, queries),
+                watch=meter.watch,
+            )
         notes = [*run_notes(stages, provenance), note]
-        with _kept_if_stopped(stages, queries, traces, self.depths.candidates):
-            cost = meter.cost(deeper)
-        return self.recorded(stages, traces, self.depths.candidates, notes, cost)
+        return self.recorded(stages, traces, self.depths.candidates, notes, meter.cost(deeper))
 
     def recorded(
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
@@ -509,20 +431,9 @@ class _Measurement:
     def _provenance(self) -> Provenance:
         return Provenance(self.dataset, self.config.doc_key)
 
-    def _meter(self, stages: Sequence[Stage], k: int, calls: Way) -> CostMeter:
-        alone = OneAtATime(stages, k, self.config, self._provenance(), calls)
+    def _meter(self, stages: Sequence[Stage], k: int) -> CostMeter:
+        alone = OneAtATime(stages, k, self.config, self._provenance())
         return CostMeter(alone, self.dataset.queries, self.config.latency or 0)
-
-
-@contextmanager
-def _kept_if_stopped(
-    stages: Sequence[Stage], queries: Sequence[Query], traces: Sequence[Trace], k: int
-) -> Iterator[None]:
-    """Keep what was asked before the block, where a limit is reached inside it."""
-    try:
-        yield
-    except (Halted, NotAsked):
-        raise Halted(stages, queries, traces, k) from None
 
 
 def _has_own_depth(stage: Stage) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import tenacity
@@ -29,13 +28,11 @@ from raglift.errors import (
 from raglift.records.rankings import Ranking, StageTrace, Trace
 from raglift.records.sessions import Session
 from raglift.running.calls import FirstFailure, Outcome, call_all, call_all_async
-from raglift.running.model_calls import Halted, NotAsked
 
 if TYPE_CHECKING:
     from raglift.adapters.policy import Policy
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
-    from raglift.running.model_calls import Way
 
 
 _OF_A_RETRIEVER = ("retrieve", "retrieve_one", "aretrieve_one")
@@ -78,12 +75,8 @@ def run_stages(
     *,
     after: Sequence[Trace] | None = None,
     watch: Callable[[Stage], AbstractContextManager[Any]] = nullcontext,
-    calls: Way | None = None,
 ) -> tuple[Trace, ...]:
     """Put every query through every stage, one stage after the other.
-
-    Where the calls of models are counted, the first query goes through the stages before the others, to say what all
-    of them will come to.
 
     Args:
         stages: a RetrieveStage, then any number of RerankStages, with distinct names; only RerankStages if there are
@@ -94,7 +87,6 @@ def run_stages(
         provenance: resolves the document and checks the offsets of every hit.
         after: traces of earlier stages, one per query, to continue from; a query that failed there is not run again.
         watch: entered while a stage is asked, and left when it has answered.
-        calls: counts the calls of models, and may stop before the next query.
 
     Returns:
         One trace per query, in the order of the queries. A query that failed keeps the stages before the failure.
@@ -102,42 +94,21 @@ def run_stages(
     Raises:
         QueryFailed: a query failed and the policy says `raise`.
         RagliftError: the system cannot work at all: a model that does not load, results that are not rankings.
-        Halted: a limit of the calls was reached.
     """
     state = _State(queries, k, provenance)
     for place, trace in enumerate(after or ()):
         state.done[place], state.errors[place], state.retries[place] = list(trace.stages), trace.error, trace.retries
-    ahead = _Ahead()
-    for number, stage in enumerate(stages):
+    for stage in stages:
         alive = [place for place, error in enumerate(state.errors) if error is None]
-        if calls is not None and not ahead.outcomes and len(alive) > 1 and calls.wants_first(policy.concurrency):
-            waiting = unanswered(stage, [state.input_of(stage, place) for place in alive])
-            calls.kept[stage.name] = len(alive) - len(waiting)
-            if waiting:
-                first = alive[waiting[0]]
-                given = state.input_of(stage, first)
-                ahead = _Ahead(first, _ask_first(stages[number:], given, policy, provenance, watch, calls))
-        outcomes = ahead.of(stage)
-        waiting = [place for place in alive if place not in outcomes]
         # A stage that takes all queries at once shows its own progress: only it knows what it is busy with.
         show = False if is_batched(stage) else policy.progress
         queries_done = track(stage.name, len(alive), "queries", show=show)
         with step(stage.name, show=policy.progress), watch(stage), queries_done as advance:
-            if outcomes:
-                advance(1)
-            found = ask_stage(stage, [state.input_of(stage, place) for place in waiting], policy, advance, calls)
-        outcomes |= zip(waiting, found, strict=True)
-        not_asked = {place for place, outcome in outcomes.items() if isinstance(outcome.error, NotAsked)}
-        stop_if_unusable(stage, [outcomes[place] for place in alive if place not in not_asked])
-        _stop_if_doubtful(stage, outcomes.values())
-        for place in alive:
-            state.record(stage, place, outcomes[place], is_checked=place not in waiting)
-        if not_asked:
-            for later in [] if ahead.place in not_asked else stages[number + 1 :]:
-                for place, outcome in ahead.of(later).items():
-                    state.record(later, place, outcome, is_checked=True)
-            asked = [trace for place, trace in enumerate(state.traces()) if place not in not_asked]
-            raise Halted(stages, queries, asked, k)
+            outcomes = ask_stage(stage, [state.input_of(stage, place) for place in alive], policy, advance)
+        stop_if_unusable(stage, outcomes)
+        _stop_if_doubtful(stage, outcomes)
+        for place, outcome in zip(alive, outcomes, strict=True):
+            state.record(stage, place, outcome)
     return state.traces()
 
 
@@ -170,7 +141,7 @@ class _State:
         """Whether a retriever is given the filters of the queries, of which some have one."""
         return self._has_filters and takes_filters(stage)
 
-    def record(self, stage: Stage, place: int, outcome: Outcome[Ranking], *, is_checked: bool) -> None:
+    def record(self, stage: Stage, place: int, outcome: Outcome[Ranking]) -> None:
         """Note what a stage returned for a query, or why it failed."""
         if outcome.value is None:
             tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
@@ -178,7 +149,7 @@ class _State:
             self.errors[place] = f"{stage.name}: {reason}{tried}"
             self.retries[place] = outcome.tries - 1
         else:
-            ranking = outcome.value if is_checked else self._provenance.check(outcome.value)
+            ranking = self._provenance.check(outcome.value)
             self.done[place].append(StageTrace(stage.name, ranking, outcome.seconds, outcome.tries - 1))
 
     def traces(self) -> tuple[Trace, ...]:
@@ -191,56 +162,11 @@ class _State:
         )
 
 
-@dataclass(frozen=True)
-class _Ahead:
-    """What the stages returned for the query that went through them before the others."""
-
-    place: int = -1
-    """Of the query."""
-    outcomes: Mapping[str, Outcome[Ranking]] = field(default_factory=dict)
-    """By the names of the stages; their rankings are checked."""
-
-    def of(self, stage: Stage) -> dict[int, Outcome[Ranking]]:
-        """Return the outcome of a stage by the place of the query; empty if there is none."""
-        return {self.place: self.outcomes[stage.name]} if stage.name in self.outcomes else {}
-
-
-def unanswered(stage: Stage, inputs: list[tuple[Any, ...]]) -> list[int]:
-    """Return the places of the inputs for which no answer of an earlier attempt is kept."""
-    if stage.keeper is None or is_bypassed():
-        return list(range(len(inputs)))
-    return stage.keeper.unanswered(stage, inputs)
-
-
-def _ask_first(
-    stages: Sequence[Stage],
-    given: tuple[Any, ...],
-    policy: Policy,
-    provenance: Provenance,
-    watch: Callable[[Stage], AbstractContextManager[Any]],
-    calls: Way,
-) -> dict[str, Outcome[Ranking]]:
-    """Put one query through the stages, up to one that takes all at once, and return the outcome of each by name."""
-    outcomes: dict[str, Outcome[Ranking]] = {}
-    with calls.leading():
-        for stage in takewhile(lambda one: not is_batched(one), stages):
-            with watch(stage):
-                (outcome,) = ask_stage(stage, [given], policy, lambda _count: None, calls)
-            if outcome.value is None:
-                outcomes[stage.name] = outcome
-                break
-            ranking = provenance.check(outcome.value)
-            outcomes[stage.name] = replace(outcome, value=ranking)
-            given = (given[0], ranking)
-    return outcomes
-
-
 def ask_stage(
     stage: Stage,
     inputs: list[tuple[Any, ...]],
     policy: Policy,
     advance: Callable[[int], None],
-    calls: Way | None = None,
 ) -> list[Outcome[Any]]:
     """Ask one stage for its rankings, or an agent for its sessions, in whichever way it may be asked; without secrets.
 
@@ -250,7 +176,6 @@ def ask_stage(
             takes one; the `UnderWay` of an agent's run; or the ranking for a RerankStage.
         policy: concurrency, timeout, retries, and what becomes of a failure.
         advance: called with the number of queries just finished.
-        calls: counts the calls of models, and may stop before the next query.
 
     Returns:
         One outcome a query, in order: its ranking or session and seconds, or its error.
@@ -260,10 +185,10 @@ def ask_stage(
         RagliftError: the stage cannot work at all.
     """
     if stage.keeper is not None and not is_bypassed():
-        return stage.keeper.ask(stage, inputs, policy, advance, calls)
+        return stage.keeper.ask(stage, inputs, policy, advance)
     stage.clearing.clearance  # noqa: B018 — it looks for secrets once, before threads ask for it and seconds are counted
     # After the calls: it takes time that is not the system's, and would block the event loop
-    return [_cleared(stage, outcome) for outcome in _asked(stage, inputs, policy, advance, calls)]
+    return [_cleared(stage, outcome) for outcome in _asked(stage, inputs, policy, advance)]
 
 
 def _cleared(stage: Stage, outcome: Outcome[Any]) -> Outcome[Any]:
@@ -285,24 +210,19 @@ def _asked(
     inputs: list[tuple[Any, ...]],
     policy: Policy,
     advance: Callable[[int], None],
-    calls: Way | None,
 ) -> list[Outcome[Any]]:
     """Ask one stage, as `ask_stage` does, for what comes back as it is."""
     step = _Step.of(stage)
-
-    def finished(count: int) -> None:
-        if calls is None or not calls.is_stopped:
-            advance(count)
 
     try:
         if step.batch is not None:
             return _run_batch(stage, step.batch, inputs, policy, advance)
         always_async = isinstance(stage, RetrieveStage) and stage.asynchronous
         if step.one_async is not None and (policy.concurrency > 1 or always_async or step.one is None):
-            asynchronous = [partial(_checked_async, stage, calls, step.one_async, *given) for given in inputs]
-            return call_all_async(asynchronous, policy, finished)
+            asynchronous = [partial(_checked_async, stage, step.one_async, *given) for given in inputs]
+            return call_all_async(asynchronous, policy, advance)
         if step.one is not None:
-            return call_all([partial(_checked, stage, calls, step.one, *given) for given in inputs], policy, finished)
+            return call_all([partial(_checked, stage, step.one, *given) for given in inputs], policy, advance)
     except FirstFailure as stop:
         failure = _stopped(stage, inputs[stop.place][0], stop.error)
         raise failure from failure.__cause__
@@ -431,15 +351,13 @@ def _call_batch(stage: Stage, call: Callable[..., list[Ranking]], inputs: list[t
     return [_accepted(stage, ranking) for ranking in rankings]
 
 
-def _checked(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking | Session:
-    with nullcontext() if calls is None else calls.query(stage.name):
-        answer = call(*given)
+def _checked(stage: Stage, call: Callable[..., Any], *given: Any) -> Ranking | Session:
+    answer = call(*given)
     return answer if isinstance(answer, Session) else _accepted(stage, answer)
 
 
-async def _checked_async(stage: Stage, calls: Way | None, call: Callable[..., Any], *given: Any) -> Ranking | Session:
-    with nullcontext() if calls is None else calls.query(stage.name):
-        answer = await call(*given)
+async def _checked_async(stage: Stage, call: Callable[..., Any], *given: Any) -> Ranking | Session:
+    answer = await call(*given)
     return answer if isinstance(answer, Session) else _accepted(stage, answer)
 
 

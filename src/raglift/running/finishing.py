@@ -1,15 +1,13 @@
-"""What every evaluation ends with: scores, what is known of the index, the models called, and at least one answer."""
+"""What every evaluation ends with: scores, what is known of the index, and at least one answer."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.components.chunk_store import hold_chunks
 from raglift.errors import MetricFailed
 from raglift.matching.match import inventory_of
 from raglift.matching.provenance import Provenance
-from raglift.records.rankings import Cost
 from raglift.running.execution import every_query_failed
 
 if TYPE_CHECKING:
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
     from raglift.records.rankings import Inventory
     from raglift.results.evaluation import Evaluation
-    from raglift.running.model_calls import CallMeter
     from raglift.running.settings import Settings
 
 
@@ -56,8 +53,3 @@ def inventory_of_chunks(
     provenance = Provenance(dataset, config.doc_key)
     checked = hold_chunks(provenance.check_all(map(clearing.chunk, chunks)))
     return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)
-
-
-def with_models(cost: Cost | None, calls: CallMeter) -> Cost | None:
-    """Return what a run cost, with the models that the system called."""
-    return replace(cost or Cost(), models=calls.uses) if calls.uses else cost

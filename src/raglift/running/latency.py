@@ -9,7 +9,7 @@ What the measured system itself keeps in memory is part of it and stays.
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from raglift.base.cache import bypassed, counted
 from raglift.base.progress import quiet, track
 from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.running.execution import ask_stage
-from raglift.running.model_calls import NotAsked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from raglift.matching.provenance import Provenance
     from raglift.records.labels import Query
     from raglift.records.rankings import Trace
-    from raglift.running.model_calls import Way
 
 
 _SEED = 0
@@ -50,24 +48,19 @@ class OneAtATime:
     """Timeout, retries, and what becomes of a failure; its concurrency does not count."""
     provenance: Provenance
     """Resolves documents, as between the stages of a run; not timed."""
-    calls: Way | None = None
-    """Counts the calls of models, and may stop before the next query."""
 
     def seconds(self, text: str) -> list[float]:
         """Return the seconds of each stage that the query came through: fewer than there are stages if it failed.
 
         Raises:
             QueryFailed: the query failed and the policy says `raise`.
-            NotAsked: a limit of the calls was reached.
         """
         policy = replace(self.policy, concurrency=1, progress=False)
         seconds: list[float] = []
         given: Any = self.k
-        with bypassed(), quiet(), nullcontext() if self.calls is None else self.calls.leading():
+        with bypassed(), quiet():
             for stage in self.stages:
-                outcome = ask_stage(stage, [(text, given)], policy, lambda _count: None, self.calls)[0]
-                if isinstance(outcome.error, NotAsked):
-                    raise outcome.error
+                outcome = ask_stage(stage, [(text, given)], policy, lambda _count: None)[0]
                 if outcome.value is None:
                     break
                 seconds.append(outcome.seconds)
@@ -153,14 +146,12 @@ class CostMeter:
             QueryFailed: a query failed in the latency pass and the policy says `raise`.
         """
         index = _index_cost(self.asked.stages)
-        tokens, dollars = _billed(self.asked.stages)
         if not self.most:
-            known = Cost(index=index, tokens_billed=tokens, dollars=dollars)
+            known = Cost(index=index, tokens_billed=_billed(self.asked.stages))
             return None if known == Cost() else known
         answered = [query.text for query, trace in zip(self.queries, traces, strict=True) if trace.error is None]
         latencies, whole = measure_latency(self.asked, answered, self.most)
-        tokens, dollars = _billed(self.asked.stages)
-        return Cost(latencies, whole, index, self._throughput(traces), tokens, dollars)
+        return Cost(latencies, whole, index, self._throughput(traces), _billed(self.asked.stages))
 
     def _throughput(self, traces: Sequence[Trace]) -> dict[str, float | None]:
         rates: dict[str, float | None] = {}
@@ -170,12 +161,6 @@ class CostMeter:
                 known = stage.name not in self._from_cache
                 rates[stage.name] = finished / max(self._seconds[stage.name], 1e-9) if known else None
         return rates
-
-
-def latency_asks(queries: Sequence[Query], most: int) -> int:
-    """Return how many queries are asked besides those of the run, to measure the latency of so many at most."""
-    distinct = len({query.text for query in queries})
-    return 2 * min(_WARM_UP_QUERIES, distinct) + min(most, distinct) if most else 0
 
 
 def _shuffled(texts: Sequence[str], seed: int) -> list[str]:
@@ -193,14 +178,11 @@ def _latency(stage: str, seconds: Sequence[float], failed: int) -> StageLatency:
     return StageLatency(stage, len(seconds), p50, p95, failed)
 
 
-def _billed(stages: Sequence[Stage]) -> tuple[int | None, float | None]:
-    """Return what providers have billed for the retriever's embedding models so far: tokens, and US dollars."""
+def _billed(stages: Sequence[Stage]) -> int | None:
+    """Return how many tokens providers have billed for the retriever's embedding models so far."""
     asked = getattr(getattr(stages[0], "retriever", None), "embedders", ())
-    billing = [embedder for embedder in asked if hasattr(embedder, "tokens_billed")]
-    if not billing:
-        return None, None
-    dollars = [embedder.dollars_billed for embedder in billing]
-    return sum(embedder.tokens_billed for embedder in billing), None if None in dollars else sum(dollars)
+    billed = [embedder.tokens_billed for embedder in asked if hasattr(embedder, "tokens_billed")]
+    return sum(billed) if billed else None
 
 
 def _index_cost(stages: Sequence[Stage]) -> IndexCost | None:

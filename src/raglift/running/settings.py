@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from raglift.matching.rule import MatchRule
     from raglift.records.metric import Calls, Metric, Tokens
-    from raglift.running.model_calls import CallLimits
 
 
 DEFAULT_CANDIDATES = 50
@@ -102,26 +101,11 @@ class Settings(MeasuringSettings, Policy):
     repeats: Annotated[int, Bounds(least=1)] = 1
     """How often an agent is asked each query, as it may search otherwise each time: a query's value is the mean over
     its runs. Always 1 for a system that is asked once."""
-    max_model_calls: int | None = None
-    """The most calls of language models, and of embedding models that need a key, as far as the system's framework
-    tells of them. If the first query shows that all would exceed it, no second one is asked. Default: no limit."""
-    max_cost: float | None = None
-    """The same in US dollars, for models whose price is known. Default: no limit."""
-    price: tuple[float, float] | None = None
-    """US dollars per million input and output tokens of language models. Default: OpenAI's list prices."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.call_limits
         if self.answers is not None and not isinstance(self.answers, (str, os.PathLike)):
             raise ConfigurationError(f"answers: found {self.answers!r}; expected the path of a folder")
-
-    @property
-    def call_limits(self) -> CallLimits:
-        """How much the system may call models."""
-        from raglift.running.model_calls import CallLimits
-
-        return CallLimits(self.max_model_calls, self.max_cost, self.price)
 
 
 def with_settings(

@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.display import counted
 from raglift.base.validation import Keys, nearest, shown
 from raglift.errors import Fault
-from raglift.llm.providers import dollars_in_short
-from raglift.report.format import seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BUDGETS = ("share", "cells", "minutes", "model_seconds", "dollars")
+BUDGETS = ("share", "cells", "minutes")
 """What a budget may be: a share of all questions of all cells, so many cells' questions, or what is measured."""
 _EXPECTED = {
     "share": "a number above 0, at most 1",
     "cells": "an integer, 1 or more",
     "minutes": "a number above 0",
-    "model_seconds": "a number above 0",
-    "dollars": "a number above 0",
 }
 _ENDLESS = 1e15
 """So many questions may be asked where they cost nothing."""
@@ -35,10 +31,6 @@ class Work:
 
     seconds: float = 0.0
     """By the clock."""
-    model_seconds: float = 0.0
-    """Of these in models: embedding, scoring pairs, and asking users' systems."""
-    dollars: float = 0.0
-    """What providers billed, as far as prices are known."""
     questions: int = 0
     """How many questions were asked: queries × systems."""
 
@@ -56,58 +48,37 @@ class Budget:
     """As many questions as so many cells would be asked in a full sweep."""
     minutes: float | None = None
     """Of computing, embedding included; a stopped search goes on with what is left."""
-    model_seconds: float | None = None
-    """Of these what models take: embedding, scoring pairs, and users' systems."""
-    dollars: float | None = None
-    """US dollars that providers bill, as far as prices are known. No call is made once they are spent."""
 
     @property
     def is_measured(self) -> bool:
-        """Whether what is spent is known only once it is: time or money."""
+        """Whether what is spent is known only once it is: time."""
         return self.share is None and self.cells is None
 
     def questions(self, cells: int, queries: int) -> float:
-        """Return how many questions may be asked; infinite for a budget of time or money."""
+        """Return how many questions may be asked; infinite for a budget of time."""
         if self.share is not None:
             return self.share * cells * queries
         return math.inf if self.cells is None else float(self.cells * queries)
 
     def left(self, spent: Work) -> float:
-        """Return what is left of a budget of time or money, in its own unit."""
-        return max(0.0, self._most() - self.of(spent))
+        """Return how many seconds are left of a budget of time."""
+        return max(0.0, (self.minutes or 0.0) * 60.0 - spent.seconds)
 
     def price(self, works: Iterable[Work]) -> float:
-        """Return the least that a question cost of a budget of time or money in any of these; 0 if unknown."""
-        return min((self.of(work) / work.questions for work in works if work.questions), default=0.0)
+        """Return the fewest seconds that a question took in any of these; 0 if unknown."""
+        return min((work.seconds / work.questions for work in works if work.questions), default=0.0)
 
     def questions_left(self, spent: Work, last: Work) -> float:
-        """Return for how many further questions a budget of time or money lasts, at the price of the last ones."""
-        pace = self.of(last) / max(last.questions, 1)
+        """Return for how many further questions a budget of time lasts, at the pace of the last ones."""
+        pace = last.seconds / max(last.questions, 1)
         return min(self.left(spent) / pace, _ENDLESS) if pace > 0.0 else _ENDLESS * (self.left(spent) > 0.0)
-
-    def _most(self) -> float:
-        if self.minutes is not None:
-            return self.minutes * 60.0
-        return self.model_seconds if self.model_seconds is not None else self.dollars or 0.0
-
-    def of(self, work: Work) -> float:
-        """Return what some work took of a budget of time or money, in its own unit: seconds or US dollars."""
-        if self.minutes is not None:
-            return work.seconds
-        return work.model_seconds if self.model_seconds is not None else work.dollars
-
-    def amount(self, value: float) -> str:
-        """Return how much in the unit of a budget of time or money is said."""
-        return seconds_text(value) if self.dollars is None else f"US$ {dollars_in_short(value)}"
 
     def __str__(self) -> str:
         if self.share is not None:
             return f"{100 * self.share:.3g}% of the questions of a full sweep"
         if self.cells is not None:
             return f"the questions of {counted(self.cells, 'cell')}"
-        if self.minutes is not None:
-            return f"{self.minutes:g} minute{'' if self.minutes == 1 else 's'}"
-        return f"US$ {self.dollars:g}" if self.model_seconds is None else f"{self.model_seconds:g} s in models"
+        return f"{self.minutes:g} minute{'' if self.minutes == 1 else 's'}"
 
     def to_dict(self) -> dict[str, float]:
         """Return it as a search's file has it."""

@@ -31,10 +31,6 @@ Ask = Callable[[str, Sequence[int], range], "NDArray[np.float64]"]
 argument names the rung."""
 
 
-class BudgetSpent(Exception):
-    """Raised by who answers: the budget is spent, and not all was answered."""
-
-
 def decide(_: int, otherwise: Callable[[], Rung | None]) -> Rung | None:
     """Return what is decided for a rung where nothing was decided before."""
     return otherwise()
@@ -98,10 +94,7 @@ class Course:
         joining = dict(self.joining)
         while self.asked < len(self.batches) and len(self.race.running) > (0 if joining else 1):
             rung = self.decided(len(self.rungs) - 1, partial(self._next, joining))
-            try:
-                if rung is None or not self._go_on(rung, joining if rung.joins else {}):
-                    break
-            except BudgetSpent:
+            if rung is None or not self._go_on(rung, joining if rung.joins else {}):
                 break
             joining = {}
         return self.race

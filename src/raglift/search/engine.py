@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,12 @@ from raglift.analysis.paired_statistics import is_bounded
 from raglift.base.display import counted
 from raglift.base.limits import user_path
 from raglift.base.progress import notice
-from raglift.errors import ConfigurationError, CostLimitReached
+from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
-from raglift.report.format import percent_text
-from raglift.running.model_calls import Account, CallLimits, Spent
+from raglift.report.format import percent_text, seconds_text
 from raglift.running.spec import dataset_hash
 from raglift.search.budget import Work
-from raglift.search.course import BATCH, FIRST, BudgetSpent, Course
+from raglift.search.course import BATCH, FIRST, Course
 from raglift.search.entering import entries
 from raglift.search.finishing import result_of
 from raglift.search.folder import SearchFolder
@@ -54,7 +52,6 @@ def run_search(
     engine: EngineName = "local",
     cluster: Cluster | None = None,
     progress: bool | None = None,
-    limits: CallLimits | None = None,
 ) -> SearchResult:
     """Find the best cell of a space within a budget, by a race.
 
@@ -73,8 +70,6 @@ def run_search(
         engine: `local`, or `ray`.
         cluster: which Ray cluster, and what its tasks take.
         progress: whether to show progress.
-        limits: of the model calls and the cost of all rungs together; the cost counts what was spent before a search
-            was resumed, and a budget of money is such a limit too.
 
     Raises:
         ConfigurationError: the folder holds another search, or one that is not to be gone on with; too few queries or
@@ -82,7 +77,6 @@ def run_search(
         DatasetError, CorpusError: the dataset cannot be loaded.
         RunError: the folder cannot be written, something in it is damaged, or another process works on it.
         MissingDependency: Optuna or Ray is needed and not installed.
-        CostLimitReached: a limit kept some cells from being measured.
     """
     dataset = dataset_of(search.sweep)
     racing, held_out = _split(search, dataset)
@@ -99,17 +93,10 @@ def run_search(
     running = _Running(search, dataset, racing)
     options = {"engine": engine, "cluster": cluster, "progress": progress}
     with SearchFolder.begin(head, resume=resume) as kept:
-        account = Account(_limits(search, limits or CallLimits()), Spent(dollars=kept.spent.dollars))
-        measuring = Measuring(search, dataset, kept, options, account)
+        measuring = Measuring(search, dataset, kept, options)
         cells, course = running.course(measuring, progress)
         course.finish()
         return result_of(measuring, course, cells, held_out)
-
-
-def _limits(search: Search, limits: CallLimits) -> CallLimits:
-    """Return limits that hold a budget of money, too."""
-    given = [dollars for dollars in (limits.max_cost, search.budget.dollars) if dollars is not None]
-    return replace(limits, max_cost=min(given, default=None))
 
 
 def _split(search: Search, dataset: Dataset) -> tuple[list[int], list[int]]:
@@ -203,21 +190,11 @@ class _Running:
         return [self.racing[place] for batch in batches for place in self.batches[batch].tolist()]
 
     def _values(self, measuring: Measuring, name: str, cells: Sequence[Cell], batches: range) -> NDArray[np.float64]:
-        """Return what cells score on some batches.
-
-        Raises:
-            BudgetSpent: a budget of money does not last for them.
-            CostLimitReached: another limit does not.
-        """
-        try:
-            return measuring.values(name, cells, self.places(batches))
-        except CostLimitReached:
-            if self.search.budget.dollars is None:
-                raise
-            raise BudgetSpent from None
+        """Return what cells score on some batches."""
+        return measuring.values(name, cells, self.places(batches))
 
     def _affordable(self, folder: SearchFolder, name: str, systems: int, queries: int) -> int:
-        """Return for how many further systems that join a budget of time or money lasts, by what a group took."""
+        """Return for how many further systems that join a budget of time lasts, by what a group took."""
         last = folder.work.get(name, Work())
         return folder.joins(
             name, lambda: min(systems, int(self.search.budget.questions_left(folder.spent, last) // max(queries, 1)))
@@ -228,7 +205,7 @@ class _Running:
         return self.search.budget.price(work for name, work in folder.work.items() if folder.is_of(name, joined))
 
     def _left(self, folder: SearchFolder, questions: int) -> float:
-        """Return how many questions may still be asked; of a budget of time or money, what is left of it."""
+        """Return how many questions may still be asked; of a budget of time, how many seconds are left of it."""
         budget = self.search.budget
         if budget.is_measured:
             return budget.left(folder.spent)
@@ -240,7 +217,7 @@ class _Running:
         if not budget.is_measured:
             left = counted(int(self._left(folder, course.questions)), "question")
         else:
-            left = budget.amount(budget.left(folder.spent))
+            left = seconds_text(budget.left(folder.spent))
         notice(
             f"search: {race.asked:,} of {len(self.racing):,} queries asked; {counted(len(race.running), 'cell')} "
             f"running, {int(race.dropped.sum()):,} dropped; {left} left of the budget; best so far: "

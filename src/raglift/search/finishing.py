@@ -11,7 +11,6 @@ import numpy as np
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.paired_statistics import method_of
 from raglift.base.tokens import TokenCounts
-from raglift.errors import CostLimitReached
 from raglift.matching.match import inventory_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.parsing import parse
@@ -164,12 +163,7 @@ def _checked(measuring: Measuring, found: SearchResult, held_out: Sequence[int])
     if not others:
         return None
     winner = next(entry.cell for entry in finalists if entry.cell.name == name)
-    try:
-        result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
-    except CostLimitReached:
-        if measuring.search.budget.dollars is None:
-            raise
-        return None
+    result = measuring.sweep(f"{HELD_OUT}-{winner.key}-{others[0].key}", [winner, others[0]], sorted(held_out))
     measured = {entry.cell: entry.evaluation for entry in result.results if entry.evaluation is not None}
     if len(measured) < len(result.results):
         return None

@@ -43,8 +43,6 @@ class _Rung(SavedModel):
 
 class _Work(SavedModel):
     seconds: Number
-    model_seconds: Number
-    dollars: Number
     questions: Count
 
 
@@ -86,11 +84,8 @@ class SearchFolder:
 
     @property
     def spent(self) -> Work:
-        """What counts against a budget: all that the race took, and what the check on held-out queries cost."""
-        return sum(
-            (Work(dollars=work.dollars) if name.startswith(HELD_OUT) else work for name, work in self.work.items()),
-            Work(),
-        )
+        """What counts against a budget: all that the race took, without the check on held-out queries."""
+        return sum((work for name, work in self.work.items() if not name.startswith(HELD_OUT)), Work())
 
     @staticmethod
     def is_of(name: str, joined: bool) -> bool:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
-    from raglift.running.model_calls import Account
     from raglift.search.folder import SearchFolder
     from raglift.search.specification import Search
     from raglift.sweep.result import SweepResult
@@ -38,8 +37,6 @@ class Measuring:
     folder: SearchFolder
     options: Mapping[str, Any]
     """Of `run_sweep`."""
-    account: Account
-    """What all rungs spend together, and may spend."""
     primary: Metric | None = None
     """What decides; known after the first rung, since it depends on whether chunks differ."""
     evaluations: dict[Cell, list[Evaluation]] = field(default_factory=dict)
@@ -111,13 +108,12 @@ class Measuring:
             primary=primary,
             name=f"{sweep.title}: {name}",
         )
-        began, before, questions = time.monotonic(), self._paid, 0
+        began, questions = time.monotonic(), 0
         try:
-            result = run_sweep(asked, place, resume=is_folder(place), account=self.account, **self.options)
+            result = run_sweep(asked, place, resume=is_folder(place), **self.options)
             questions = len(cells) * len(queries)
         finally:
-            models, dollars = self._paid[0] - before[0], self._paid[1] - before[1]
-            work = Work(time.monotonic() - began, models, dollars, questions)
+            work = Work(time.monotonic() - began, questions)
             self.folder.took(name, work, is_finished=questions > 0)
         return result
 
@@ -138,11 +134,6 @@ class Measuring:
                 "(--output)"
             )
         return found
-
-    @property
-    def _paid(self) -> tuple[float, float]:
-        """Seconds in models and US dollars so far."""
-        return self.account.model_seconds, self.account.spent.dollars or 0.0
 
 
 def _text(metric: Metric | None) -> str | None:

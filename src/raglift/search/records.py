@@ -82,7 +82,7 @@ class SearchRecord:
     questions: int
     """How many questions were asked: queries × systems."""
     spent: Work
-    """What the race took; what the check on held-out queries cost is in the dollars."""
+    """What the race took."""
     full: int
     """How many a full sweep over the same queries would ask."""
     finalists: SweepResult

@@ -96,9 +96,6 @@ class Search:
         worker_cpus: float | None = None,
         worker_gpus: float | None = None,
         progress: bool | None = None,
-        max_model_calls: int | None = None,
-        max_cost: float | None = None,
-        price: tuple[float, float] | None = None,
     ) -> SearchResult:
         """Find the best cell within the budget: see `raglift.search.run_search`.
 
@@ -110,18 +107,13 @@ class Search:
             worker_cpus: likewise.
             worker_gpus: likewise.
             progress: whether to show progress.
-            max_model_calls: as in `Sweep.run`, for the whole search; once more for what is left of one that is resumed.
-            max_cost: US dollars, for the whole search, and also for what it cost before it was resumed.
-            price: as in `Sweep.run`.
 
         Raises:
             RagliftError: as `run_search` says.
         """
-        from raglift.running.model_calls import CallLimits
         from raglift.search.engine import run_search
         from raglift.sweep.ray import Cluster
 
-        limits = CallLimits(max_model_calls, max_cost, price)
         return run_search(
             self,
             folder,
@@ -129,7 +121,6 @@ class Search:
             engine=engine,
             cluster=Cluster(address, worker_cpus, worker_gpus),
             progress=progress,
-            limits=limits,
         )
 
 

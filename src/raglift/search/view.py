@@ -75,17 +75,11 @@ def _only(found: SearchRecord) -> str:
 
 def _about(found: SearchRecord) -> str:
     share = percent_text(found.questions / found.full, 0) if found.full else "–"
+    used = f", of which the race took {seconds_text(found.spent.seconds)}" if found.budget.is_measured else ""
     return (
         f"by {mean_title(found.primary)}; {found.questions:,} questions asked, {share} of a full sweep; budget: "
-        f"{found.budget}{_used(found)}"
+        f"{found.budget}{used}"
     )
-
-
-def _used(found: SearchRecord) -> str:
-    """Return how much of a budget of time or money the race took."""
-    if not found.budget.is_measured:
-        return ""
-    return f", of which the race took {found.budget.amount(found.budget.of(found.spent))}"
 
 
 def _warnings(found: SearchRecord) -> Iterator[str]:
@@ -95,8 +89,6 @@ def _warnings(found: SearchRecord) -> Iterator[str]:
             f"the budget ended after {left[0].asked:,} of {found.queries:,} queries, with {counted(len(left), 'cell')} "
             "left; --resume with a larger budget goes on"
         )
-    if found.budget.dollars is not None and found.finalists.check is None:
-        yield "what is recommended is not measured on held-out queries: the budget is spent, or none are held out"
     yield from failures((one.cell.name, str(one.error)) for one in found.of_fate(FAILED))
     aside = len(found.of_fate(SET_ASIDE))
     if aside:

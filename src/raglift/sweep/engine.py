@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.analysis.paired_statistics import primary_of
 from raglift.base.batches import HERE, Workers
-from raglift.base.display import counted, describe_error
+from raglift.base.display import describe_error
 from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
 from raglift.components.bm25 import BM25_VERSION
@@ -18,14 +18,12 @@ from raglift.components.devices import require_device, resolve_device
 from raglift.components.embedding import embed
 from raglift.components.vocabulary import names_of_models
 from raglift.datasets.loading import load_dataset
-from raglift.errors import CacheError, ConfigurationError, CostLimitReached, ModelOutputError, RunError
-from raglift.llm.providers import dollars_in_short, dollars_of
+from raglift.errors import CacheError, ConfigurationError, ModelOutputError, RunError
 from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.records.dataset import Dataset
 from raglift.records.metric import Tokens
-from raglift.running.model_calls import Account, CallLimits, Spent, charged_to
 from raglift.running.spec import dataset_hash
 from raglift.stats.margins import MARGIN, checked_margin
 from raglift.sweep.eta import (
@@ -165,10 +163,6 @@ class Engine:
     plan: Plan
     workers: Workers = HERE
     progress: bool | None = None
-    account: Account = field(default_factory=lambda: Account(CallLimits()))
-    """What is spent on calls of models, and may be."""
-    _unaffordable: list[Cell] = field(default_factory=list)
-    """What was not done because of its limits: retrieval, or the timing of a cell."""
     _failures: dict[str, str] = field(default_factory=dict)
     """For each cell that failed, by its key, why."""
     _at_hand: dict[Cell, Evaluation] = field(default_factory=dict)
@@ -184,7 +178,6 @@ class Engine:
         Raises:
             RunError: a finished cell cannot be written.
             CacheError: the cache cannot be read or written.
-            CostLimitReached: a limit kept some cells from being measured, or timed.
         """
         finished = _finished(self.folder, self.plan.cells)
         todo = [cell for cell in self.plan.cells if cell.key not in finished]
@@ -193,17 +186,11 @@ class Engine:
         own = [source for source in missing if source.system is None]
         with show_status(show=self.progress) as say:
             self._course = TimeEstimate(steps_of(self.plan, todo, missing, latency=self.parts.sweep.latency), say)
-            try:
-                with listen(self._course.advance):
-                    self._work(own, [source for source in missing if source.system is not None], todo)
-            finally:
-                self.account.model_seconds += self._course.model_seconds
+            with listen(self._course.advance):
+                self._work(own, [source for source in missing if source.system is not None], todo)
         self.folder.set_failures(self._failures)
         self._at_hand.clear()
-        result = replace(read_result(self.folder, self.parts.dataset), margin=self.parts.sweep.margin)
-        if self._unaffordable:
-            raise self._limit_reached(result)
-        return result
+        return replace(read_result(self.folder, self.parts.dataset), margin=self.parts.sweep.margin)
 
     def _work(self, own: Sequence[Cell], systems: Sequence[Cell], todo: Sequence[Cell]) -> None:
         """Go through the phases, for indexes of our own, users' systems, and cells that are not measured yet."""
@@ -216,24 +203,6 @@ class Engine:
         if self.parts.sweep.latency:
             self._time()
 
-    def _limit_reached(self, result: SweepResult) -> CostLimitReached:
-        """Return the error that says what was spent, and what is left."""
-        limits, spent = self.account.limits, self.account.spent
-        dollars = dollars_in_short(spent.dollars or 0.0)
-        came_to = spent.text(is_rounded=False) if spent.calls else f"US$ {dollars}" if spent.dollars else "nothing"
-        allowed = [f"max_model_calls: {limits.max_model_calls:,}"] if limits.max_model_calls is not None else []
-        allowed += [f"max_cost: US$ {limits.max_cost:g}"] if limits.max_cost is not None else []
-        left = [entry.cell.name for entry in result.failed if source_of(entry.cell) in self._unaffordable]
-        left += [f"the latency of {cell.name}" for cell in self._unaffordable if self._is_measured(cell)]
-        error = CostLimitReached(
-            f"{' and '.join(allowed)} for all cells together; spent: {came_to}; {len(result.finished):,} of "
-            f"{counted(len(self.plan.cells), 'cell')} measured; left: {', '.join(left)}. Go on with --resume "
-            "(resume=True), under the same limit anew or a higher one: what was answered is kept",
-            spent=spent.dollars or 0.0,
-        )
-        error.result = result
-        return error
-
     def _embed(self, sources: Sequence[Cell]) -> None:
         """Put every distinct text through each model once, and every query."""
         needed = list(dict.fromkeys(part for source in sources for part in (*parts_of(source), source)))
@@ -241,10 +210,6 @@ class Engine:
         for model in dict.fromkeys(part.embedding for part in needed if part.embedding is not None):
             with self._failing([source for source in sources if source.embedding == model]):
                 embedder = self.parts.embedder(model)
-                if reason := self._why_not_paid_for(model, embedder):
-                    self._set_aside([source for source in sources if source.embedding == model], reason)
-                    self._course.skip(embedding_label(model), query_label(model))
-                    continue
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
                 own = self._searchable([part for part in needed if part.embedding == model], workers)
@@ -265,25 +230,6 @@ class Engine:
                 self.parts.require_searchable(source, workers)
                 found.append(source)
         return found
-
-    def _why_not_paid_for(self, model: str, embedder: Embedder) -> str:
-        """Say why a provider's model is not asked, where that might cost more than is allowed; else empty."""
-        planned = next((entry for entry in self.plan.embeddings if entry.model == model), None)
-        most = self.account.limits.max_cost
-        if most is None or planned is None or not getattr(embedder, "is_remote", False):
-            return ""
-        if planned.missing == 0 and planned.missing_queries == 0:
-            return ""
-        if planned.dollars is None:
-            return f"max_cost: the price of {model} is not known; expected a model with a known price, or no such limit"
-        dollars = (self.account.spent.dollars or 0.0) + planned.dollars
-        if dollars <= most:
-            return ""
-        return f"max_cost: its embeddings would make it US$ {dollars_in_short(dollars)}, more than US$ {most:g}"
-
-    def _set_aside(self, sources: Sequence[Cell], reason: str) -> None:
-        self._fail(sources, reason)
-        self._unaffordable += sources
 
     def _is_measured(self, cell: Cell) -> bool:
         return cell.key not in self._failures
@@ -314,15 +260,11 @@ class Engine:
         """Ask users' systems; an object cannot be sent elsewhere, so it is asked here."""
         sweep, dataset = self.parts.sweep, self.parts.dataset
         there = []
-        if self.workers is not HERE and not self.account.limits:  # no limit is held where nobody counts together
+        if self.workers is not HERE:
             there = [source for source in sources if sweep.system(str(source.system)).reference is not None]
         for source in sources:
             if source not in there:
-                if self.account.limits and self.account.is_used_up:
-                    self._set_aside([source], "not asked: the limit of calls or cost is used up")
-                    self._course.skip(retrieval_label(source))
-                    continue
-                with self._course.taking(retrieval_label(source)), charged_to(self.account):
+                with self._course.taking(retrieval_label(source)):
                     self._settle_system(source, ask_system(self.parts, source, self.folder.answers(source.key)))
         if there:
             self._course.merge([retrieval_label(source) for source in there], ASKING_LABEL)
@@ -336,8 +278,6 @@ class Engine:
     def _settle_system(self, source: Cell, outcome: Outcome) -> None:
         """Write what a user's system gave; where it has answered every query, its answers need not be kept."""
         self._settle(source, outcome, 0)
-        if outcome.is_limit:
-            self._unaffordable.append(source)
         if outcome.evaluation is not None and not any(map(_failed, outcome.evaluation.run.traces)):
             self._answered.append(source)
             self._forget_answers()
@@ -396,8 +336,6 @@ class Engine:
                         self._time_cell(cell)
                     except CacheError:
                         raise
-                    except CostLimitReached:
-                        self._unaffordable.append(cell)
                     except Exception as error:  # noqa: BLE001 — the cell is measured, whatever becomes of its timing
                         show = self.progress is not False
                         notice(f"{cell.name} could not be timed: {describe_error(error)}", show=show)
@@ -410,10 +348,8 @@ class Engine:
             return
         if evaluation.run.cost is not None and evaluation.run.cost.latencies:
             return
-        if self.account.limits and self.account.is_used_up and cell.system is not None:
-            raise CostLimitReached("the limit of calls or cost is used up")
         embedder = None if cell.embedding is None else self.parts.embedder(cell.embedding)
-        with self._billing(str(cell.embedding), embedder), charged_to(self.account):
+        with self._billing(str(cell.embedding), embedder):
             cost = latency_of(evaluation, self.parts.stages(cell), self.parts.sweep, self.progress)
         self.folder.save(cell.key, replace(evaluation, run=replace(evaluation.run, cost=cost)), is_cell=True)
 
@@ -433,7 +369,7 @@ class Engine:
         }
         cost = evaluation.run.cost
         if cost is not None:  # what was billed was for all cells of the model
-            cost = replace(cost, tokens_billed=None, dollars=None)
+            cost = replace(cost, tokens_billed=None)
         run = replace(evaluation.run, spec={**evaluation.run.spec, "sweep": mark}, cost=cost)
         marked = replace(evaluation, run=run, dataset=self.parts.dataset)
         self.folder.save(cell.key, marked, is_cell=self._is_cell(cell))
@@ -467,7 +403,6 @@ class Engine:
             nonlocal kept
             now = getattr(embedder, "tokens_billed", 0)
             self.folder.add_bill(model, now - kept)
-            self.account.add(Spent(dollars=dollars_of(getattr(embedder, "model", ""), now - kept)))
             kept = now
 
         try:
@@ -538,8 +473,6 @@ def run_sweep(
     cluster: Cluster | None = None,
     progress: bool | None = None,
     announce: Callable[[Plan], None] = lambda _plan: None,
-    limits: CallLimits | None = None,
-    account: Account | None = None,
 ) -> SweepResult:
     """Measure every cell of a sweep, each distinct piece of work once.
 
@@ -555,9 +488,6 @@ def run_sweep(
             here.
         progress: whether to show progress; None decides by the terminal.
         announce: called with the plan before any work is done.
-        limits: how much the cells may call models and cost, all together; None for no limit. Embeddings of a provider
-            count in US dollars. Users' systems are then asked here, whatever the engine.
-        account: what several sweeps spend together, and may spend, in place of limits of its own.
 
     Raises:
         ConfigurationError: the folder holds another sweep, or one that is not to be gone on with; a metric cannot be
@@ -565,7 +495,6 @@ def run_sweep(
         DatasetError, CorpusError: the dataset cannot be loaded.
         RunError: the folder cannot be written, something in it is damaged, or another process works on it.
         MissingDependency: Ray is not installed.
-        CostLimitReached: a limit kept some cells from being measured; its `.result` is what is measured.
     """
     if engine not in ENGINES:
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
@@ -577,7 +506,7 @@ def run_sweep(
         parts = Parts(sweep, dataset, progress, placed=placed)
         plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
-        return Engine(parts, kept, plan, workers, progress, account or Account(limits or CallLimits())).run()
+        return Engine(parts, kept, plan, workers, progress).run()
 
 
 @contextmanager

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _USUAL_RATES = {"chunks": 80.0, "queries": 80.0, "rankings": 1.0, "pairs": 150.0, "cells": 2.0}
 """Units a second, for work of which nothing has been seen yet: a small model on two cores."""
-_OF_MODELS = ("chunks", "queries", "pairs")
-"""What is counted where a model or a user's system computes."""
 
 
 @dataclass
@@ -108,11 +106,6 @@ class TimeEstimate:
             if not step.begun_with:
                 step.begun_with, step.begun_after = step.done, step.seconds
         self._tell()
-
-    @property
-    def model_seconds(self) -> float:
-        """How long models took so far: embedding, scoring pairs, and users' systems."""
-        return sum(step.seconds for step in self.steps if step.unit in _OF_MODELS)
 
     def seconds_left(self) -> float:
         """Return how long the rest will take: units left over the rate of their step.

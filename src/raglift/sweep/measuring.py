@@ -21,14 +21,13 @@ from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
 from raglift.components.truncation import count_truncated
-from raglift.errors import CacheError, ConfigurationError, CostLimitReached, ModelOutputError, QueryFailed
+from raglift.errors import CacheError, ConfigurationError, ModelOutputError, QueryFailed
 from raglift.matching.provenance import Provenance
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, Ranking
 from raglift.running.evaluation import evaluate, rerank
 from raglift.running.filling import without_filling
-from raglift.running.latency import OneAtATime, latency_asks, measure_latency
-from raglift.running.model_calls import AS_DEPLOYED, CallLimits, NotAsked, counting
+from raglift.running.latency import OneAtATime, measure_latency
 from raglift.running.systems import chunks_of, load_system, versioned
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
 
@@ -306,8 +305,6 @@ class Outcome:
 
     evaluation: Evaluation | None = None
     error: str | None = None
-    is_limit: bool = False
-    """Whether a limit of calls or cost was reached."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,8 +393,6 @@ def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome
         )
     except CacheError:  # nothing can be kept any more
         raise
-    except CostLimitReached as error:
-        return Outcome(error=str(error), is_limit=True)
     except QueryFailed as error:  # every query: a single one that failed is kept
         return Outcome(error=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever a user's system does fails its cells alone
@@ -479,19 +474,11 @@ def latency_of(evaluation: Evaluation, stages: Sequence[Stage], sweep: Sweep, pr
         stages: the system, which remembers nothing.
         sweep: says how many queries, and the seed that chooses them.
         progress: whether to show progress.
-
-    Raises:
-        CostLimitReached: the calls of models, which are made again, would exceed what may be spent.
     """
     policy, provenance = Policy(progress=progress), Provenance(evaluation.dataset, sweep.doc_key)
     candidates = int(evaluation.run.spec["candidates"])
     answered = zip(evaluation.dataset.queries, evaluation.run.traces, strict=True)
     queries = [query for query, trace in answered if trace.error is None]
-    asks = latency_asks(queries, sweep.latency)
-    with counting(CallLimits(), asks, progress=progress) as calls:
-        asked = OneAtATime(stages, candidates, policy, provenance, calls.plan({AS_DEPLOYED: asks})[AS_DEPLOYED])
-        try:
-            latencies, whole = measure_latency(asked, [query.text for query in queries], sweep.latency, seed=sweep.seed)
-        except NotAsked:
-            raise calls.limit_reached(0) from None
+    asked = OneAtATime(stages, candidates, policy, provenance)
+    latencies, whole = measure_latency(asked, [query.text for query in queries], sweep.latency, seed=sweep.seed)
     return replace(evaluation.run.cost or Cost(), latencies=latencies, whole=whole)

@@ -45,8 +45,6 @@ class EmbeddingPlan:
     missing_queries: int | None = None
     tokens: int | None = None
     """What a paid provider will count for what is missing."""
-    dollars: float | None = None
-    """What a paid provider will take for it, where its price is known."""
     error: str | None = None
 
 
@@ -163,15 +161,13 @@ def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPl
     except Exception as error:  # noqa: BLE001 — a model that fails takes its cells with it, not the sweep
         return EmbeddingPlan(model, len(texts), None, len(queries), None, error=describe_error(error))
     estimate = getattr(embedder, "estimate", None)
-    cost = estimate([*missing, *missing_queries]) if callable(estimate) else None
     return EmbeddingPlan(
         model,
         len(texts),
         len(missing),
         len(queries),
         len(missing_queries),
-        tokens=None if cost is None else cost.tokens,
-        dollars=None if cost is None else cost.dollars,
+        tokens=estimate([*missing, *missing_queries]) if callable(estimate) else None,
     )
 
 

@@ -67,8 +67,7 @@ def _embedding(entry: EmbeddingPlan) -> str:
     told = _to_do(entry.texts, entry.missing, "texts", "to embed")
     told += "; " + _to_do(entry.queries, entry.missing_queries, "queries", "to embed")
     if entry.tokens:
-        price = "price not known" if entry.dollars is None else f"US$ {entry.dollars:.4f}"
-        told += f"; about {entry.tokens:,} tokens, {price}"
+        told += f"; about {entry.tokens:,} tokens"
     return told
 
 

@@ -15,7 +15,6 @@ from raglift.analysis.unjudged import unjudged_in_short
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import few_queries, new_evidence
 from raglift.base.display import BEYOND, TRUNCATED, counted
-from raglift.llm.providers import dollars_of
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Document, Figure, Section, Table, row_of, table_from
@@ -373,9 +372,7 @@ def _notes(result: SweepResultRecord, table: Table, advised: Recommendation | No
     if any(one.is_beyond_candidates(one.after, result.primary) for one in measured):
         yield f"{BEYOND} {BEYOND_CANDIDATES}"
     for model, tokens in result.billed.items():
-        dollars = dollars_of(model.partition(":")[2], tokens)
-        price = "" if dollars is None else f", US$ {dollars:.4f} at list price"
-        yield f"billed for {model}: {tokens:,} tokens{price}"
+        yield f"billed for {model}: {tokens:,} tokens"
 
 
 def _is_below(one: Contender) -> bool:

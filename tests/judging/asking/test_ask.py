@@ -16,15 +16,14 @@ from pydantic import BaseModel, field_validator
 
 from raglift.base.cache import Cache, bypassed
 from raglift.base.retrying import RetryPolicy
-from raglift.errors import ConfigurationError, CostLimitReached, ModelUnavailable
-from raglift.judging.batch import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.errors import ConfigurationError, ModelUnavailable
+from raglift.judging.batch import Estimate, NoAnswer, ask_all, estimate
 from raglift.llm.language_models import language_model
 from raglift.llm.replies import FilledPrompt, Reply, Usage
 from raglift.testing.openai_server import Answer, OpenAIServer
 
 KEY = "sk-test-0123456789abcdef"
 QUICK = RetryPolicy(3, 5.0, first_wait=0.01)
-ONE = Limits(concurrency=1)
 
 
 class Grade(BaseModel):
@@ -98,7 +97,6 @@ def test_answers_come_in_the_order_of_the_prompts(server, model, cache):
     assert reasons(answers) == [f"passage {number}" for number in range(40)]
     assert answers.asked == 40
     assert answers.usage == Usage(40 * 5, 40 * 5)
-    assert answers.dollars == pytest.approx((200 * 0.15 + 200 * 0.60) / 1e6)
 
 
 def test_equal_prompts_are_asked_once(server, model, cache):
@@ -125,7 +123,7 @@ def test_at_most_so_many_requests_are_under_way_and_no_fewer(model, cache, serve
         return judge(messages, schema)
 
     server.replies = slow
-    ask_all(model, prompts(12), Grade, Limits(concurrency=3), cache=cache)
+    ask_all(model, prompts(12), Grade, concurrency=3, cache=cache)
     assert most == 3
 
 
@@ -145,15 +143,6 @@ def test_what_was_answered_is_not_asked_again(server, model, cache, tmp_path):
     assert asked(server) == ["passage 6", "passage 7"]
     assert again.values[:6] == first.values
     assert (again.asked, again.usage) == (2, Usage(10, 10))
-
-
-@pytest.mark.parametrize("price", [(1,), (1, 2, 3), (True, 2), ("1", "2"), 5, (1, -1), (0, float("nan"))])
-def test_a_price_or_a_limit_that_is_none_is_refused(price):
-    with pytest.raises(ConfigurationError, match=r"price: found .*; expected US dollars per million input and output"):
-        Limits(price=price)
-    for wrong in ("5", True, -1.0):
-        with pytest.raises(ConfigurationError, match=r"max_cost: found .*; expected US dollars"):
-            Limits(max_cost=wrong)
 
 
 def test_an_answer_keeps_its_day(server, model, cache, monkeypatch):
@@ -232,7 +221,7 @@ def test_the_key_is_in_no_cache_and_no_log(server, model, cache, caplog, tmp_pat
 )
 def test_a_prompt_that_fails_is_no_answer_and_is_asked_again_next_time(server, model, cache, answers, reason):
     server.answer_next(*answers)
-    first = ask_all(model, prompts(4), Grade, ONE, cache=cache)
+    first = ask_all(model, prompts(4), Grade, concurrency=1, cache=cache)
     assert isinstance(first.values[0], NoAnswer)
     assert reason in first.values[0].reason
     assert reasons(first)[1:] == ["passage 1", "passage 2", "passage 3"]
@@ -244,13 +233,13 @@ def test_a_prompt_that_fails_is_no_answer_and_is_asked_again_next_time(server, m
 
 def test_what_failed_answers_were_billed_is_counted(server, model, cache):
     server.answer_next(Answer(refusal="I will not."))
-    assert ask_all(model, prompts(2), Grade, ONE, cache=cache).usage == Usage(5 + 5, 3 + 5)
+    assert ask_all(model, prompts(2), Grade, concurrency=1, cache=cache).usage == Usage(5 + 5, 3 + 5)
 
 
 def test_what_every_prompt_would_hit_stops_at_once_and_keeps_what_was_answered(server, model, cache):
     server.answer_next(*[Answer(value={"grade": 1, "reason": "yes"})] * 3, Answer(status=401))
     with pytest.raises(ModelUnavailable, match=r"Is the API key right.*3 prompts were answered before.*are kept"):
-        ask_all(model, prompts(500), Grade, ONE, cache=cache)
+        ask_all(model, prompts(500), Grade, concurrency=1, cache=cache)
     assert len(server.requests) <= 6  # what was under way when it was noticed
     assert estimate(model, prompts(500), Grade, cache=cache).cached >= 3
 
@@ -289,19 +278,18 @@ def test_an_error_of_a_models_own_stops_it(cache):
 def test_when_it_stops_no_request_is_made_again(server, cache):
     server.answer_next(Answer(status=429, headers={"Retry-After": "0.5"}), Answer(status=401, seconds=0.2))
     with pytest.raises(ModelUnavailable):
-        ask_all(language_model(retry_policy=QUICK), prompts(2), Grade, Limits(concurrency=2), cache=cache)
+        ask_all(language_model(retry_policy=QUICK), prompts(2), Grade, concurrency=2, cache=cache)
     time.sleep(0.6)
     assert len(server.requests) == 2
 
 
-# Cost
+# Tokens
 
 
 def test_an_estimate_sends_nothing_and_knows_what_is_answered(server, model, cache):
     first = estimate(model, [*prompts(10), *prompts(10)], Grade, cache=cache)
     assert (first.prompts, first.cached, server.requests) == (10, 0, [])
     assert first.usage.input > 10 * 7  # words
-    assert first.dollars == pytest.approx((first.usage.input * 0.15 + first.usage.output * 0.60) / 1e6)
     ask_all(model, prompts(4), Grade, cache=cache)
     rest = estimate(model, prompts(10), Grade, cache=cache)
     assert (rest.prompts, rest.cached) == (10, 4)
@@ -311,72 +299,10 @@ def test_an_estimate_sends_nothing_and_knows_what_is_answered(server, model, cac
 
 def test_an_estimate_in_one_line():
     usage = Usage(123_456, 7_890)
-    assert str(Estimate(1_200, 300, usage, 0.0234)) == (
-        "1,200 prompts (300 of them answered in the cache), about 123,456 tokens to read and 7,890 to write, "
-        "about US$ 0.023"
+    assert str(Estimate(1_200, 300, usage)) == (
+        "1,200 prompts (300 of them answered in the cache), about 123,456 tokens to read and 7,890 to write"
     )
-    assert str(Estimate(2, 0, usage, None)).endswith("to write, price not known")
-    assert str(Estimate(2, 2, Usage(), 0.0)) == "2 prompts (2 of them answered in the cache), nothing to pay"
-
-
-def test_a_price_can_be_given(server, model, cache):
-    limits = Limits(price=(1e6, 2e6))
-    answers = ask_all(model, prompts(2), Grade, limits, cache=cache)
-    assert answers.dollars == answers.usage.input + 2 * answers.usage.output
-
-
-def test_without_a_price_nothing_is_said_of_dollars(server, cache):
-    model = language_model("openai:my-own", retry_policy=QUICK)
-    assert estimate(model, prompts(2), Grade, cache=cache).dollars is None
-    assert ask_all(model, prompts(2), Grade, cache=cache).dollars is None
-    for ask in (estimate, ask_all):
-        with pytest.raises(
-            ConfigurationError, match=r"max_cost: found 1, but the price of openai:my-own .*--price IN,OUT"
-        ):
-            ask(model, prompts(2), Grade, Limits(max_cost=1.0), cache=cache)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("concurrency", [1, 5])
-def test_the_limit_of_cost_is_not_passed_and_the_next_call_resumes(server, model, cache, concurrency):
-    def billed(messages, schema):  # far longer than it could be guessed
-        time.sleep(0.01)
-        return judge(messages, schema) | {"reason": "word " * 2_000}
-
-    server.replies = billed
-    price = (0.0, 10.0)
-    one = 2_004 * 10.0 / 1e6  # what an answer is billed
-    limits = Limits(concurrency, max_cost=5.5 * one, price=price)
-    with pytest.raises(CostLimitReached, match=r"max_cost: .*prompts were answered now, for US\$ .* remain") as caught:
-        ask_all(model, prompts(40), Grade, limits, cache=cache)
-    assert len(server.requests) == 5
-    answered = estimate(model, prompts(40), Grade, limits, cache=cache).cached
-    assert f"{answered:,} prompts were answered now" in str(caught.value)
-    assert f"{40 - answered:,} remain" in str(caught.value)
-    server.requests.clear()
-    server.replies = judge
-    assert ask_all(model, prompts(40), Grade, cache=cache).asked == 40 - answered
-
-
-def test_what_is_under_way_counts_against_the_limit(server, model, cache):
-    guess = estimate(model, prompts(1), Grade, cache=cache).usage
-    server.replies = lambda messages, schema: Answer(value=judge(messages, schema), seconds=0.3)
-    limits = Limits(8, max_cost=2.5 * guess.output * 10.0 / 1e6, price=(0.0, 10.0))
-    started = time.monotonic()
-    ask_all(model, prompts(4), Grade, limits, cache=cache)
-    times = sorted(request.at - started for request in server.requests)
-    assert times[2] - times[1] > 0.2  # the third waits until it is known what the first two cost
-
-
-def test_a_limit_of_nothing_asks_nothing(server, model, cache):
-    with pytest.raises(CostLimitReached, match="0 prompts were answered now"):
-        ask_all(model, prompts(3), Grade, Limits(max_cost=0), cache=cache)
-    assert server.requests == []
-
-
-def test_what_is_cached_costs_nothing(server, model, cache):
-    ask_all(model, prompts(3), Grade, cache=cache)
-    assert ask_all(model, prompts(3), Grade, Limits(max_cost=0), cache=cache).dollars == 0
+    assert str(Estimate(2, 2, Usage())) == "2 prompts (2 of them answered in the cache), nothing to pay"
 
 
 def test_where_the_provider_does_not_say_the_guess_counts(cache):
@@ -386,19 +312,14 @@ def test_where_the_provider_does_not_say_the_guess_counts(cache):
         def ask(self, prompt, form):
             return Reply(form(grade=1, reason="a"), Usage())
 
-    limits = Limits(1, price=(1.0, 1.0))
-    guessed = estimate(Silent(), prompts(4), Grade, limits, cache=cache)
-    assert ask_all(Silent(), prompts(4), Grade, limits, cache=cache).usage == guessed.usage
+    guessed = estimate(Silent(), prompts(4), Grade, cache=cache)
+    assert ask_all(Silent(), prompts(4), Grade, cache=cache).usage == guessed.usage
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"concurrency": 0}, {"concurrency": 1.5}, {"max_cost": -1}, {"max_cost": float("nan")}, {"price": (-1, 2)}],
-    ids=str,
-)
-def test_limits_that_cannot_be_used_are_refused(settings):
-    with pytest.raises(ConfigurationError, match=f"{next(iter(settings))}: found"):
-        Limits(**settings)
+@pytest.mark.parametrize("concurrency", [0, 1.5])
+def test_a_concurrency_that_cannot_be_used_is_refused(model, cache, concurrency):
+    with pytest.raises(ConfigurationError, match="concurrency: found"):
+        ask_all(model, prompts(1), Grade, concurrency=concurrency, cache=cache)
 
 
 # Ctrl-C
@@ -408,8 +329,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from test_ask import Grade, prompts
 from raglift.llm.language_models import language_model
-from raglift.judging.batch import Limits, ask_all
-ask_all(language_model(), prompts(30), Grade, Limits(concurrency=2), progress=True)
+from raglift.judging.batch import ask_all
+ask_all(language_model(), prompts(30), Grade, concurrency=2, progress=True)
 """
 
 
@@ -458,10 +379,10 @@ sys.path.insert(0, sys.argv[1])
 from llama_index.llms.openai import OpenAI
 from test_ask import Grade, prompts
 from raglift.base.cache import Cache
-from raglift.judging.batch import Limits, ask_all
+from raglift.judging.batch import ask_all
 from raglift.llm.language_models import language_model
 llm = OpenAI(model="gpt-4o-mini", api_base=sys.argv[2], max_retries=0)
-print(ask_all(language_model(llm), prompts(12), Grade, Limits(concurrency=8), cache=Cache(None)).usage.input)
+print(ask_all(language_model(llm), prompts(12), Grade, concurrency=8, cache=Cache(None)).usage.input)
 """
     arguments = [sys.executable, "-c", program, str(Path(__file__).parent), server.base_url]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)

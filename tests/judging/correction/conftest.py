@@ -37,7 +37,7 @@ class World:
             tuple(self.model[entry.query.id, pooled.chunk.id] for pooled in entry.chunks) for entry in pairs.queries
         )
         blank = tuple(tuple("" for _ in row) for row in rows)
-        return Graded(pairs, rows, blank, blank, Annotator("judge", "p", "2026-11-21"), 3, 0, 0, Usage(0, 0), None)
+        return Graded(pairs, rows, blank, blank, Annotator("judge", "p", "2026-11-21"), 3, 0, 0, Usage(0, 0))
 
     def sample(self, n: int, **options) -> HumanSample:
         """Draw a sample, with people's grades."""

@@ -12,8 +12,8 @@ import pytest
 
 from raglift.base.cache import Cache
 from raglift.datasets.jsonl import read_queries, write_queries
-from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.judging.batch import Limits, NoAnswer
+from raglift.errors import ConfigurationError
+from raglift.judging.batch import NoAnswer
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.pooling import Pool, pool
 from raglift.judging.rubrics import relevance_prompt
@@ -111,7 +111,6 @@ def test_every_pair_is_graded_once(server: OpenAIServer, pairs: Pool, cache: Cac
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", graded.annotator.date)
     assert "It says: lamp lit." in {reason for row in graded.reasons for reason in row}
     assert graded.usage.input > 0
-    assert graded.dollars is not None
 
 
 def test_the_model_is_told_to_think_before_it_grades(server: OpenAIServer, pairs: Pool, cache: Cache) -> None:
@@ -175,14 +174,14 @@ def test_the_judge_of_these_tests_does_obey_what_is_outside(server: OpenAIServer
 @pytest.mark.parametrize("wrong", [4, -1, "two"])
 def test_a_grade_out_of_range_is_asked_again(server: OpenAIServer, pairs: Pool, cache: Cache, wrong: object) -> None:
     server.answer_next(Answer(value={"reason": "It is beyond all grades.", "grade": wrong}))
-    graded = grade(pairs, cache=cache, limits=Limits(concurrency=1))
+    graded = grade(pairs, cache=cache, concurrency=1)
     assert not graded.not_graded
     assert len(server.requests) == 6
 
 
 def test_a_pair_without_an_answer_becomes_no_label(server: OpenAIServer, pairs: Pool, cache: Cache) -> None:
     server.answer_next(Answer(refusal="I would rather not."))
-    graded = grade(pairs, cache=cache, limits=Limits(concurrency=1))
+    graded = grade(pairs, cache=cache, concurrency=1)
     (failed,) = graded.not_graded
     assert "I would rather not" in failed.reason
     labels = graded.to_dataset()
@@ -199,15 +198,6 @@ def test_a_chunk_without_words_is_not_asked_about(server: OpenAIServer, cache: C
     assert len(server.requests) == 1
     assert [each.reason for each in graded.not_graded] == ["the chunk has no words"]
     assert len(graded.to_dataset()) == 1
-
-
-def test_the_limit_of_cost_stops_and_what_was_answered_stays(server: OpenAIServer, pairs: Pool, cache: Cache) -> None:
-    per_prompt = (estimate_grading(pairs, cache=cache).dollars or 0) / 5
-    with pytest.raises(CostLimitReached):
-        grade(pairs, cache=cache, limits=Limits(concurrency=1, max_cost=1.2 * per_prompt))
-    sent = len(server.requests)
-    assert 1 <= sent < 5
-    assert grade(pairs, cache=cache).asked == 5 - sent
 
 
 def test_labels_are_read_back_as_they_were_made(
@@ -307,7 +297,7 @@ def test_the_summary_in_every_form(server: OpenAIServer, cache: Cache) -> None:
 def test_what_the_model_and_the_corpus_say_is_only_shown(server: OpenAIServer, cache: Cache) -> None:
     nasty = "<script>alert(1)</script>\x1b[31m | [x](http://evil)"
     server.answer_next(Answer(refusal=nasty))
-    graded = grade(pool(run_of({WHO: [nasty, LAMP]}), depth=3), cache=cache, limits=Limits(concurrency=1))
+    graded = grade(pool(run_of({WHO: [nasty, LAMP]}), depth=3), cache=cache, concurrency=1)
     graded = replace(graded, pool=replace(graded.pool, name=nasty))
     assert "\x1b" not in str(graded)
     assert "<script" not in graded._repr_html_()

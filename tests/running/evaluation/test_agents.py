@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import TypedDict
 
 import raglift as rl
-from raglift.errors import ConfigurationError, CostLimitReached, QueryFailed
+from raglift.errors import ConfigurationError, QueryFailed
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
@@ -148,17 +148,6 @@ def test_the_sessions_of_a_version_are_not_asked_for_again(dataset):
     assert second.asked == []
     assert searched(after) == searched(before)
     assert [trace.context for trace in after.run.traces] == [trace.context for trace in before.run.traces]
-
-
-def test_a_limit_of_calls_stops_before_a_query_and_leaves_what_was_asked(dataset):
-    with pytest.raises(CostLimitReached, match=r"0 of 9 queries|1 of 9 queries was answered") as caught:
-        rl.evaluate(Agent(models=True).graph, dataset, max_model_calls=5, progress=False)
-    asked = caught.value.evaluation
-    assert len(asked.run.traces) == 1
-    assert asked.run.has_sessions
-    evaluation = rl.evaluate(Agent(models=True).graph, dataset, repeats=2, max_model_calls=18, progress=False)
-    (use,) = evaluation.run.cost.models
-    assert use.calls == 18
 
 
 def test_an_agent_has_no_reranker_behind_it_and_no_pass_for_latency(dataset):

@@ -36,11 +36,10 @@ from raglift.base.limits import user_path
 from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.jsonl import passage_value, write_queries
 from raglift.datasets.loading import load_documents
-from raglift.errors import ConfigurationError, CostLimitReached
-from raglift.judging.batch import Estimate, Limits, NoAnswer, ask_all, estimate
+from raglift.errors import ConfigurationError
+from raglift.judging.batch import CONCURRENCY, Estimate, NoAnswer, ask_all, estimate
 from raglift.judging.prompts import load_prompt
 from raglift.llm.language_models import DEFAULT_MODEL, language_model
-from raglift.llm.providers import dollars_in_short
 from raglift.llm.replies import Usage
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -63,7 +62,6 @@ MOST_TRIES = 3
 """How many questions are tried at most for each that is requested."""
 _LINES = (".jsonl", ".ndjson")
 _STAND_IN = 120  # characters of a passage that stand for a question in an estimate
-_MARGIN = 1.2
 _EXAMPLES = 3
 _LONGEST_EXAMPLE = 500
 _SHOWN = 200
@@ -113,8 +111,6 @@ class Generation(Presentable):
     """How many of them carry nothing to ask about, by reason."""
     usage: Usage
     """The tokens that were billed now; answers from the cache cost nothing."""
-    dollars: float | None
-    """US dollars; None if the model's price is not known."""
     notes: tuple[str, ...] = ()
     """Notes for the reader."""
 
@@ -163,7 +159,7 @@ def generate(
     styles: str | Mapping[str, float] = DEFAULT_STYLES,
     seed: int = 0,
     passage_size: int = 800,
-    limits: Limits | None = None,
+    concurrency: int = CONCURRENCY,
     progress: bool | None = None,
 ) -> Generation:
     """Let a language model write questions about a corpus, with labels, and discard those that are not good.
@@ -179,17 +175,16 @@ def generate(
         styles: which, with weights: `"natural=2,keyword"`, or a mapping; see `STYLES`.
         seed: of the passages that are drawn.
         passage_size: the most characters of a passage.
-        limits: concurrency, and the most that it may cost.
+        concurrency: how many requests are under way at a time, at most.
         progress: whether to show how far it is; by default on a terminal.
 
     Raises:
         ConfigurationError: an argument that cannot be used, or documents of which nothing can be asked.
         DatasetError: the documents cannot be read.
-        CostLimitReached: it would cost more than allowed; the answers so far are kept for the next call.
         MissingDependency: bm25s or the model's package is not installed.
     """
     run = _Run(source, n, styles, seed, passage_size)
-    asker = _Asker(language_model(model), limits or Limits(), progress)
+    asker = _Asker(language_model(model), concurrency, progress)
     while tasks := run.next_tasks():
         run.write_and_check(tasks, asker)
     return run.result(asker)
@@ -203,9 +198,8 @@ def estimate_generation(
     styles: str | Mapping[str, float] = DEFAULT_STYLES,
     seed: int = 0,
     passage_size: int = 800,
-    limits: Limits | None = None,
 ) -> Estimate:
-    """Return what `generate` would cost if every first question were accepted; nothing is sent.
+    """Return what `generate` would ask if every first question were accepted; nothing is sent.
 
     It is up to three times as much if all are discarded. The questions to be checked are not known yet, so the
     starts of their passages are used instead, and of what the cache holds only the writing is counted.
@@ -217,16 +211,14 @@ def estimate_generation(
         styles: likewise.
         seed: likewise.
         passage_size: likewise.
-        limits: the price, if it is not known.
     """
     run = _Run(source, n, styles, seed, passage_size)
     tasks = run.next_tasks()
     asked = language_model(model, to_estimate=True)
-    writing = estimate(asked, [task.prompt(run.passages) for task in tasks], Reply, limits)
-    checking = estimate(asked, run.checks_to_come(tasks), Verdict, limits)
-    dollars = None if writing.dollars is None or checking.dollars is None else writing.dollars + checking.dollars
+    writing = estimate(asked, [task.prompt(run.passages) for task in tasks], Reply)
+    checking = estimate(asked, run.checks_to_come(tasks), Verdict)
     prompts, cached = writing.prompts + checking.prompts, writing.cached + checking.cached
-    return Estimate(prompts, cached, writing.usage + checking.usage, dollars, run.shortage())
+    return Estimate(prompts, cached, writing.usage + checking.usage, run.shortage())
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -234,47 +226,17 @@ Form = TypeVar("Form", bound=BaseModel)
 
 @dataclass
 class _Asker:
-    """One model, asked within one limit for all steps together."""
+    """One model, and what all steps together were billed."""
 
     model: LanguageModel
-    limits: Limits
+    concurrency: int
     progress: bool | None
     usage: Usage = field(default_factory=Usage)
-    dollars: float | None = 0.0
-    """None if the price is not known."""
 
-    def ask(
-        self, prompts: Sequence[FilledPrompt], form: type[Form], label: str, to_come: Sequence[FilledPrompt] = ()
-    ) -> tuple[Form | NoAnswer, ...]:
-        """Return the answers to the prompts of one step, in order.
-
-        Args:
-            prompts: of this step.
-            form: what each answer must be.
-            label: what is being done.
-            to_come: the checks that follow from this step, for the message if the limit stops it.
-
-        Raises:
-            CostLimitReached: the next request might pass the limit.
-        """
-        limits, spent = self.limits, self.dollars or 0.0
-        if limits.max_cost is not None:
-            limits = replace(limits, max_cost=max(0.0, limits.max_cost - spent))
-        try:
-            answers = ask_all(self.model, prompts, form, limits, label=label, progress=self.progress)
-        except CostLimitReached as error:  # which knows of this step alone
-            spent += error.spent
-            more = error.more + (estimate(self.model, to_come, Verdict, self.limits).dollars or 0.0)
-            raise CostLimitReached(
-                f"max_cost: the next request might cost more than US$ {self.limits.max_cost or 0:g} in all. "
-                f"US$ {dollars_in_short(spent)} were spent now, up to {label}, and all answers are kept; the rest "
-                f"takes about US$ {dollars_in_short(more)} if no more questions are discarded: run again with "
-                f"--max-cost {dollars_in_short(more * _MARGIN)} or more",
-                spent=spent,
-                more=more,
-            ) from error
+    def ask(self, prompts: Sequence[FilledPrompt], form: type[Form], label: str) -> tuple[Form | NoAnswer, ...]:
+        """Return the answers to the prompts of one step, in order."""
+        answers = ask_all(self.model, prompts, form, concurrency=self.concurrency, label=label, progress=self.progress)
         self.usage += answers.usage
-        self.dollars = None if self.dollars is None or answers.dollars is None else self.dollars + answers.dollars
         return answers.values
 
 
@@ -345,7 +307,7 @@ class _Run:
     def write_and_check(self, tasks: Sequence[Task], asker: _Asker) -> None:
         """Let questions be written and checked, and note the outcome of each."""
         prompts = [task.prompt(self.passages) for task in tasks]
-        replies = asker.ask(prompts, Reply, "writing questions", self.checks_to_come(tasks))
+        replies = asker.ask(prompts, Reply, "writing questions")
         drafts = []
         for task, reply in zip(tasks, replies, strict=True):
             draft = self._draft(task, reply)
@@ -403,7 +365,6 @@ class _Run:
             passages=len(self.passages.chunks),
             left_out=self.passages.left_out,
             usage=asker.usage,
-            dollars=asker.dollars,
             notes=tuple(self._notes(styles)),
         )
 
@@ -469,8 +430,6 @@ def generation_view(generation: Generation) -> Document:
     """Return how many questions of each style there are, how hard they are, and what was discarded."""
     usage, left_out = generation.usage, generation.left_out
     cost = f"{usage.input:,} input and {usage.output:,} output tokens billed"
-    if generation.dollars is not None:
-        cost += f", US$ {dollars_in_short(generation.dollars)}"
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
     columns = (*_COUNTS, *(Column(name, partial(_difficulty_text, generation, name)) for name in DIFFICULTIES))
     return Document(

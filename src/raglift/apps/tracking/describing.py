@@ -180,7 +180,7 @@ def _counts(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
 
 
 def _costs(cost: Cost, stages: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
-    """Yield seconds, bytes, tokens and dollars; None if something is not known."""
+    """Yield seconds, bytes and tokens; None if something is not known."""
     for latency in cost.latencies:
         group = stages.get(latency.stage, "stage")
         yield from ((f"latency/{group}_p50_seconds", latency.p50), (f"latency/{group}_p95_seconds", latency.p95))
@@ -191,7 +191,7 @@ def _costs(cost: Cost, stages: Mapping[str, str]) -> Iterator[tuple[str, float |
     if cost.index is not None:
         yield from (("index/chunks", cost.index.chunks), ("index/bytes", cost.index.bytes))
         yield "index/seconds", cost.index.seconds
-    yield from (("cost/tokens_billed", cost.tokens_billed), ("cost/dollars", cost.dollars))
+    yield "cost/tokens_billed", cost.tokens_billed
 
 
 def _compared(comparison: Comparison, names: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:

@@ -429,7 +429,7 @@ _COSTS = {
     "index_seconds": ("seconds to build the index", 1.0),
     "index_bytes": ("megabytes of the index", 1e-6),
     "chunks": ("chunks in the index", 1.0),
-    "dollars": ("US dollars for embedding", 1.0),
+    "dollars": ("US dollars", 1.0),
 }
 """What an axis calls a cost, and what it is multiplied with for that."""
 _WIDE = 20.0

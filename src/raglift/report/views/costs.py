@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
-from raglift.llm.providers import dollars_in_short
 from raglift.rendering.document import Section, table_of
 from raglift.report.format import bytes_text, seconds_text
 
 if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
-    from raglift.records.rankings import Cost, IndexCost, ModelUse, Run, StageLatency
+    from raglift.records.rankings import Cost, IndexCost, Run, StageLatency
     from raglift.rendering.document import Table
 
 
@@ -69,22 +68,9 @@ def _lines(cost: Cost, run: Run) -> list[str]:
     ]
     if cost.index is not None:
         lines.append(f"Index: {index_text(cost.index)}")
-    lines += [_use_text(use) for use in cost.models]
-    if cost.tokens_billed is not None or cost.dollars is not None:
-        tokens = [] if cost.tokens_billed is None else [f"{cost.tokens_billed:,} tokens"]
-        lines.append("Billed: " + ", ".join(tokens + ([] if cost.dollars is None else [f"${cost.dollars:,.4f}"])))
+    if cost.tokens_billed is not None:
+        lines.append(f"Billed: {cost.tokens_billed:,} tokens")
     return lines
-
-
-def _use_text(use: ModelUse) -> str:
-    characters = f"{use.characters_sent:,} characters sent"
-    if use.characters_answered:
-        characters += f", {use.characters_answered:,} answered"
-    tokens = ""
-    if use.tokens_sent is not None and use.tokens_answered is not None:
-        tokens = f"; {use.tokens_sent:,} tokens sent, {use.tokens_answered:,} answered"
-    dollars = "" if use.dollars is None else f"; about US$ {dollars_in_short(use.dollars)}"
-    return f"Calls of the {use.kind} {use.model}: {use.calls:,} ({characters}{tokens}{dollars})"
 
 
 def index_text(index: IndexCost) -> str:

@@ -275,11 +275,11 @@ def _sections(
 
 
 def _cost(evaluation: EvaluationRecord) -> Section | None:
-    """Return what a run cost: in the summary where time or calls of models were measured."""
+    """Return what a run cost: in the summary if time or tokens were measured."""
     section, cost = cost_section(evaluation), evaluation.run.cost
     if section is None or cost is None:
         return None
-    asked = cost.latencies or cost.models or cost.tokens_billed is not None or cost.dollars is not None
+    asked = cost.latencies or cost.tokens_billed is not None
     if not asked and not section.tables:
         return None  # a sentence on the index, which is said with what was measured
     return replace(section, detail=Detail.SUMMARY if asked else Detail.DETAILS)

@@ -195,9 +195,6 @@ class Sweep:
         worker_cpus: float | None = None,
         worker_gpus: float | None = None,
         progress: bool | None = None,
-        max_model_calls: int | None = None,
-        max_cost: float | None = None,
-        price: tuple[float, float] | None = None,
     ) -> SweepResult:
         """Measure every cell, each distinct piece of work once.
 
@@ -210,19 +207,13 @@ class Sweep:
             worker_gpus: how many GPUs, as 0.5 where two tasks share one; by default 1 where the device is `cuda`, or
                 `auto` and the cluster has one, else none.
             progress: whether to show progress; None decides by the terminal.
-            max_model_calls: the most calls of models that systems of yours make in this run, all cells together,
-                counted as `evaluate` counts them.
-            max_cost: the same in US dollars, with what a provider takes for embeddings.
-            price: US dollars per million input and output tokens of language models; by default OpenAI's list prices.
 
         Raises:
             RagliftError: as `raglift.sweep.engine.run_sweep` says.
         """
-        from raglift.running.model_calls import CallLimits
         from raglift.sweep.engine import run_sweep
         from raglift.sweep.ray import Cluster
 
-        limits = CallLimits(max_model_calls, max_cost, price)
         return run_sweep(
             self,
             folder,
@@ -230,7 +221,6 @@ class Sweep:
             engine=engine,
             cluster=Cluster(address, worker_cpus, worker_gpus),
             progress=progress,
-            limits=limits,
         )
 
     @property
