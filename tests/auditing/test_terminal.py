@@ -8,9 +8,8 @@ from rich.console import Console
 import raglift as rl
 from raglift.components.chunkers import TokenChunker
 from raglift.records.labels import Query
-from raglift.report.presenting import view_of
-from raglift.report.terminal.document import document_parts
-from raglift.report.terminal.rendering import write
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import document_parts, write
 
 DATA = rl.Dataset.from_dict(
     {"Who keeps the lamp?": ["The keeper trims the lamp at dusk."]},

@@ -5,8 +5,8 @@ import dataclasses
 import pandas as pd
 import pytest
 
+from raglift.analysis.frames import export
 from raglift.errors import ConfigurationError, RunError
-from raglift.report.frames import export
 from raglift.results.comparison import compare
 
 

@@ -6,10 +6,10 @@ import re
 import pandas as pd
 import pytest
 
+from raglift.analysis.frames import export
 from raglift.auditing.dataset_audit import audit
 from raglift.rendering.document import Cell, Section, Table
 from raglift.rendering.notebook import html_of
-from raglift.report.frames import export
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
 from raglift.results.comparison import compare

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import raglift as rl
+from raglift.analysis import FailureAnalysis
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.base.display import counted
 from raglift.errors import QueryFailed
@@ -28,7 +29,6 @@ from raglift.report.sentences import (
     short_name,
     verdict_sentence,
 )
-from raglift.results.analyses import FailureAnalysis
 from raglift.results.comparison import compare
 from raglift.stats.intervals import Interval
 

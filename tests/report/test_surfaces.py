@@ -19,12 +19,11 @@ from raglift.records import Fact, Passage, Query
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, Table, row_of, table_across
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
+from raglift.rendering.terminal import as_text, document_text, print_document
 from raglift.report.cells import share_cell
 from raglift.report.page.index import IndexedRun, index_page
 from raglift.report.page.layout import laid_table
 from raglift.report.page.rendering import Page, render
-from raglift.report.terminal.document import document_text, print_document
-from raglift.report.terminal.rendering import as_text
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.result import SweepResult
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
+from raglift.analysis.frames import export
 from raglift.base.replacing import RUN_FILES
 from raglift.base.streams import is_stream
 from raglift.datasets.loading import load_documents
 from raglift.errors import DatasetError, MissingDependency, RunError, is_out_of_memory
-from raglift.report.frames import export
 from raglift.results.evaluation import Evaluation
 from raglift.storage import loading
 

@@ -16,7 +16,7 @@ from raglift.base.progress import notice
 from raglift.cli import github
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Fact, Passage, Query
-from raglift.report.terminal.rendering import as_text
+from raglift.rendering.terminal import as_text
 
 FORGED = "x\n::error title=forged::gotcha\r\n##[error]gotcha\x1b[31m\u2028FORGED\x85FORGED"
 BEGINNING = "::error::gotcha"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from raglift.analysis.frames import export
 from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.jsonl import write_queries
 from raglift.rendering.document import Cell, Table
-from raglift.report.frames import export
 from raglift.report.page.rendering import Page, write_page
 from raglift.results.evaluation import Evaluation
 from raglift.storage.rankings.exporting import export as export_rankings

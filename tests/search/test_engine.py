@@ -22,7 +22,7 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RunError
 from raglift.records.dataset import Dataset
 from raglift.rendering.document import Detail
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 from raglift.search.budget import Budget
 from raglift.search.charts import race_chart
 from raglift.search.engine import run_search

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raglift.analysis import FactorEffects
 from raglift.components.retrievers import RetrieverSpec
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
+from raglift.report.factors import effect_sentence
 from raglift.report.format import difference_text
-from raglift.results.analyses import FactorEffects
 from raglift.results.evaluation import Evaluation
 from raglift.sweep.effects import reranker_sentence
 from raglift.sweep.page import sweep_document
@@ -72,7 +73,7 @@ def test_an_interaction_is_told_as_an_effect_that_depends(result: SweepResult) -
     assert found.mean == pytest.approx(found.effect - found.effect_other)
     assert found.low < found.mean < found.high
     assert found.p < 0.01
-    sentence = effects.sentence("reranker")
+    sentence = effect_sentence(effects, "reranker")
     assert sentence.startswith("the reranker late-interaction adds +0.217 [+0.1")
     assert sentence.endswith(f"; more with {SMALL} (+0.400) than with {LARGE} (+0.033)")
 
@@ -188,7 +189,7 @@ def test_levels_without_a_none_are_compared_with_the_best(ranked: Callable[..., 
         ("recursive:100/0", "worse"),
         ("recursive:500/0", "not significant"),
     ]
-    assert effects.sentence("chunker") == ("of 3 chunkers, recursive:400/0, recursive:500/0 may be the best")
+    assert effect_sentence(effects, "chunker") == ("of 3 chunkers, recursive:400/0, recursive:500/0 may be the best")
     assert "Which level is best remains open: chunker: recursive:400/0, recursive:500/0" in str(effects)
 
 
@@ -200,7 +201,7 @@ def test_small_wins_that_a_rare_loss_could_outweigh_decide_nothing(
     effects = swept(cells, tmp_path).effects()
     (difference,) = effects.factor("chunker").shown
     assert (difference.p < 0.001, difference.verdict) == (True, "too skewed to decide")
-    assert effects.sentence("chunker") == "none of the 2 chunkers can be told from the best"
+    assert effect_sentence(effects, "chunker") == "none of the 2 chunkers can be told from the best"
     assert "too skewed to decide: at most one query differs by much against the mean" in str(effects)
 
 

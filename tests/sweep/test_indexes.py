@@ -12,7 +12,7 @@ from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, SweepError
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Fact, Passage, Query
-from raglift.report.terminal.rendering import as_text
+from raglift.rendering.terminal import as_text
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.index_view import index_rows, index_sections
 from raglift.sweep.specification import Cell, Sweep

@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from raglift.analysis.frames import export
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Passage
-from raglift.report.frames import export
 from raglift.sweep.engine import load_sweep_result, run_sweep
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.record import Sweep

@@ -13,8 +13,7 @@ from raglift.metrics.parsing import parse
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Detail, Table
-from raglift.report.terminal.document import document_parts
-from raglift.report.terminal.rendering import as_text
+from raglift.rendering.terminal import as_text, document_parts
 from raglift.sweep.charts import short_names
 from raglift.sweep.engine import run_sweep
 from raglift.sweep.planning import ChunkingPlan, EmbeddingPlan, Plan, RerankingPlan

@@ -9,6 +9,7 @@ from raglift.analysis.repetitions import values_by_repetition
 from raglift.analysis.sessions import session_analysis
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import has_differences
+from raglift.rendering.presenting import Presentable
 from raglift.stats.variances import difference_components, variance_components
 
 if TYPE_CHECKING:
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
 
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord
     from raglift.analysis.session_runs import Asked
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
     from raglift.stats.variances import DifferenceComponents, VarianceComponents
 
 
 @dataclass(frozen=True)
-class AgentsRecord:
+class Agents(Presentable):
     """How the agents of a comparison searched."""
 
-    analyses: Mapping[str, SessionAnalysisRecord]
+    analyses: Mapping[str, SessionAnalysis]
     """Of each agent, how its sessions went; systems that are asked once are not among them."""
     primary: Metric
     """The metric that decides, of which the variances are."""
@@ -56,7 +57,7 @@ class AgentsRecord:
         return pd.DataFrame(rows)
 
 
-def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | None, ...]], Asked]) -> AgentsRecord:
+def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | None, ...]], Asked]) -> Agents:
     """Return how the agents of a comparison searched.
 
     Args:
@@ -81,9 +82,7 @@ def compared_agents(comparison: ComparisonRecord, asked: Callable[[tuple[str | N
         if values and (added := difference_components(values[name], values[comparison.baseline]))
     }
     analyses = {name: session_analysis(one, asked) for name, one in agents.items()}
-    return AgentsRecord(
-        analyses, comparison.primary, components, differences if has_differences(comparison.primary) else {}
-    )
+    return Agents(analyses, comparison.primary, components, differences if has_differences(comparison.primary) else {})
 
 
 def _is_run_again(agents: Mapping[str, EvaluationRecord]) -> bool:

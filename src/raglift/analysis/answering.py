@@ -15,6 +15,7 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import compute
 from raglift.metrics.measure import relevant_hits
 from raglift.metrics.rank_measures import HitRate, Recall
+from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer
 from raglift.stats.risk_control import (
     RiskCoverage,
@@ -112,7 +113,7 @@ class AtThreshold:
 
 
 @dataclass(frozen=True, eq=False)
-class AbstentionRecord:
+class Abstention(Presentable):
     """From which score of the first hit on a query should be answered, and what that costs and keeps away."""
 
     stage: str
@@ -194,7 +195,7 @@ def abstention(
     k: int | None = None,
     made: bool = False,
     seed: int = 0,
-) -> AbstentionRecord:
+) -> Abstention:
     """Return from which score of the first hit on a query should be answered.
 
     The queries are split in two halves. On one, the lowest threshold is chosen that keeps the share of errors at most
@@ -241,7 +242,7 @@ def abstention(
         raise ConfigurationError(_too_few(errors, risk, delta, smallest, first, made=made))
     threshold = _threshold(first, second, errors, risk, delta)
     system_of = {each.name: each.system for each in evaluation.run.stages}
-    return AbstentionRecord(
+    return Abstention(
         stage=stage,
         system=system_of[stage],
         k=depth,

@@ -16,6 +16,7 @@ from raglift.matching.match import match_rankings
 from raglift.metrics.measure import first_satisfactions
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.records.rankings import Ranking
+from raglift.rendering.presenting import Presentable
 from raglift.stats.paired_tests import holm, paired_differences
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class IndexStep:
 
 
 @dataclass(frozen=True)
-class IndexLossesRecord:
+class IndexLosses(Presentable):
     """What an index loses against exact search over the same vectors, before any reranker."""
 
     index: str
@@ -217,7 +218,7 @@ class IndexLossesRecord:
 
 def index_losses(
     evaluation: EvaluationRecord, k: int | None = None, *, seed: int = 0, confidence: float = 0.95
-) -> IndexLossesRecord:
+) -> IndexLosses:
     """Return what the index of an evaluation loses against exact search.
 
     Args:
@@ -270,7 +271,7 @@ def index_losses(
     cost = None if evaluation.run.cost is None else evaluation.run.cost.index
     stage = next(one for one in evaluation.run.stages if one.name == ranks.stage)
     said = method_text(differences, None, "corrected for the steps by Holm")
-    return IndexLossesRecord(
+    return IndexLosses(
         index=cost.index if cost is not None and cost.index else stage.system,
         stage=ranks.stage,
         k=k,

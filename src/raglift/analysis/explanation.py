@@ -19,6 +19,7 @@ from raglift.metrics.parsing import parse
 from raglift.metrics.registry import MEASURES
 from raglift.metrics.session_prefixes import calls_of_prefixes
 from raglift.records.rankings import Ranking
+from raglift.rendering.presenting import Presentable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True)
-class ExplanationRecord:
+class Explanation(Presentable):
     """One query at one stage."""
 
     query: Query
@@ -109,7 +110,7 @@ class ExplanationRecord:
         return pd.DataFrame([each.earned for each in self.hits], index, [str(metric) for metric in self.metrics])
 
 
-def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = None) -> ExplanationRecord:
+def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = None) -> Explanation:
     """Return which hit of one query matched which passage, in which direction, what it covers, and what it earned.
 
     What a hit earned in a metric is the metric's value over the hits up to it, minus that over the hits before it.
@@ -144,7 +145,7 @@ def explain(evaluation: EvaluationRecord, query_id: str, *, stage: str | None = 
         for hit, row in zip(ranking, earned.tolist(), strict=True)
     )
     values = tuple(float(evaluation.scores.of(stage, metric)[number]) for metric in metrics)
-    return ExplanationRecord(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
+    return Explanation(query, stage, str(rule_of(evaluation)), trace.error, metrics, values, tuple(hits))
 
 
 def _is_told(measure: Measure) -> bool:

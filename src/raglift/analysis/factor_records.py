@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from raglift.analysis.frames import effects_frame
 from raglift.errors import ConfigurationError
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.rendering.presenting import Presentable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from raglift.analysis.records import Method
     from raglift.records.metric import Metric
 
@@ -150,7 +154,7 @@ class InteractionEffect:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FactorEffectsRecord:
+class FactorEffects(Presentable):
     """What each part of the cells of a sweep does to the primary metric, over matched cells and query by query."""
 
     primary: Metric
@@ -189,6 +193,10 @@ class FactorEffectsRecord:
     def interactions_of(self, name: str) -> tuple[InteractionEffect, ...]:
         """Return the interactions larger than noise in which a part takes part, the clearest first."""
         return tuple(one for one in self.interactions if name in (one.factor, one.by))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair of levels, then one per interaction that is larger than noise."""
+        return effects_frame(self)
 
     def __repr__(self) -> str:
         names = ", ".join(one.factor for one in self.factors)

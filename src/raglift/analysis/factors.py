@@ -11,7 +11,7 @@ import numpy as np
 from raglift.analysis.comparison import pair_up
 from raglift.analysis.factor_records import (
     FactorEffect,
-    FactorEffectsRecord,
+    FactorEffects,
     InteractionEffect,
     LevelAgainstBest,
     LevelDifference,
@@ -45,7 +45,7 @@ def effects_of_factors(
     references: Mapping[str, str] | None = None,
     seed: int = 0,
     confidence: float = 0.95,
-) -> FactorEffectsRecord:
+) -> FactorEffects:
     """Return what each part does, and which differences of it depend on another part.
 
     Args:
@@ -80,7 +80,7 @@ def effects_of_factors(
         )
     told = list(factors.items())
     references = {} if references is None else references
-    return FactorEffectsRecord(
+    return FactorEffects(
         primary=primary,
         n=found.n,
         cells=len(names),

@@ -19,7 +19,7 @@ from raglift.analysis.paired_statistics import (
     verdict,
     within_reach,
 )
-from raglift.analysis.records import LiftRecord, LiftRow, MovedQuery, TagSlice, TagSlicesRecord
+from raglift.analysis.records import Lift, LiftRow, MovedQuery, TagSlice, TagSlices
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.analysis.warnings import (
     few_queries,
@@ -59,7 +59,7 @@ def reranker_lift(
     seed: int = 0,
     confidence: float = 0.95,
     moved: int = _SHOWN,
-) -> LiftRecord:
+) -> Lift:
     """Return what the stages after the first changed, with intervals, a test, and the queries that moved most.
 
     Args:
@@ -88,7 +88,7 @@ def reranker_lift(
     lift = evaluation.lift(decides)
     decided = _decided(rows[0], lift, method)
     up, down = _moved(evaluation, decides, lift, most)
-    return LiftRecord(
+    return Lift(
         evaluation,
         decides,
         (decided, *rows[1:]),
@@ -206,7 +206,7 @@ class _System:
     """Whether a difference means something."""
 
 
-def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None = None) -> TagSlicesRecord:
+def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None = None) -> TagSlices:
     """Return each system compared with the baseline on the queries of each tag.
 
     Raises:
@@ -227,12 +227,12 @@ def comparison_by_tag(comparison: ComparisonRecord, metric: Metric | str | None 
         for name in comparison.names
     ]
     slices = _slices(queries, systems, wanted, comparison.method)
-    return TagSlicesRecord(wanted, baseline, slices, comparison.method, comparison.label_sources)
+    return TagSlices(wanted, baseline, slices, comparison.method, comparison.label_sources)
 
 
 def evaluation_by_tag(
     evaluation: EvaluationRecord, metric: Metric | str | None, *, seed: int = 0, confidence: float = 0.95
-) -> TagSlicesRecord:
+) -> TagSlices:
     """Return the means on the queries of each tag after the last stage, next to the first where there is a reranker.
 
     Raises:
@@ -246,7 +246,7 @@ def evaluation_by_tag(
     system = _System(evaluation.after, after, before, is_fair=evaluation.has_fair_lift(wanted))
     baseline = None if before is None else evaluation.before
     slices = _slices(evaluation.dataset.queries, [system], wanted, method)
-    return TagSlicesRecord(wanted, baseline, slices, method, evaluation.label_sources)
+    return TagSlices(wanted, baseline, slices, method, evaluation.label_sources)
 
 
 def _values(evaluation: EvaluationRecord, metric: Metric, query_ids: Sequence[str]) -> NDArray[np.float64]:

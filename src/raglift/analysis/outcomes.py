@@ -13,6 +13,7 @@ from raglift.analysis.upper_bound import attainable_facts, depth_of, match_table
 from raglift.metrics.measure import first_satisfactions
 from raglift.metrics.session_prefixes import rank_in_call
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.rendering.presenting import Presentable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ class OutcomeFacts:
 
 
 @dataclass(frozen=True)
-class FailureAnalysisRecord:
+class FailureAnalysis(Presentable):
     """The outcome of each fact of the labelled queries, at one depth."""
 
     k: int
@@ -153,7 +154,7 @@ def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOut
     return FactOutcomes(k, query, tuple(outcomes), outcome_of_fact, ranks, attainable is not None)
 
 
-def failure_analysis(evaluation: EvaluationRecord, k: int | None = None) -> FailureAnalysisRecord:
+def failure_analysis(evaluation: EvaluationRecord, k: int | None = None) -> FailureAnalysis:
     """Return how many facts came to which end, as `fact_outcomes` tells them.
 
     Args:
@@ -176,7 +177,7 @@ def failure_analysis(evaluation: EvaluationRecord, k: int | None = None) -> Fail
         _failure_analysis(evaluation, "made_findable", stages[n], query[gained & (gained_at == n)])
         for n in range(1, len(stages))
     ]
-    return FailureAnalysisRecord(
+    return FailureAnalysis(
         all_outcomes.k,
         len(query),
         losses,

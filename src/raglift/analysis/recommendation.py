@@ -10,6 +10,7 @@ import numpy as np
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
+from raglift.analysis.frames import recommendation_frame
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import bound_of, within_reach
@@ -17,6 +18,7 @@ from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.rendering.presenting import Presentable
 from raglift.stats.best_of_many import best_of_many
 from raglift.stats.margins import MARGIN, checked_margin, non_inferiority
 from raglift.stats.paired_tests import paired_difference
@@ -24,6 +26,7 @@ from raglift.stats.paired_tests import paired_difference
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.analysis.held_out_check import HeldOutCheck
@@ -64,9 +67,9 @@ class Contender:
     """Whether `lower` is above −margin: whatever system is the best, this one is within the margin of it."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecommendationRecord:
-    """Which system to use, and why."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendation(Presentable):
+    """Which system to use: the cheapest that is shown to be within a margin of every other."""
 
     primary: Metric
     """The metric that decides."""
@@ -141,6 +144,13 @@ class RecommendationRecord:
         """How many systems were compared."""
         return len(self.equals) + len(self.beaten)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per system, those that may be the best first: mean, bound, difference to the best, costs."""
+        return recommendation_frame(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.recommended!r}, is_shown={self.is_shown}, {self.systems} systems)"
+
     def of(self, system: str) -> Contender:
         """Return one system.
 
@@ -160,7 +170,7 @@ def recommendation(
     known: Mapping[str, Mapping[str, float]] | None = None,
     margin: float = MARGIN,
     check: HeldOutCheck | None = None,
-) -> RecommendationRecord:
+) -> Recommendation:
     """Return which system to use: the cheapest that is shown to be within a margin of every other.
 
     Where none that is cheaper than the highest mean is shown to be, it is the highest mean. With 40 queries or more the
@@ -199,7 +209,7 @@ def recommendation(
     found = failure_analysis(evaluation, k if k is not None and k <= candidates else None)
     lost = [loss for loss in found.losses if loss.facts and loss.outcome != "found"]
     at_budget = comparison.row(system, recall) if recall in comparison.metrics else None
-    return RecommendationRecord(
+    return Recommendation(
         primary=comparison.primary,
         choice=system,
         best=best,
@@ -237,8 +247,8 @@ def _is_unfilled(comparison: ComparisonRecord, row: ComparisonRow) -> bool:
     return found is not None and comparison.primary == found.area and found.ends_early(row.system, row.n)
 
 
-def _nothing(comparison: ComparisonRecord, left_out: tuple[str, ...], margin: float) -> RecommendationRecord:
-    return RecommendationRecord(
+def _nothing(comparison: ComparisonRecord, left_out: tuple[str, ...], margin: float) -> Recommendation:
+    return Recommendation(
         comparison.primary, None, None, None, (), (), left_out, None, 0, margin, (), 0, 0, comparison.method
     )
 

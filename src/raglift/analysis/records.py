@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raglift.analysis.frames import lift_frame, slices_frame, tradeoff_frame
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
@@ -14,10 +15,12 @@ from raglift.metrics.computing import has_differences, named_metrics
 from raglift.metrics.parsing import as_metric
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.records.rankings import CANDIDATES
+from raglift.rendering.presenting import Presentable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.analysis.fairness import Fairness
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EvaluationRecord:
+class EvaluationRecord(Presentable):
     """One system measured on one dataset, before and after reranking."""
 
     run: Run
@@ -277,7 +280,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComparisonRecord:
+class ComparisonRecord(Presentable):
     """Two or more systems on the same queries, each compared with a baseline."""
 
     names: tuple[str, ...]
@@ -449,7 +452,7 @@ class MovedQuery:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LiftRecord:
+class Lift(Presentable):
     """What the stages after the first changed, metric by metric."""
 
     evaluation: EvaluationRecord
@@ -497,8 +500,12 @@ class LiftRecord:
         known = ", ".join(str(row.metric) for row in rows)
         raise ConfigurationError(f"metric: found {wanted}, which was not scored; expected one of {known}")
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per metric: before, after, difference, interval, p-value, wins, ties and losses."""
+        return lift_frame(self)
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.evaluation.dataset.name!r}, {self.primary})"
+        return f"{type(self).__name__}({self.evaluation.dataset.name!r}, {self.primary}; print() shows the table)"
 
 
 # Means and differences on the queries of one tag.
@@ -533,11 +540,11 @@ class TagSlice:
 
 
 @dataclass(frozen=True)
-class TagSlicesRecord:
+class TagSlices(Presentable):
     """One metric on the queries of each tag: exploratory, no p-value is corrected for how many tags there are."""
 
     metric: Metric
-    """The evaluation."""
+    """The metric."""
     baseline: str | None
     """What the differences are to: a system, or an evaluation's first stage; None for an evaluation of one stage."""
     slices: tuple[TagSlice, ...]
@@ -551,6 +558,10 @@ class TagSlicesRecord:
     def tags(self) -> tuple[str | None, ...]:
         """The tags, most queries first; None last, for queries without any."""
         return tuple(dict.fromkeys(one.tag for one in self.slices))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per tag and system, with `few` where the slice has fewer than 10 queries."""
+        return slices_frame(self)
 
 
 # Cost against quality.
@@ -578,7 +589,7 @@ class SystemCost:
 
 
 @dataclass(frozen=True)
-class TradeoffRecord:
+class Tradeoff(Presentable):
     """Quality and costs of each system, and the Pareto front: the systems that no other beats in all."""
 
     quality: Metric
@@ -599,3 +610,7 @@ class TradeoffRecord:
     def notes(self) -> tuple[str, ...]:
         """Why systems are left out."""
         return tuple(f"{one.system}: {one.left_out}" for one in self.systems if one.left_out is not None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per system: quality, each cost, whether it is on the front, and what beats it."""
+        return tradeoff_frame(self)

@@ -24,6 +24,7 @@ from raglift.base.tokens import EstimatedTokens
 from raglift.errors import ConfigurationError
 from raglift.metrics.budgets import context_totals
 from raglift.records.metric import Metric
+from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import checked_integer
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ SESSION_RECALL = Metric("session_recall")
 
 
 @dataclass(frozen=True)
-class SessionAnalysisRecord:
+class SessionAnalysis(Presentable):
     """How an agent searched, what it found by which call, and where each fact was lost."""
 
     sessions: int
@@ -111,9 +112,7 @@ class SessionAnalysisRecord:
         return frame.astype({"call": "Int64", "rank": "Int64", "tokens": "Int64"})
 
 
-def session_analysis(
-    evaluation: EvaluationRecord, asked: Callable[[tuple[str | None, ...]], Asked]
-) -> SessionAnalysisRecord:
+def session_analysis(evaluation: EvaluationRecord, asked: Callable[[tuple[str | None, ...]], Asked]) -> SessionAnalysis:
     """Return how the sessions of an evaluation went.
 
     Means and recall after each call are over all runs of each query; what became of each fact is told of the first.
@@ -138,7 +137,7 @@ def session_analysis(
     stage = evaluation.after
     labelled = [number for number, query in enumerate(evaluation.dataset.queries) if query.is_labelled]
     made = [len(run.traces[number].calls or ()) for number in labelled]
-    return SessionAnalysisRecord(
+    return SessionAnalysis(
         sessions=len(labelled),
         recall_after=_recall_after(runs, longest),
         recall_after_tokens=_recall_after_tokens(runs),

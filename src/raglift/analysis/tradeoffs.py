@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.paired_statistics import scored
-from raglift.analysis.records import SystemCost, TradeoffRecord
+from raglift.analysis.records import SystemCost, Tradeoff
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def tradeoff(
     costs: Sequence[str] | None = None,
     *,
     known: Mapping[str, Mapping[str, float]] | None = None,
-) -> TradeoffRecord:
+) -> Tradeoff:
     """Return cost against quality, and the systems that no other beats in all.
 
     A system of which a cost is not known, or whose quality is truncated, takes no part in the front.
@@ -108,7 +108,7 @@ def tradeoff(
                 name, row.mean, {cost: found[name][cost] for cost in chosen if cost not in missing}, left_out=reason
             )
         )
-    return TradeoffRecord(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
+    return Tradeoff(metric, chosen, tuple(_with_winners(rows, chosen)), comparison.label_sources)
 
 
 def has_costs(comparison: ComparisonRecord) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
+from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import Interval, checked_integer, mean_interval
 from raglift.stats.paired_tests import paired_difference
 
@@ -52,7 +53,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class TuningRecord:
+class Tuning(Presentable):
     """Which setting is best, and what choosing it gains on queries that took no part in the choice."""
 
     systems: tuple[str, ...]
@@ -104,7 +105,7 @@ def tuned(
     repeats: int = REPEATS,
     seed: int = 0,
     bound: float | None = None,
-) -> TuningRecord:
+) -> Tuning:
     """Return the best of several settings, and by cross-validation what choosing it gains.
 
     The queries are split into folds at random; for each fold the setting with the highest mean over the other folds is
@@ -150,7 +151,7 @@ def tuned(
             held_out[inside] += values[choice, inside]
     held_out /= repeats
     means = np.round(totals / queries, 12)
-    return TuningRecord(
+    return Tuning(
         tuple(systems),
         metric,
         tuple(settings),

@@ -19,6 +19,7 @@ from raglift.metrics.judged_measures import Bpref, InfAP
 from raglift.metrics.measure import relevant_hits, unjudged_hits
 from raglift.metrics.parsing import as_metric
 from raglift.metrics.registry import MEASURES
+from raglift.rendering.presenting import Presentable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -342,7 +343,7 @@ class RankShare:
 
 
 @dataclass(frozen=True)
-class HolesRecord:
+class Holes(Presentable):
     """Between what a metric lies for the hits that nobody judged, and measures that pass over these."""
 
     metric: Metric
@@ -390,7 +391,7 @@ class HolesRecord:
         return pd.DataFrame([vars(each) for each in self.ranks], columns=list(RankShare.__dataclass_fields__))
 
 
-def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> HolesRecord:
+def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> Holes:
     """Return what the hits that nobody judged can do to a metric after the last stage.
 
     Each unjudged hit that is taken to be relevant is a fact of its own, of the grade that relevant hits have on
@@ -417,7 +418,7 @@ def holes(evaluation: EvaluationRecord, metric: Metric | str | None = None) -> H
     grade, every = _usual_grade([side]), np.ones((1, len(ranks)), dtype=np.bool_)
     table = match_tables_of(evaluation)[-1]
     says_irrelevant = bool(table.judged_irrelevant.any())
-    return HolesRecord(
+    return Holes(
         metric=chosen,
         stage=evaluation.after,
         queries=int(np.count_nonzero(~np.isnan(scores))),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from raglift.base.display import lines_text
 from raglift.base.words import length_in_letters
 from raglift.errors import ConfigurationError
 from raglift.matching.coverage import Choices, characters_needed, covered_length, fewest_intervals, is_enough
@@ -377,7 +378,7 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class HeadroomRecord:
+class Headroom:
     """Recall and NDCG of a perfect reranker over the candidates that the first stage returned."""
 
     k: int
@@ -390,6 +391,17 @@ class HeadroomRecord:
     """Whether both are exact for the query; else they are upper bounds, shown as ≤."""
     label_sources: LabelSources = PEOPLE
     """Label provenance: who made the labels."""
+
+    @property
+    def sentence(self) -> str:
+        """What a perfect reranker over the same candidates would score."""
+        most = "" if self.is_exact else "≤ "
+        figures = f"Recall@{self.k} {most}{self.mean_recall:.3f}, NDCG@{self.k} {most}{self.mean_ndcg:.3f}"
+        figures = "no query is labelled" if math.isnan(self.mean_recall) else figures
+        return f"Best possible with these candidates (perfect reranker): {figures}"
+
+    def __str__(self) -> str:
+        return lines_text([self.sentence, *([str(self.label_sources)] if self.label_sources.by_model else [])])
 
     @property
     def mean_recall(self) -> float:
@@ -407,7 +419,7 @@ class HeadroomRecord:
         return bool(self.exact.all())
 
 
-def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomRecord:
+def headroom(evaluation: EvaluationRecord, k: int | None = None) -> Headroom:
     """Return recall and NDCG of a perfect reranker over the same candidates.
 
     Recall@k is that of the k candidates that satisfy most facts. NDCG@k is bounded by placing each fact with its best
@@ -444,7 +456,7 @@ def headroom(evaluation: EvaluationRecord, k: int | None = None) -> HeadroomReco
     (judged,) = match_rankings(queries, [rankings], rule)
     reached = compute(judged, NDCG @ k)
     exact &= np.isnan(ndcg) | (reached >= ndcg - _TOLERANCE)
-    return HeadroomRecord(k, recall, ndcg, exact, evaluation.label_sources)
+    return Headroom(k, recall, ndcg, exact, evaluation.label_sources)
 
 
 def _best_ndcg(query: Query, needs: list[list[Alternative]], k: int) -> tuple[float, list[int]]:

@@ -23,7 +23,7 @@ from raglift.matching.rule import MatchRule
 from raglift.metrics.graded_measures import DCG, IDCG, NDCG
 from raglift.metrics.rank_measures import AP, F1, RR, HitRate, Precision, Recall
 from raglift.rendering.document import Detail
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 from raglift.report.views.evaluation import evaluation_view
 from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.auditing.records import KINDS, PLACEMENTS, AuditRecord
 from raglift.auditing.view import audit_view
-from raglift.report.presenting import view_of, whole
-from raglift.results.analyses import Presentable
+from raglift.rendering.presenting import Presentable, view_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd

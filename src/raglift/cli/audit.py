@@ -24,8 +24,8 @@ from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
 from raglift.matching.rule import MatchRule
-from raglift.report.presenting import view_of
-from raglift.report.terminal.document import print_document
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import print_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

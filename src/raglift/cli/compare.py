@@ -14,21 +14,19 @@ from raglift.cli.project import project_budget
 from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import as_text, document_parts, write
 from raglift.report.fairness import fairness_sentences
-from raglift.report.presenting import lift_parts, view_of
-from raglift.report.terminal.document import document_parts
-from raglift.report.terminal.rendering import as_text, write
 from raglift.results.comparison import compare
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from raglift.analysis.records import Lift, TagSlices
     from raglift.cli.choosing import Compare
     from raglift.rendering.document import Part
-    from raglift.results.analyses import TagSlices
     from raglift.results.comparison import Comparison
-    from raglift.results.evaluation import Lift
 
 
 _NAMED = 3
@@ -104,7 +102,7 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
     if request.as_json:
         _print_json(_lift_as_json(lift), slices)
     else:
-        _print(lift_parts(lift), slices)
+        _print(document_parts(lift.view(Detail.DETAILS), Detail.DETAILS), slices)
     tracking.named(folder).tell(evaluation, lambda trackers: tracking.command([folder], trackers))
 
 

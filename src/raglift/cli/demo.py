@@ -114,7 +114,7 @@ def _show(evaluation: Evaluation, request: Demo, console: Console, following: Se
         print_json(evaluation_as_json(evaluation))
         return
     from raglift.datasets.corpora.catalogue import find_corpus
-    from raglift.report.terminal.document import print_document
+    from raglift.rendering.terminal import print_document
     from raglift.report.views.evaluation import evaluation_view
 
     view = evaluation_view(evaluation, detail=Detail.SUMMARY)

@@ -223,7 +223,7 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, f
     from rich.console import Console
 
     from raglift.rendering.document import Detail
-    from raglift.report.terminal.document import print_document
+    from raglift.rendering.terminal import print_document
     from raglift.report.views.evaluation import evaluation_view
 
     if json:

@@ -9,15 +9,13 @@ from raglift.analysis.paired_statistics import primary_of
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import hit_json, print_json
 from raglift.errors import ConfigurationError
-from raglift.report.presenting import view_of
-from raglift.report.terminal.document import print_document
-from raglift.report.terminal.rendering import WIDTH
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import WIDTH, print_document
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
-    from raglift.analysis.explanation import ExplainedHit
+    from raglift.analysis.explanation import ExplainedHit, Explanation
     from raglift.cli.reading import Explain
-    from raglift.results.analyses import Explanation
     from raglift.results.evaluation import Evaluation
 
 

@@ -25,7 +25,7 @@ from raglift.gating.ci import JUNIT_MARK, GateError, without_commands
 from raglift.gating.deciding import gate
 from raglift.gating.records import Outcome
 from raglift.gating.view import gate_view
-from raglift.report.terminal.document import document_text, print_document
+from raglift.rendering.terminal import document_text, print_document
 from raglift.results.comparison import distinct_names
 from raglift.results.evaluation import load_evaluation
 from raglift.sweep.folder import SweepFolder

@@ -19,7 +19,7 @@ from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import Dataset
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ from raglift.judging.labels import placed
 from raglift.judging.pooling import pool
 from raglift.judging.rubrics import check_relevant_from
 from raglift.judging.sampled_units import check_estimand, metrics_to_correct, sampled_units
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 from raglift.results.comparison import compare
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from raglift.report.recommendation import next_sentence, recommendation_sentence
 if TYPE_CHECKING:
     import pandas as pd
 
+    from raglift.analysis.recommendation import Recommendation
     from raglift.gating.ci import GateError
     from raglift.gating.deciding import GateResult
     from raglift.gating.records import Check, RegressedQuery, Regression
     from raglift.records.labels import LabelSources
     from raglift.records.rankings import Hit
-    from raglift.results.analyses import Recommendation
 
 
 # What the commands print with `--json`.

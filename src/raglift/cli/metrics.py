@@ -29,7 +29,7 @@ def run(request: Metrics) -> None:
 def _table(found: MeasureList) -> str:
     """Return a row per metric, and how to see more of one."""
     from raglift.rendering.document import table_of
-    from raglift.report.terminal.rendering import as_text
+    from raglift.rendering.terminal import as_text
 
     rows = [(_name(each), each.formula, each.source or each.origin) for each in found.measures]
     table = table_of(("metric", "formula", "source"), rows, left=(0, 1, 2))

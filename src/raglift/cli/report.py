@@ -56,7 +56,7 @@ def run(request: Report) -> None:
         _write_page(found, output, request)
         sys.stderr.write(f"written to {output}\n")
     else:
-        from raglift.report.frames import export
+        from raglift.analysis.frames import export
 
         files = export(found, output, overwrite=request.overwrite)
         sys.stderr.write(f"written to {' and '.join(map(str, files))}\n")

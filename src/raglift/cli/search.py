@@ -11,7 +11,7 @@ from raglift.cli.exits import Stopped
 from raglift.cli.json_output import print_json, recommendation_json, records
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 from raglift.search.budget import Budget, budget_faults
 from raglift.search.specification import load_search
 from raglift.search.view import search_view

@@ -16,7 +16,7 @@ from raglift.cli.tracking import Tracking
 from raglift.components.devices import checked_device
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.rendering.document import Detail
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep

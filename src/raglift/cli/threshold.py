@@ -10,15 +10,13 @@ from raglift.cli.choices import ERROR_KINDS
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
-from raglift.report.presenting import view_of
-from raglift.report.terminal.document import print_document
-from raglift.report.terminal.rendering import WIDTH
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import WIDTH, print_document
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
-    from raglift.analysis.answering import AtThreshold, Errors
+    from raglift.analysis.answering import Abstention, AtThreshold, Errors
     from raglift.cli.reading import Threshold
-    from raglift.results.analyses import Abstention
 
 
 def run(request: Threshold) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from raglift.cli.measuring import Trace
     from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
-    from raglift.tracing.result import TraceImport
+    from raglift.tracing.records import TraceImport
 
 
 _FOLDER = Path("raglift-traces")
@@ -161,7 +161,7 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
         return
     from rich.console import Console
 
-    from raglift.report.terminal.document import print_document
+    from raglift.rendering.terminal import print_document
     from raglift.tracing.view import traces_view
 
     detail = Detail.DETAILS if request.details else Detail.SUMMARY

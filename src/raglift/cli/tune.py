@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import print_json, records
 from raglift.errors import ConfigurationError
-from raglift.report.presenting import view_of
-from raglift.report.terminal.document import print_document
-from raglift.report.terminal.rendering import WIDTH
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import WIDTH, print_document
 from raglift.results.evaluation import load_evaluation
 from raglift.running.tuning import tune
 

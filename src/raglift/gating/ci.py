@@ -21,9 +21,8 @@ from raglift.gating.view import gate_view, regressed_sections
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Document, table_of
 from raglift.rendering.markdown import markdown_of
+from raglift.rendering.terminal import as_text, document_text, section_parts
 from raglift.report.format import number_text
-from raglift.report.terminal.document import document_text, section_parts
-from raglift.report.terminal.rendering import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,8 +18,7 @@ from raglift.gating.regressions import regressions_of
 from raglift.gating.values import check_of, with_metrics
 from raglift.gating.view import gate_view
 from raglift.records.dataset import Dataset
-from raglift.report.presenting import view_of, whole
-from raglift.results.analyses import Presentable
+from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.results.evaluation import Evaluation
 
 if TYPE_CHECKING:

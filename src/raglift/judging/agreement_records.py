@@ -10,10 +10,9 @@ import numpy as np
 
 from raglift.base.display import counted
 from raglift.rendering.document import Document, Section, table_of
+from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
 from raglift.report.format import interval_text
-from raglift.report.presenting import view_of, whole
-from raglift.results.analyses import Presentable
 from raglift.stats.intervals import Interval
 from raglift.stats.paired_tests import FEW_QUERIES
 

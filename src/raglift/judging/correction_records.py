@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.rendering.document import Cell, Column, Document, Section, Table, table_from
+from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.cells import figure_cell
 from raglift.report.format import confidence_text, interval_text, number_text, signed
-from raglift.report.presenting import view_of, whole
-from raglift.results.analyses import Presentable
 from raglift.stats.paired_tests import FEW_QUERIES
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from raglift.judging.comparing import labels_by_people, system_agreement
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
 from raglift.rendering.document import Document, Section, Table, row_of
+from raglift.rendering.presenting import Presentable, view_of, whole
 from raglift.report.format import percent_text
-from raglift.report.presenting import view_of, whole
-from raglift.results.analyses import Presentable
 from raglift.running.scoring import rescore
 
 if TYPE_CHECKING:

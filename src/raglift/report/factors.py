@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.factor_records import (
         FactorEffect,
-        FactorEffectsRecord,
+        FactorEffects,
         InteractionEffect,
         LevelDifference,
     )
@@ -42,7 +42,7 @@ _MOST_TILES = 4
 _PLURALS = {"embedding": "embedding models"}
 
 
-def effects_section(effects: FactorEffectsRecord) -> Section:
+def effects_section(effects: FactorEffects) -> Section:
     """Return what each part does as a section: what depends on what, what is left open, and a table of levels."""
     return Section(
         EFFECTS,
@@ -51,7 +51,7 @@ def effects_section(effects: FactorEffectsRecord) -> Section:
     )
 
 
-def effects_view(effects: FactorEffectsRecord) -> Document:
+def effects_view(effects: FactorEffects) -> Document:
     """Return what each part does."""
     section = effects_section(effects)
     return Document(
@@ -66,7 +66,7 @@ def effects_view(effects: FactorEffectsRecord) -> Document:
     )
 
 
-def effect_tiles(effects: FactorEffectsRecord, recommended: Mapping[str, str]) -> tuple[Tile, ...]:
+def effect_tiles(effects: FactorEffects, recommended: Mapping[str, str]) -> tuple[Tile, ...]:
     """Return the best level of each part and what it is worth, or that this is open, for the first screen.
 
     Args:
@@ -76,7 +76,7 @@ def effect_tiles(effects: FactorEffectsRecord, recommended: Mapping[str, str]) -
     return tuple(_tile(effects, one, recommended) for one in effects.factors[:_MOST_TILES])
 
 
-def _tile(effects: FactorEffectsRecord, found: FactorEffect, recommended: Mapping[str, str]) -> Tile:
+def _tile(effects: FactorEffects, found: FactorEffect, recommended: Mapping[str, str]) -> Tile:
     decimals = decimals_of(effects.primary)
     definition = (
         f"{mean_title(effects.primary)} of all cells that differ in the {found.factor} alone, over "
@@ -117,7 +117,7 @@ def _behind(found: FactorEffect) -> Iterator[LevelDifference]:
             yield one.turned
 
 
-def effect_sentence(effects: FactorEffectsRecord, factor: str) -> str:
+def effect_sentence(effects: FactorEffects, factor: str) -> str:
     """Return what one part does, in a sentence without its full stop.
 
     As `the reranker late-interaction adds +0.131 [+0.102, +0.160]; more with recursive:200/0 (+0.160) than with
@@ -138,7 +138,7 @@ def effect_sentence(effects: FactorEffectsRecord, factor: str) -> str:
     return "; ".join([_added(found, decimals), *(_more_with(one, found, decimals) for one in added[:1])])
 
 
-def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
+def interaction_sentences(effects: FactorEffects) -> list[str]:
     """Return the clearest interaction of each two parts, as a sentence each."""
     by_parts: dict[tuple[str, str], list[InteractionEffect]] = {}
     for one in effects.interactions:
@@ -155,7 +155,7 @@ def interaction_sentences(effects: FactorEffectsRecord) -> list[str]:
     return told
 
 
-def _intro(effects: FactorEffectsRecord) -> str:
+def _intro(effects: FactorEffects) -> str:
     """Return what is compared, and how intervals and p-values are to be read."""
     return (
         f"{mean_title(effects.primary)} of cells that differ in one part alone, over {counted(effects.n, 'query')}. "
@@ -163,7 +163,7 @@ def _intro(effects: FactorEffectsRecord) -> str:
     )
 
 
-def _table(effects: FactorEffectsRecord) -> Table:
+def _table(effects: FactorEffects) -> Table:
     """Return each level of each part minus its reference."""
     rows: list[LevelDifference] = []
     sections = []
@@ -180,7 +180,7 @@ def _table(effects: FactorEffectsRecord) -> Table:
     return replace(table, sections=lines)
 
 
-def _columns(effects: FactorEffectsRecord) -> list[Column[LevelDifference]]:
+def _columns(effects: FactorEffects) -> list[Column[LevelDifference]]:
     decimals = decimals_of(effects.primary)
     return [
         Column("part", lambda one: one.factor, words=True),
@@ -204,7 +204,7 @@ def _averaged(one: LevelDifference) -> str:
     return f" (mean of {named})" if named else ""
 
 
-def _open(effects: FactorEffectsRecord) -> Iterator[str]:
+def _open(effects: FactorEffects) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
     if effects.tested and not effects.interactions:
         yield f"No part's effect depends significantly on another ({counted(effects.tested, 'contrast')} tested)."

@@ -13,7 +13,7 @@ from raglift.metrics.registry import MEASURES
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord, Overlap
+    from raglift.analysis.explanation import ExplainedHit, Explanation, Overlap
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import EvaluationRecord, Method, SystemCost
     from raglift.matching.rule import MatchRule
@@ -215,7 +215,7 @@ def figure_text(metric: Metric, value: float) -> str:
     return number_text(value, 0 if MEASURES[metric.name].is_cost else 3)
 
 
-def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
+def earned_text(each: ExplainedHit, explanation: Explanation) -> str:
     """Return what a hit earned in each metric, and what it cost: `MRR@10 +0.500; cost: ContextTokens@10 +210`."""
     earned, cost = (
         ", ".join(f"{title(m)} {change}" for m, change in changes) for changes in _changes(each, explanation)
@@ -223,7 +223,7 @@ def earned_text(each: ExplainedHit, explanation: ExplanationRecord) -> str:
     return (earned or "nothing") + (f"; cost: {cost}" if cost else "")
 
 
-def earned_lines(each: ExplainedHit, explanation: ExplanationRecord) -> list[str]:
+def earned_lines(each: ExplainedHit, explanation: Explanation) -> list[str]:
     """Return what a hit earned and cost, as `earned_text`; where many depths were taken, a line for each measure."""
     measures = {metric.name for metric in explanation.metrics}
     if len(explanation.metrics) <= max(_MOST_ON_A_LINE, len(measures)):
@@ -242,9 +242,7 @@ def _by_measure(figures: Sequence[tuple[Metric, str]]) -> list[str]:
     return [", ".join(line) for line in lines.values()]
 
 
-def _changes(
-    each: ExplainedHit, explanation: ExplanationRecord
-) -> tuple[list[tuple[Metric, str]], list[tuple[Metric, str]]]:
+def _changes(each: ExplainedHit, explanation: Explanation) -> tuple[list[tuple[Metric, str]], list[tuple[Metric, str]]]:
     """Return by how much a hit changed measures of quality, and of cost."""
     changed = [pair for pair in zip(explanation.metrics, each.earned, strict=True) if abs(pair[1]) > _EARNED]
     earned = [(m, signed(value)) for m, value in changed if not MEASURES[m.name].is_cost]

@@ -29,7 +29,7 @@ from raglift.stats.margins import NON_INFERIORITY_METHOD
 
 if TYPE_CHECKING:
     from raglift.analysis.held_out_check import HeldOutCheck
-    from raglift.analysis.recommendation import Contender, RecommendationRecord
+    from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.analysis.truncation import Truncation
     from raglift.records.metric import Metric
     from raglift.rendering.document import Table
@@ -44,7 +44,7 @@ _SHOWN = 8
 """As many of the systems that may be the best are in the table."""
 
 
-def recommendation_sentence(found: RecommendationRecord) -> str:
+def recommendation_sentence(found: Recommendation) -> str:
     """Return what is recommended and what is shown of it, in at most 30 words."""
     metric, decimals = mean_title(found.primary), decimals_of(found.primary)
     if found.choice is None or found.best is None:
@@ -85,7 +85,7 @@ def _short(name: str, most: int = _MOST_WORDS) -> str:
     return name if len(words) <= most else " ".join(words[:most]) + "…"
 
 
-def recommendation_section(found: RecommendationRecord) -> Section:
+def recommendation_section(found: Recommendation) -> Section:
     """Return the recommendation with its reasons: the systems as good, their costs, and what to try next."""
     if found.choice is None:
         said = [recommendation_sentence(found), _left_out_sentence(found)]
@@ -103,7 +103,7 @@ def recommendation_section(found: RecommendationRecord) -> Section:
     return Section("Recommendation", tuple(filter(None, said)), tables)
 
 
-def recommendation_view(found: RecommendationRecord) -> Document:
+def recommendation_view(found: Recommendation) -> Document:
     """Return a recommendation with its reasons."""
     sentence, *reasons = recommendation_section(found).paragraphs
     return Document(
@@ -116,13 +116,13 @@ def recommendation_view(found: RecommendationRecord) -> Document:
     )
 
 
-def recommendation_lead(found: RecommendationRecord) -> str:
+def recommendation_lead(found: Recommendation) -> str:
     """Return what is recommended, what it finds in a prompt of the budget, and what its models truncate."""
     told = [recommendation_sentence(found), budget_sentence(found), truncation_sentence(found)]
     return " ".join(filter(None, told))
 
 
-def budget_sentence(found: RecommendationRecord) -> str:
+def budget_sentence(found: Recommendation) -> str:
     """Return what the choice, and who finds most, find at the budget; empty where recall up to one does not decide."""
     row = found.at_budget
     if found.recommended is None or row is None or row.interval is None or row.metric.budget is None:
@@ -135,7 +135,7 @@ def budget_sentence(found: RecommendationRecord) -> str:
     return f"{said}; {_short(most.system)} finds most there, {most_share}."
 
 
-def truncation_sentence(found: RecommendationRecord) -> str:
+def truncation_sentence(found: Recommendation) -> str:
     """Return what the models of the choice truncate, and the best system that truncates nothing; empty for nothing."""
     if found.recommended is None or not found.truncation:
         return ""
@@ -163,7 +163,7 @@ def truncation_text(found: Truncation) -> str:
     return " and ".join(said)
 
 
-def _why(found: RecommendationRecord) -> str:
+def _why(found: Recommendation) -> str:
     """Return in what the choice is cheaper than the best, how far its mean is below, and how far it could be."""
     if found.choice is None or found.best is None or found.is_contradicted:
         return ""
@@ -185,7 +185,7 @@ def _why(found: RecommendationRecord) -> str:
     return f"The highest mean is that of {found.best}.{cheaper} {behind} {bound}".rstrip()
 
 
-def _set_sentence(found: RecommendationRecord) -> str:
+def _set_sentence(found: Recommendation) -> str:
     """Return which systems may be the best, and which costs decide between them."""
     if found.systems == 1:
         return ""
@@ -196,7 +196,7 @@ def _set_sentence(found: RecommendationRecord) -> str:
     return f"{are}.{order}"
 
 
-def _left_out_sentence(found: RecommendationRecord) -> str:
+def _left_out_sentence(found: Recommendation) -> str:
     """Return which systems cannot be compared, and why; empty if all can be."""
     if not found.left_out:
         return ""
@@ -204,13 +204,13 @@ def _left_out_sentence(found: RecommendationRecord) -> str:
     return f"Left out for {why}: {named(found.left_out)}."
 
 
-def next_sentence(found: RecommendationRecord) -> str:
+def next_sentence(found: Recommendation) -> str:
     """Return what to try next, by what became of most of the facts that are not found."""
     tried = " ".join(one.system for one in (*found.equals, *found.beaten))
     return next_step(found.facts, found.losses, found.k, has_reranker=found.has_reranker, tried=tried)
 
 
-def check_sentence(found: RecommendationRecord) -> str:
+def check_sentence(found: Recommendation) -> str:
     """Return what queries that took no part in a choice say of it, in a sentence."""
     if found.systems == 1 and found.check is None:
         return ""
@@ -230,7 +230,7 @@ def check_text(check: HeldOutCheck, metric: Metric) -> str:
     )
 
 
-def equals_table(found: RecommendationRecord) -> Table:
+def equals_table(found: Recommendation) -> Table:
     """Return the systems that may be the best or are shown to be as good, with their costs, the cheapest first."""
     rows = _first(found)
     more = len(found.equals) - len(rows)
@@ -238,7 +238,7 @@ def equals_table(found: RecommendationRecord) -> Table:
     return table_from(_columns(found), rows, f"{caption}; {more} more are not shown" if more else caption)
 
 
-def _columns(found: RecommendationRecord) -> list[Column[Contender]]:
+def _columns(found: Recommendation) -> list[Column[Contender]]:
     decimals = decimals_of(found.primary)
     return [
         Column("system", lambda one: _name(one, found), words=True),
@@ -256,17 +256,17 @@ def _columns(found: RecommendationRecord) -> list[Column[Contender]]:
     ]
 
 
-def _name(one: Contender, found: RecommendationRecord) -> str:
+def _name(one: Contender, found: Recommendation) -> str:
     arrow = " ←" * (one.system == found.recommended)
     mark = "" if one.truncated_share == 0.0 else f" {truncation_mark(one.truncated_share)}"
     return f"{one.system}{mark}{arrow}"
 
 
-def _behind(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
+def _behind(one: Contender, found: Recommendation, decimals: int) -> Cell:
     return Cell("best", "muted") if one.system == found.best else Cell(signed(_difference(one), decimals))
 
 
-def _bound(one: Contender, found: RecommendationRecord, decimals: int) -> Cell:
+def _bound(one: Contender, found: Recommendation, decimals: int) -> Cell:
     if one.lower is None or found.systems == 1:
         return Cell("–", "muted")
     return Cell(signed(one.lower, decimals), "" if one.is_shown else "muted")
@@ -283,14 +283,14 @@ def _cost_column(cost: str) -> Column[Contender]:
     return Column(cost_name(cost), cell, value=lambda one: one.costs.get(cost), optional=True)
 
 
-def _first(found: RecommendationRecord) -> list[Contender]:
+def _first(found: Recommendation) -> list[Contender]:
     """Return the cheapest systems that are near the best, and in any case the recommended and the best."""
     near = [one for one in found.equals if found.best and one.mean >= found.of(found.best).mean - found.margin]
     chosen = {one.system for one in near[:_SHOWN]} | {found.choice, found.best}
     return [one for one in found.equals if one.system in chosen]
 
 
-def _shown_costs(found: RecommendationRecord) -> list[str]:
+def _shown_costs(found: Recommendation) -> list[str]:
     """Return the costs in which the systems that may be the best differ, in the order in which they are looked at."""
     every = dict.fromkeys(cost for one in found.equals for cost in one.costs)
     order = [cost for cost in every if cost not in ORDER] + [cost for cost in ORDER if cost in every]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.outcomes import failures_of
@@ -33,9 +32,8 @@ from raglift.report.format import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, LiftRecord, Method
-    from raglift.analysis.upper_bound import HeadroomRecord
+    from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, Lift, Method
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -64,9 +62,7 @@ def detectable_effect_sentence(size: str, name: str) -> str:
     return f"Minimum detectable effect in {name} (80% power): {size}; smaller differences are often missed."
 
 
-def verdict_sentence(
-    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float = 0.95
-) -> str:
+def verdict_sentence(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float = 0.95) -> str:
     """Return what was found of one system, in one plain sentence.
 
     Args:
@@ -80,7 +76,7 @@ def verdict_sentence(
     return lift_sentence(lift)
 
 
-def lift_sentence(lift: LiftRecord) -> str:
+def lift_sentence(lift: Lift) -> str:
     """Return whether the reranker helped, as the primary metric decides, in terms of first passages where they agree.
 
     "The reranker helped: the right passage comes first for 58 of 100 questions, up from 41." The share of questions is
@@ -108,7 +104,7 @@ def lift_sentence(lift: LiftRecord) -> str:
     return f"The reranker {'helped' if row.verdict == 'better' else 'hurt'}: {told}."
 
 
-def _first_passages(lift: LiftRecord) -> str:
+def _first_passages(lift: Lift) -> str:
     """Return for how many questions the right passage comes first, after and before; empty if it says otherwise."""
     first = Metric("hit_rate", 1)
     row = next((row for row in lift.rows if row.metric == first), None)
@@ -127,7 +123,7 @@ def _out_of(share: float, n: int) -> tuple[int, int]:
     return round(share * of), of
 
 
-def over_candidates_sentence(lift: LiftRecord) -> str:
+def over_candidates_sentence(lift: Lift) -> str:
     """Return what the reranker alone changed; empty where there is no such pair, as where candidates are no stage."""
     if not lift.over_candidates:
         return ""
@@ -164,7 +160,7 @@ def one_stage_sentence(evaluation: EvaluationRecord, metric: Metric, confidence:
     return f"{name} is {mean} on {counted(n, 'query')}."
 
 
-def failure_analysis_sentence(losses: FailureAnalysisRecord, system: str = "") -> str:
+def failure_analysis_sentence(losses: FailureAnalysis, system: str = "") -> str:
     """Return how many facts are found, and the outcome of most of the others; empty if there is no fact.
 
     Args:
@@ -497,7 +493,7 @@ def _shallow(evaluation: EvaluationRecord, metric: Metric) -> str:
     return evaluation.truncation(cut[0])
 
 
-def _others(lost: list[OutcomeFacts], losses: FailureAnalysisRecord, found: int) -> str:
+def _others(lost: list[OutcomeFacts], losses: FailureAnalysis, found: int) -> str:
     """Say the outcome of the facts that are not found."""
     rest = losses.facts - found
     first = lost[0]
@@ -576,12 +572,3 @@ def _named(ids: tuple[str, ...], most: int | None) -> str:
     shown = ids if most is None else ids[:most]
     more = f" and {len(ids) - len(shown):,} more" if len(ids) > len(shown) else ""
     return ", ".join(shown) + more
-
-
-def headroom_line(headroom: HeadroomRecord) -> str:
-    """Return what a perfect reranker over the same candidates would score, in one line."""
-    most = "" if headroom.is_exact else "≤ "
-    recall, ndcg = headroom.mean_recall, headroom.mean_ndcg
-    figures = f"Recall@{headroom.k} {most}{recall:.3f}, NDCG@{headroom.k} {most}{ndcg:.3f}"
-    figures = "no query is labelled" if math.isnan(recall) else figures
-    return f"Best possible with these candidates (perfect reranker): {figures}"

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeGuard
+from typing import TYPE_CHECKING, Self, TypeGuard
 
-from raglift.analysis.agents import compared_agents
+from raglift.analysis.agents import Agents, compared_agents
 from raglift.analysis.comparison import compare_systems
+from raglift.analysis.frames import comparison_frame, per_query_frames
 from raglift.analysis.lift import comparison_by_tag
-from raglift.analysis.recommendation import recommendation
-from raglift.analysis.records import ComparisonRecord, EvaluationRecord
+from raglift.analysis.recommendation import Recommendation, recommendation
+from raglift.analysis.records import ComparisonRecord, EvaluationRecord, TagSlices, Tradeoff
 from raglift.analysis.shared_queries import cell_name, system_name
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.base.limits import resolved, user_path
 from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
-from raglift.report.frames import comparison_frame, per_query_frames
-from raglift.results.analyses import Agents, FromRecord, Presentable, Recommendation, TagSlices, Tradeoff
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.stats.margins import MARGIN
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from raglift.matching.rule import MatchRule
     from raglift.records.metric import Metric
+    from raglift.rendering.presenting import Presentable
     from raglift.report.charts.plots import ComparisonPlots
 
 
@@ -38,18 +38,17 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Presentable, FromRecord, ComparisonRecord):
+class Comparison(ComparisonRecord):
     """Two or more systems on the same queries, each compared with a baseline."""
 
     evaluations: tuple[Evaluation, ...]
     """What was measured of each."""
 
     @classmethod
-    def from_record(cls, record: Any) -> Self:
-        """Return a plain record as this class, and so with the evaluations in it."""
-        if isinstance(record, cls):
-            return record
-        return super().from_record(replace(record, evaluations=tuple(map(Evaluation.from_record, record.evaluations))))
+    def from_record(cls, record: ComparisonRecord) -> Self:
+        """Return a plain record with the methods of this class, and its evaluations with those of theirs."""
+        content = {field.name: getattr(record, field.name) for field in fields(record)}
+        return cls(**content | {"evaluations": tuple(map(Evaluation.from_record, record.evaluations))})
 
     def evaluation(self, name: str) -> Evaluation:
         """Return what was measured of one system.
@@ -76,7 +75,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         Raises:
             ConfigurationError: the metric was not compared.
         """
-        return TagSlices.from_record(comparison_by_tag(self, metric))
+        return comparison_by_tag(self, metric)
 
     def agents(self) -> Agents:
         """Return how the agents searched: what each found, kept and lost, and how much runs of a query differ.
@@ -84,7 +83,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         Raises:
             ConfigurationError: no system has sessions, from `raglift.evaluate_sessions`.
         """
-        return Agents.from_record(compared_agents(self, PassageSearch))
+        return compared_agents(self, PassageSearch)
 
     def pareto(
         self,
@@ -105,7 +104,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         Raises:
             ConfigurationError: a cost that does not exist, or that is known of no system.
         """
-        return Tradeoff.from_record(tradeoff(self, quality, costs, known=known))
+        return tradeoff(self, quality, costs, known=known)
 
     def recommend(
         self, *, known: Mapping[str, Mapping[str, float]] | None = None, margin: float = MARGIN
@@ -124,7 +123,7 @@ class Comparison(Presentable, FromRecord, ComparisonRecord):
         Raises:
             ConfigurationError: a margin below 0, or costs of a system that is not there.
         """
-        return Recommendation.from_record(recommendation(self, known=known, margin=margin))
+        return recommendation(self, known=known, margin=margin)
 
     def report(self, path: str | Path, *, also: Sequence[Presentable] = (), overwrite: bool = True) -> Path:
         """Write a page to look at: one HTML file that needs nothing else, with every query in it.

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Self
 
+import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.answering import DELTA, RISK, abstention
 from raglift.analysis.exact_comparison import index_losses
 from raglift.analysis.explanation import explain, over_k
+from raglift.analysis.frames import evaluation_frame, per_query_frame
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
 from raglift.analysis.outcomes import failure_analysis, failures_of
-from raglift.analysis.records import EvaluationRecord, LiftRecord
+from raglift.analysis.records import EvaluationRecord
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.unjudged import holes
 from raglift.analysis.upper_bound import headroom as perfect_reranker
 from raglift.components.passage_search import PassageSearch
-from raglift.rendering.document import Detail
 from raglift.rendering.markdown import markdown_of
-from raglift.report.frames import evaluation_frame, lift_frame, per_query_frame
-from raglift.report.terminal.document import document_parts
-from raglift.report.terminal.rendering import as_text
 from raglift.report.views.evaluation import evaluation_view
-from raglift.results.analyses import (
-    Abstention,
-    Explanation,
-    FailureAnalysis,
-    FromRecord,
-    Headroom,
-    Holes,
-    IndexLosses,
-    Presentable,
-    SessionAnalysis,
-    TagSlices,
-)
 from raglift.stats.intervals import CONFIDENCE
 from raglift.storage.loading import read_evaluation
 from raglift.storage.saving import save_evaluation
@@ -43,17 +29,29 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.answering import Errors
-    from raglift.analysis.outcomes import Failure
+    from raglift.analysis.answering import Abstention, Errors
+    from raglift.analysis.exact_comparison import IndexLosses
+    from raglift.analysis.explanation import Explanation
+    from raglift.analysis.outcomes import Failure, FailureAnalysis
+    from raglift.analysis.records import Lift, TagSlices
+    from raglift.analysis.sessions import SessionAnalysis
+    from raglift.analysis.unjudged import Holes
+    from raglift.analysis.upper_bound import Headroom
     from raglift.records.metric import Metric
+    from raglift.rendering.presenting import Presentable
     from raglift.report.charts.plots import EvaluationPlots
     from raglift.storage.rankings.exporting import Export
     from raglift.storage.rankings.interop import InIrMeasures, InRanx
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Presentable, FromRecord, EvaluationRecord):
+class Evaluation(EvaluationRecord):
     """One system measured on one dataset, before and after reranking."""
+
+    @classmethod
+    def from_record(cls, record: EvaluationRecord) -> Self:
+        """Return a plain record with the methods of this class; nothing is computed again."""
+        return record if isinstance(record, cls) else cls(**{name: getattr(record, name) for name in _FIELDS})
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric and k: before, after, lift, n, and each stage's mean."""
@@ -69,7 +67,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Args:
             k: the depth at which a fact counts as found; by default the deepest that was scored.
         """
-        return FailureAnalysis.from_record(failure_analysis(self, k))
+        return failure_analysis(self, k)
 
     def failures(self) -> tuple[Failure, ...]:
         """Return why queries failed: each cause with its queries, the commonest first; empty if none failed."""
@@ -81,7 +79,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Raises:
             ConfigurationError: the evaluation is not of sessions, from `raglift.evaluate_sessions`.
         """
-        return SessionAnalysis.from_record(session_analysis(self, PassageSearch))
+        return session_analysis(self, PassageSearch)
 
     def headroom(self, k: int | None = None) -> Headroom:
         """Return recall and NDCG of a perfect reranker over the same candidates.
@@ -89,7 +87,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Args:
             k: the depth; by default the deepest that was scored.
         """
-        return Headroom.from_record(perfect_reranker(self, k))
+        return perfect_reranker(self, k)
 
     def index_losses(self, k: int | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> IndexLosses:
         """Return what the index loses against exact search over the same vectors: facts, hits, and the difference.
@@ -103,7 +101,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             ConfigurationError: exact search was not asked (see `exact` of `raglift.evaluate`), or an argument is out
                 of range.
         """
-        return IndexLosses.from_record(index_losses(self, k, seed=seed, confidence=confidence))
+        return index_losses(self, k, seed=seed, confidence=confidence)
 
     def holes(self, metric: Metric | str | None = None) -> Holes:
         """Return what the hits that nobody judged can do to a metric: its range, and measures that pass over them.
@@ -114,7 +112,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Raises:
             ConfigurationError: the metric was not scored or does not look at hits, or queries were run several times.
         """
-        return Holes.from_record(holes(self, metric))
+        return holes(self, metric)
 
     def abstention(
         self,
@@ -147,8 +145,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
                 repeated queries, no queries of either kind, or a risk that so few queries cannot certify.
         """
-        found = abstention(self, errors=errors, risk=risk, delta=delta, stage=stage, k=k, made=made, seed=seed)
-        return Abstention.from_record(found)
+        return abstention(self, errors=errors, risk=risk, delta=delta, stage=stage, k=k, made=made, seed=seed)
 
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.
@@ -161,7 +158,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
             DatasetError: no query has that id.
             ConfigurationError: no stage has that name.
         """
-        return Explanation.from_record(explain(self, query_id, stage=stage))
+        return explain(self, query_id, stage=stage)
 
     def over_k(self, metric: Metric | str, ks: Sequence[int] | None = None) -> pd.DataFrame:
         """Return a metric's mean at many depths, without asking the system again.
@@ -199,8 +196,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Raises:
             ConfigurationError: a system of one stage, a metric that was not scored, or an argument outside its range.
         """
-        found = reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
-        return Lift.from_record(found)
+        return reranker_lift(self, primary=primary, seed=seed, confidence=confidence, moved=moved)
 
     def by_tag(self, metric: Metric | str | None = None, *, seed: int = 0, confidence: float = 0.95) -> TagSlices:
         """Return the means, and the lifts where there is a reranker, on the queries of each tag: exploratory.
@@ -213,7 +209,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        return TagSlices.from_record(evaluation_by_tag(self, metric, seed=seed, confidence=confidence))
+        return evaluation_by_tag(self, metric, seed=seed, confidence=confidence)
 
     @property
     def plot(self) -> EvaluationPlots:
@@ -267,15 +263,6 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
 
         document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence, also=also)
         return write_page(document, path, overwrite=overwrite)
-
-    def to_text(self, *, details: bool = True) -> str:
-        """Return it as plain text, with every metric at every depth, the queries that moved most, and more.
-
-        Args:
-            details: without them, it is the summary that `print` shows.
-        """
-        detail = Detail.DETAILS if details else Detail.SUMMARY
-        return as_text(document_parts(evaluation_view(self, detail=detail), detail))
 
     def to_markdown(self, primary: Metric | str | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> str:
         """Return it in short as GitHub's Markdown, for a pull request.
@@ -358,26 +345,7 @@ class Evaluation(Presentable, FromRecord, EvaluationRecord):
         return f"{super().__repr__()[:-1]}; print() shows the table)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Lift(Presentable, FromRecord, LiftRecord):
-    """What the stages after the first changed, metric by metric."""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric: before, after, difference, interval, p-value, wins, ties and losses."""
-        return lift_frame(self)
-
-    evaluation: Evaluation
-    """The evaluation."""
-
-    @classmethod
-    def from_record(cls, record: Any) -> Self:
-        """Return a plain record as this class, and so with the evaluation in it."""
-        if isinstance(record, cls):
-            return record
-        return super().from_record(replace(record, evaluation=Evaluation.from_record(record.evaluation)))
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}; print() shows the table)"
+_FIELDS = tuple(field.name for field in fields(EvaluationRecord))
 
 
 def load_evaluation(folder: str | Path) -> Evaluation:

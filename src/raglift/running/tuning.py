@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import bound_of, is_quality, primary_of
 from raglift.analysis.shared_queries import check_same_rule, shared_queries
-from raglift.analysis.tuning import FOLDS, REPEATS, Setting, tuned
+from raglift.analysis.tuning import FOLDS, REPEATS, Setting, Tuning, tuned
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.progress import track
 from raglift.base.tokens import TokenCounts
@@ -20,7 +20,6 @@ from raglift.matching.match import match_rankings
 from raglift.metrics.computing import compute, rankings_by_stage
 from raglift.metrics.parsing import as_metric
 from raglift.records.rankings import Hit, Ranking
-from raglift.results.analyses import Tuning
 
 if TYPE_CHECKING:
     from raglift.records.metric import Metric
@@ -54,7 +53,7 @@ def tune(
     Two systems or more over the same chunks are fused by reciprocal rank fusion, with every weight and constant. Of one
     system with a reranker, the number of candidates is tried: the reranker's order among the first of them, then the
     rest as they were retrieved. Depths (`ks`) and score cut-offs (`cut_offs`) are tried where they are given. What
-    choosing gains is measured by cross-validation: see `raglift.analysis.TuningRecord`.
+    choosing gains is measured by cross-validation: see `raglift.analysis.Tuning`.
 
     Args:
         systems: one evaluation, or several of the same queries, or a mapping from names to them.
@@ -103,10 +102,9 @@ def tune(
             advance(1)
     # A query of which the metric says nothing, whatever the setting, is in no mean, as in an evaluation
     values = np.nan_to_num(values[:, ~np.isnan(values).all(axis=0)])
-    found = tuned(
+    return tuned(
         values, settings, chosen, tuple(named), folds=folds, repeats=repeats, seed=seed, bound=bound_of(chosen)
     )
-    return Tuning.from_record(found)
 
 
 def _named(systems: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]) -> dict[str, Evaluation]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.report.presenting import view_of
-from raglift.results.analyses import Presentable
+from raglift.rendering.presenting import Presentable, view_of
 from raglift.search.page import search_document
 from raglift.search.records import SearchRecord
 from raglift.search.view import search_view

@@ -21,8 +21,8 @@ from raglift.sweep.view import WHY, failures, sweep_view
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raglift.analysis.factor_records import FactorEffects
     from raglift.rendering.document import Table
-    from raglift.results.analyses import FactorEffects
     from raglift.search.records import Entrant, Fate, RungRecord, SearchRecord
 
 _WORDS = {

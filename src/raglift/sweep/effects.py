@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from raglift.analysis.lift import reranker_lift
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
-from raglift.report.factors import effects_section
+from raglift.report.factors import effect_sentence, effects_section
 from raglift.report.format import decimals_of, difference_text, number_text, p_equation
 from raglift.sweep.specification.cells import NO_RERANKER
 
 if TYPE_CHECKING:
+    from raglift.analysis.factor_records import FactorEffects
     from raglift.rendering.document import Section
-    from raglift.results.analyses import FactorEffects
     from raglift.sweep.records import SweepResultRecord
 
 
@@ -82,7 +82,7 @@ def effects_json(result: SweepResultRecord) -> dict[str, Any] | None:
         "cells": found.cells,
         "factors": [
             asdict(one)
-            | {"reference": one.reference, "candidates": one.candidates, "sentence": found.sentence(one.factor)}
+            | {"reference": one.reference, "candidates": one.candidates, "sentence": effect_sentence(found, one.factor)}
             for one in found.factors
         ],
         "interactions": [asdict(one) for one in found.interactions],

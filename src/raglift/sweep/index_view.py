@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.exact_comparison import COMPRESSION, INDEX, TOGETHER, IndexLossesRecord, exact_ranks, index_losses
+from raglift.analysis.exact_comparison import COMPRESSION, INDEX, TOGETHER, IndexLosses, exact_ranks, index_losses
 from raglift.analysis.paired_statistics import verdict
 from raglift.analysis.tradeoffs import beats
 from raglift.rendering.document import Cell, Column, Section, table_from
@@ -46,7 +46,7 @@ class IndexRow:
 
     cell: str
     """Its name."""
-    losses: IndexLossesRecord
+    losses: IndexLosses
     """What its index loses, before any reranker; p-values are not corrected for the number of cells."""
     p: float
     """Of the difference in recall, corrected for the number of cells by Holm."""
@@ -93,7 +93,7 @@ def _sources(result: SweepResultRecord) -> Iterator[CellResult]:
     yield from by_source.values()
 
 
-def _winners(found: Sequence[IndexLossesRecord]) -> list[tuple[int, ...] | None]:
+def _winners(found: Sequence[IndexLosses]) -> list[tuple[int, ...] | None]:
     """Return for each index which others beat it in facts found, bytes and queries a second; None where unknown."""
     figures = {place: figure for place, losses in enumerate(found) if (figure := _figures(losses)) is not None}
     known = list(figures)
@@ -104,7 +104,7 @@ def _winners(found: Sequence[IndexLossesRecord]) -> list[tuple[int, ...] | None]
     return winners
 
 
-def _figures(losses: IndexLossesRecord) -> tuple[float, float, float] | None:
+def _figures(losses: IndexLosses) -> tuple[float, float, float] | None:
     cost = losses.cost
     if cost is None or cost.queries_per_second is None:
         return None

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.comparison import looks_too_deep
 from raglift.analysis.factors import effects_of_factors
-from raglift.analysis.recommendation import recommendation
+from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.analysis.truncation import Truncation, truncation_of
 from raglift.base.display import encodable
 from raglift.errors import ConfigurationError
 from raglift.records.labels import PEOPLE, LabelSources
-from raglift.results.analyses import FactorEffects, Recommendation
 from raglift.results.comparison import compare
 from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from raglift.analysis.factor_records import FactorEffects
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.held_out_check import HeldOutCheck
+    from raglift.analysis.records import Tradeoff
     from raglift.records.metric import Metric
-    from raglift.results.analyses import Tradeoff
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
 
@@ -202,8 +202,7 @@ class SweepResultRecord:
             ConfigurationError: fewer than two cells were measured; a margin below 0, or costs of no cell.
         """
         compared, allowed = self.compared or self.compare(), self.margin if margin is None else margin
-        found = recommendation(compared, known=known, margin=allowed, check=self.check)
-        return Recommendation.from_record(found)
+        return recommendation(compared, known=known, margin=allowed, check=self.check)
 
     @property
     def recommended(self) -> str | None:
@@ -226,7 +225,7 @@ class SweepResultRecord:
             ConfigurationError: no two measured cells differ in one part alone.
         """
         measured = {entry.cell.name: entry for entry in self.finished}
-        found = effects_of_factors(
+        return effects_of_factors(
             {name: entry.evaluation for name, entry in measured.items() if entry.evaluation is not None},
             {name: entry.cell.to_dict() for name, entry in measured.items()},
             self.primary,
@@ -234,7 +233,6 @@ class SweepResultRecord:
             seed=self.seed,
             confidence=confidence,
         )
-        return FactorEffects.from_record(found)
 
     def pareto(
         self,

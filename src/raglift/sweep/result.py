@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.report.frames import per_query_frames
-from raglift.report.presenting import view_of
-from raglift.results.analyses import Presentable
+from raglift.analysis.frames import per_query_frames
+from raglift.rendering.presenting import Presentable, view_of
 from raglift.sweep.exporting import export_cell
 from raglift.sweep.page import sweep_document
 from raglift.sweep.records import SweepResultRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
-from raglift.report.terminal.rendering import as_text, write
+from raglift.rendering.terminal import as_text, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

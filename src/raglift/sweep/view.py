@@ -50,8 +50,8 @@ from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.analysis.recommendation import Contender
-    from raglift.results.analyses import FactorEffects, Recommendation
+    from raglift.analysis.factor_records import FactorEffects
+    from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
     from raglift.sweep.records import CellResult, SweepResultRecord

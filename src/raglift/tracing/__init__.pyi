@@ -2,5 +2,4 @@ from .reading import read_traces as read_traces
 from .receiving.receiver import TraceReceiver as TraceReceiver
 from .records import REASONS as REASONS
 from .records import ImportedTrace as ImportedTrace
-from .records import TraceImportRecord as TraceImportRecord
-from .result import TraceImport as TraceImport
+from .records import TraceImport as TraceImport

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.base.streams import as_file
 from raglift.base.validation import described, fault
 from raglift.errors import ConfigurationError, DatasetError
+from raglift.rendering.presenting import view_of, whole
 from raglift.running.evaluation import checked_dataset
 from raglift.tracing.conventions.reading import read_span
 from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in, spans_in_frame
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.options import Options
-from raglift.tracing.records import TraceImportRecord
-from raglift.tracing.result import TraceImport
+from raglift.tracing.records import TraceImport
 from raglift.tracing.secrets import cleared_session
 from raglift.tracing.trees import trees_of
+from raglift.tracing.view import traces_view
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -82,7 +83,7 @@ def read_traces(
     order = {query.id: place for place, query in enumerate(data.queries)}
     sessions = [cleared_session(session, known) for _, session in read if session is not None]
     rows = tuple(_without_secrets(row, known) for row, _ in read)
-    record = TraceImportRecord(
+    return TraceImport(
         data.name,
         tuple(sorted(sessions, key=lambda session: (order[session.query_id], session.repetition))),
         rows,
@@ -90,7 +91,6 @@ def read_traces(
         len(spans),
         len(data.queries),
     )
-    return TraceImport.from_record(record)
 
 
 def _spans(given: Iterable[Any], faults: list[Fault], options: Options) -> Iterator[Span]:
@@ -115,3 +115,6 @@ def _bounded(spans: Iterator[Span], faults: list[Fault]) -> Iterator[Span]:
 def _without_secrets(trace: ImportedTrace, known: KnownSecrets) -> ImportedTrace:
     error = None if trace.error is None else known.cleared(trace.error)
     return replace(trace, question=known.cleared(trace.question), detail=known.cleared(trace.detail), error=error)
+
+
+view_of.register(TraceImport, whole(traces_view))

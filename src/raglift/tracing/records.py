@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from raglift.rendering.presenting import Presentable
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from raglift.errors import Fault
     from raglift.records.sessions import Session
 
@@ -61,9 +65,13 @@ class ImportedTrace:
     """Why it failed; None if it did not."""
 
 
-@dataclass(frozen=True)
-class TraceImportRecord:
-    """Sessions from traces, with what could not be joined and why."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceImport(Presentable):
+    """Sessions read from traces, with what became of each trace.
+
+    `rl.evaluate_sessions(imported.sessions, data)` scores them; `print(imported)` shows which traces were not joined
+    to a query, and why.
+    """
 
     dataset: str
     """The name of the dataset."""
@@ -82,3 +90,10 @@ class TraceImportRecord:
     def not_joined(self) -> tuple[ImportedTrace, ...]:
         """The traces that are not among the sessions."""
         return tuple(trace for trace in self.traces if trace.query_id is None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a trace, with the fields of `ImportedTrace`."""
+        import pandas as pd
+
+        names = [field.name for field in fields(ImportedTrace)]
+        return pd.DataFrame([[getattr(trace, name) for name in names] for trace in self.traces], columns=names)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.base.display import counted, excerpt
 from raglift.rendering.document import Detail, Document, Section, Table, row_of
 from raglift.report.format import number_text
-from raglift.tracing.records import REASONS, TraceImportRecord
+from raglift.tracing.records import REASONS, TraceImport
 
 if TYPE_CHECKING:
     from raglift.tracing.records import ImportedTrace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FIRST, _MOST, _LONGEST = 20, 200, 80
 
 
-def traces_view(found: TraceImportRecord) -> Document:
+def traces_view(found: TraceImport) -> Document:
     """Return what is shown of traces: how many were joined, those that were not, and what could not be read."""
     joined = [trace for trace in found.traces if trace.query_id is not None]
     left = found.not_joined

@@ -15,7 +15,7 @@ from raglift.analysis.records import Method
 from raglift.errors import ConfigurationError
 from raglift.metrics.parsing import parse
 from raglift.records.rankings import Cost, IndexCost, StageLatency
-from raglift.report.presenting import view_of
+from raglift.rendering.presenting import view_of
 from raglift.report.recommendation import recommendation_section, recommendation_sentence
 from raglift.results.comparison import compare
 

@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from raglift.rendering.document import Detail
+from raglift.rendering.terminal import as_text, document_parts, print_document
 from raglift.report.format import signed
-from raglift.report.terminal.document import document_parts, print_document
-from raglift.report.terminal.rendering import as_text
 from raglift.report.views.comparison import by_mean, comparison_headline, comparison_view
 from raglift.results.comparison import compare
 

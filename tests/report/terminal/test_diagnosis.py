@@ -7,13 +7,13 @@ import re
 
 import numpy as np
 
+from raglift.analysis import Explanation, FailureAnalysis, Headroom
 from raglift.analysis.explanation import ExplainedHit, Overlap
 from raglift.analysis.outcomes import OutcomeFacts
 from raglift.metrics import RR, ContextTokens, Recall, tokens
 from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Hit
-from raglift.results.analyses import Explanation, FailureAnalysis, Headroom
 
 
 def breakdown(*losses: OutcomeFacts, facts: int, made: tuple[OutcomeFacts, ...] = ()) -> FailureAnalysis:

@@ -15,7 +15,7 @@ from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Run, StageInfo, StageTrace, Trace
 from raglift.rendering.document import Detail
-from raglift.report.terminal.document import print_document
+from raglift.rendering.terminal import print_document
 from raglift.report.views.evaluation import evaluation_view
 from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate

@@ -6,8 +6,7 @@ import pytest
 
 import raglift as rl
 from raglift.records.dataset import Dataset
-from raglift.report.presenting import lift_parts
-from raglift.report.terminal.rendering import as_text
+from raglift.rendering.terminal import as_text, document_parts
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6
@@ -87,7 +86,7 @@ def test_the_frame_is_complete(ranked):
 
 def test_more_tokens_are_no_win(ranked):
     lift = ranked(BEFORE, reranked=AFTER, metrics=("rr", "context_tokens")).reranker_lift("rr@3")
-    text = as_text(lift_parts(lift), width=120)
+    text = as_text(document_parts(lift.view()), width=120)
     *_, row = (line for line in text.splitlines() if line.startswith("ContextTokens@3"))
     assert row.split()[-2] == "–"
     assert lift.to_frame().set_index("metric").loc["context_tokens@3", ["wins", "losses"]].isna().all()

@@ -1,8 +1,7 @@
 """Slices by tag as text."""
 
-from raglift.report.presenting import view_of
-from raglift.report.terminal.document import document_parts
-from raglift.report.terminal.rendering import as_text
+from raglift.rendering.presenting import view_of
+from raglift.rendering.terminal import as_text, document_parts
 from raglift.results.comparison import compare
 
 TAGS = [["hard"]] * 10 + [["easy"]] * 3 + [[]] * 2

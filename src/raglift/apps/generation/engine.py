@@ -44,8 +44,7 @@ from raglift.llm.replies import Usage
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.rendering.document import Column, Detail, Document, Entry, Section, table_from
-from raglift.report.presenting import view_of, whole
-from raglift.results.analyses import Presentable
+from raglift.rendering.presenting import Presentable, view_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from raglift.analysis.explanation import Explanation
     from raglift.errors import RagliftError
     from raglift.gating.bounds import Bound
     from raglift.gating.deciding import GateResult
     from raglift.records.dataset import Dataset
-    from raglift.results.analyses import Explanation
     from raglift.results.evaluation import Evaluation
 
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import NDArray
 
-    from raglift.analysis.outcomes import FailureAnalysisRecord
-    from raglift.analysis.records import TradeoffRecord
+    from raglift.analysis.outcomes import FailureAnalysis
+    from raglift.analysis.records import Tradeoff
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
@@ -389,7 +389,7 @@ _OUTCOME = 30
 """The height of an outcome, in pixels."""
 
 
-def outcomes_chart(losses: FailureAnalysisRecord) -> alt.LayerChart:
+def outcomes_chart(losses: FailureAnalysis) -> alt.LayerChart:
     """Return a bar for each outcome that facts have, as long as there are facts."""
     alt = altair()
     rows: list[dict[str, Any]] = [
@@ -438,7 +438,7 @@ _FEW_SYSTEMS = 8
 """Of at most so many systems all are named; of more, those on the front."""
 
 
-def tradeoff_chart(tradeoff: TradeoffRecord, names: Mapping[str, str]) -> alt.LayerChart:
+def tradeoff_chart(tradeoff: Tradeoff, names: Mapping[str, str]) -> alt.LayerChart:
     """Return a point a system and a step line through the front.
 
     Args:

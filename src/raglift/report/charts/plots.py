@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlicesRecord
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlices
+    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
 
@@ -244,7 +244,7 @@ class ComparisonPlots:
         """
         return self._labelled(session_chart(self._agents(), self._name(self.comparison.baseline), in_tokens=True))
 
-    def _agents(self) -> dict[str, SessionAnalysisRecord]:
+    def _agents(self) -> dict[str, SessionAnalysis]:
         """Return how each agent searched, by what to call it."""
         found = compared_agents(self.comparison, PassageSearch).analyses
         return {self._name(name): one for name, one in found.items()}
@@ -436,9 +436,7 @@ _MOST_STEPS = 120
 _MANY_CALLS = 8
 
 
-def session_chart(
-    analyses: Mapping[str, SessionAnalysisRecord], baseline: str = "", *, in_tokens: bool
-) -> alt.LayerChart:
+def session_chart(analyses: Mapping[str, SessionAnalysis], baseline: str = "", *, in_tokens: bool) -> alt.LayerChart:
     """Return recall of sessions after each call, or after so many tokens of hits: a line for each agent.
 
     Args:
@@ -473,7 +471,7 @@ def session_chart(
     )
 
 
-def session_points(found: SessionAnalysisRecord, *, in_tokens: bool) -> list[tuple[int, float]]:
+def session_points(found: SessionAnalysis, *, in_tokens: bool) -> list[tuple[int, float]]:
     """Return recall after each call, or after so many tokens, as points of a line."""
     return list(found.recall_after_tokens) if in_tokens else list(enumerate(found.recall_after, start=1))
 
@@ -481,7 +479,7 @@ def session_points(found: SessionAnalysisRecord, *, in_tokens: bool) -> list[tup
 _POINTS_IN_WORDS = 8
 
 
-def session_curve(analyses: Mapping[str, SessionAnalysisRecord], *, in_tokens: bool) -> tuple[str, str]:
+def session_curve(analyses: Mapping[str, SessionAnalysis], *, in_tokens: bool) -> tuple[str, str]:
     """Return the title of a chart of sessions, and what it shows in words."""
     is_estimated = any(one.tokens_estimated for one in analyses.values())
     tokens = f"Recall after so many tokens{' (about four characters each)' if is_estimated else ''}"
@@ -538,7 +536,7 @@ def _means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | st
     return estimates_chart(estimates, scale, title="Means of the stages", series=stages, colours=colours)
 
 
-def _tags_chart(slices: TagSlicesRecord, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
+def _tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
     """Return the differences on each tag, or the means if there are none; the most frequent tag first."""
     systems = list(dict.fromkeys(one.system for one in slices.slices))
     as_lift = lift and any(one.difference is not None for one in slices.slices)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
+from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
-from raglift.report.presenting import sections_of
 from raglift.report.views.comparison import comparison_view, headlines_by_baseline, other_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import ComparisonRecord
 
 
-def comparison_document(comparison: ComparisonRecord, *, also: Sequence[object] = ()) -> Page:
+def comparison_document(comparison: ComparisonRecord, *, also: Sequence[Presentable] = ()) -> Page:
     """Return the page of a comparison.
 
     Args:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from raglift.analysis.paired_statistics import primary_of
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
+from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
-from raglift.report.presenting import sections_of
 from raglift.report.views.evaluation import evaluation_view
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def evaluation_page(
     primary: Metric | str | None = None,
     seed: int = 0,
     confidence: float = 0.95,
-    also: Sequence[object] = (),
+    also: Sequence[Presentable] = (),
 ) -> Page:
     """Return the page of one evaluation.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.analysis.answering import (
-        AbstentionRecord,
+        Abstention,
         AnsweredShare,
         ScoreGroup,
         StageSeparation,
@@ -30,7 +30,7 @@ _CONFIDENCE = "95%"
 _COVERAGES = tuple(share / 10 for share in range(1, 11))
 
 
-def abstention_view(found: AbstentionRecord) -> Document:
+def abstention_view(found: Abstention) -> Document:
     """Return what is shown of a threshold, and of the scores that it is taken from."""
     sections = (
         Section("Scores of the first hit", _left_out(found), (_groups(found), _stages(found.stages))),
@@ -53,7 +53,7 @@ def abstention_section(evaluation: EvaluationRecord) -> Section | None:
     return Section("When not to answer", (said,), (_stages(stages),), detail=Detail.DETAILS)
 
 
-def _lead(found: AbstentionRecord) -> str:
+def _lead(found: Abstention) -> str:
     confidence, risk = percent_text(1.0 - found.delta, 0), percent_text(found.risk, 1)
     kind = "unanswerable questions are answered" if found.errors == FALSE_ANSWERS else "answers are wrong"
     if found.threshold is None or found.checked_on is None:
@@ -72,7 +72,7 @@ def _lead(found: AbstentionRecord) -> str:
     return what + promise + checked
 
 
-def _warnings(found: AbstentionRecord) -> Iterator[str]:
+def _warnings(found: Abstention) -> Iterator[str]:
     told = found.separation
     if told is not None and told.interval.low <= _SAYS_NOTHING:
         yield (
@@ -81,7 +81,7 @@ def _warnings(found: AbstentionRecord) -> Iterator[str]:
         )
 
 
-def _left_out(found: AbstentionRecord) -> tuple[str, ...]:
+def _left_out(found: Abstention) -> tuple[str, ...]:
     said = []
     if found.made:
         said.append(
@@ -96,7 +96,7 @@ def _left_out(found: AbstentionRecord) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _at_threshold(found: AbstentionRecord) -> Table:
+def _at_threshold(found: Abstention) -> Table:
     sides = (("chosen on", found.chosen_on), ("checked on", found.checked_on))
     known = [(title, side) for title, side in sides if side is not None]
     rows = (
@@ -118,7 +118,7 @@ def _share(share: AnsweredShare) -> Cell:
     return figure_cell(share.share, share.interval) if share.of else figure_cell(math.nan)
 
 
-def _groups(found: AbstentionRecord) -> Table:
+def _groups(found: Abstention) -> Table:
     def quantile(place: int) -> Column[ScoreGroup]:
         return Column(
             percent_text(QUANTILES[place], 0),
@@ -147,14 +147,14 @@ def _stages(stages: tuple[StageSeparation, ...]) -> Table:
     return table_from(columns, stages, "Answerable against unanswerable", confidence=_CONFIDENCE)
 
 
-def _area(found: AbstentionRecord) -> str:
+def _area(found: Abstention) -> str:
     return (
         "If only the questions with the highest scores are answered, so many of the answers are wrong. Area under the "
         f"curve: {number_text(found.curve.area)} (less is better)."
     )
 
 
-def _curve(found: AbstentionRecord) -> Table:
+def _curve(found: Abstention) -> Table:
     curve, rows = found.curve, []
     for wanted in _COVERAGES:
         place = int(curve.coverage.searchsorted(wanted - 1e-9))
@@ -166,7 +166,7 @@ def _curve(found: AbstentionRecord) -> Table:
     return Table("Risk and coverage, over all questions", columns, tuple(dict.fromkeys(rows)), text_columns=())
 
 
-def _method(found: AbstentionRecord) -> str:
+def _method(found: Abstention) -> str:
     if found.errors == FALSE_ANSWERS:
         how = "a risk-controlling prediction set (Bates et al. 2021) with the exact binomial bound"
     else:

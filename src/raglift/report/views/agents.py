@@ -17,8 +17,8 @@ from raglift.report.views.sessions import IN_ORDER, measure_text, outcome_in_wor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.analysis.agents import AgentsRecord
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.agents import Agents
+    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
     from raglift.stats.variances import DifferenceComponents
 
@@ -28,7 +28,7 @@ _HARDLY = 0.2
 """Where runs make no more than this share of the variance, more of them change little."""
 
 
-def agents_view(found: AgentsRecord) -> Document:
+def agents_view(found: Agents) -> Document:
     """Return what is shown of compared agents."""
     first, *others = agents_sections(found, "")
     lead, *said = first.paragraphs or ("",)
@@ -41,7 +41,7 @@ def agents_view(found: AgentsRecord) -> Document:
     )
 
 
-def agents_sections(found: AgentsRecord, baseline: str) -> tuple[Section, ...]:
+def agents_sections(found: Agents, baseline: str) -> tuple[Section, ...]:
     """Return the sections of agents: how they searched in short, then losses, curves and variances.
 
     Args:
@@ -60,10 +60,10 @@ def agents_sections(found: AgentsRecord, baseline: str) -> tuple[Section, ...]:
     return tuple(section for section in sections if section is not None)
 
 
-_Agent = tuple[str, "SessionAnalysisRecord"]
+_Agent = tuple[str, "SessionAnalysis"]
 
 
-def agents_table(found: AgentsRecord) -> Table:
+def agents_table(found: Agents) -> Table:
     """Return how each agent searched: what it found and kept, and what that took."""
     measured = [name for name in _SHOWN if any(not math.isnan(one.mean(name)) for one in found.analyses.values())]
     columns: list[Column[_Agent]] = [
@@ -103,20 +103,20 @@ def _measure_column(name: str) -> Column[_Agent]:
     return Column(measure.title, cell, definition=measure.formula, optional=name in ("redundancy", "final_precision"))
 
 
-def _metric_of(found: SessionAnalysisRecord, name: str) -> Metric:
+def _metric_of(found: SessionAnalysis, name: str) -> Metric:
     return next(metric for metric, _, _ in found.means if metric.name == name)
 
 
-def _recall(found: SessionAnalysisRecord, call: int) -> float:
+def _recall(found: SessionAnalysis, call: int) -> float:
     return found.recall_after[call] if found.recall_after else 0.0
 
 
-def _recall_cell(found: SessionAnalysisRecord, call: int) -> Cell:
+def _recall_cell(found: SessionAnalysis, call: int) -> Cell:
     recall = _recall(found, call)
     return Cell("–", "muted") if math.isnan(recall) else replace(share_cell(recall), value=recall)
 
 
-def _losses(found: AgentsRecord) -> Table:
+def _losses(found: Agents) -> Table:
     """Return what became of the facts, an agent a row: so the bars of an outcome are on one scale."""
     known = any(one.context_known for one in found.analyses.values())
     happened = [
@@ -132,7 +132,7 @@ def _losses(found: AgentsRecord) -> Table:
     return Table("What became of each fact, in the first run of each query", ("agent", *titles), rows)
 
 
-def _facts(found: SessionAnalysisRecord, outcome: str) -> int:
+def _facts(found: SessionAnalysis, outcome: str) -> int:
     return sum(loss.facts for loss in found.losses if loss.outcome == outcome)
 
 
@@ -167,7 +167,7 @@ def _errors(parts: DifferenceComponents) -> tuple[float, float, float]:
     return parts.standard_error(), parts.standard_error(runs=2), parts.standard_error(queries=2 * parts.queries)
 
 
-def _components(found: AgentsRecord) -> Table:
+def _components(found: Agents) -> Table:
     rows = tuple(
         row_of(
             (
@@ -192,7 +192,7 @@ def _components(found: AgentsRecord) -> Table:
     return Table(f"Variance of {mean_title(found.primary)} of a single run", columns, rows)
 
 
-def _differences(found: AgentsRecord) -> Table:
+def _differences(found: Agents) -> Table:
     rows = tuple(row_of((name, *_difference_cells(parts))) for name, parts in found.differences.items())
     columns = (
         "system",

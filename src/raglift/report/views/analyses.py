@@ -17,9 +17,9 @@ from raglift.report.views.comparison import tradeoff_sentences, tradeoff_table
 from raglift.report.views.parts import by_depth, failure_table, few_text, slices_table
 
 if TYPE_CHECKING:
-    from raglift.analysis.explanation import ExplainedHit, ExplanationRecord
-    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
-    from raglift.analysis.records import TagSlicesRecord, TradeoffRecord
+    from raglift.analysis.explanation import ExplainedHit, Explanation
+    from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
+    from raglift.analysis.records import TagSlices, Tradeoff
     from raglift.records.labels import Fact
     from raglift.records.metric import Metric
 
@@ -31,7 +31,7 @@ _QUERIES = 3
 # One metric by tag, and quality against cost.
 
 
-def slices_view(slices: TagSlicesRecord) -> Document:
+def slices_view(slices: TagSlices) -> Document:
     """Return slices by tag."""
     name = mean_title(slices.metric)
     notes = tuple(filter(None, [few_text(slices)]))
@@ -48,7 +48,7 @@ def slices_view(slices: TagSlicesRecord) -> Document:
     )
 
 
-def tradeoff_view(tradeoff: TradeoffRecord) -> Document:
+def tradeoff_view(tradeoff: Tradeoff) -> Document:
     """Return cost against quality."""
     return Document(
         "Quality vs. cost",
@@ -62,7 +62,7 @@ def tradeoff_view(tradeoff: TradeoffRecord) -> Document:
 # The failure analysis, and the explanation of one query's score.
 
 
-def failure_analysis_view(losses: FailureAnalysisRecord) -> Document:
+def failure_analysis_view(losses: FailureAnalysis) -> Document:
     """Return the outcome of each fact."""
     notes = tuple(
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}, no candidate held them: {_named(loss)}."
@@ -84,7 +84,7 @@ def _named(loss: OutcomeFacts) -> str:
     return ", ".join(loss.query_ids[:_QUERIES]) + more
 
 
-def explanation_view(explanation: ExplanationRecord) -> Document:
+def explanation_view(explanation: Explanation) -> Document:
     """Return the values of a query, its facts, and which hits cover what and earned what."""
     query = explanation.query
     matching = [each for each in explanation.hits if _is_match(each)]
@@ -125,7 +125,7 @@ def _fact(number: int, fact: Fact) -> Entry:
     return Entry(f"fact {number}: {first}", tuple(Entry(f"or {other}") for other in others))
 
 
-def _hit(each: ExplainedHit, explanation: ExplanationRecord) -> Entry:
+def _hit(each: ExplainedHit, explanation: Explanation) -> Entry:
     """Return a hit, what it covers and what it earned."""
     chunk = each.hit.chunk
     place = "" if chunk.start is None else f" {chunk.start}–{chunk.end}"
@@ -137,7 +137,7 @@ def _hit(each: ExplainedHit, explanation: ExplanationRecord) -> Entry:
     return Entry(f"{where} “{excerpt(chunk.text)}”", (*covered, told))
 
 
-def _values(explanation: ExplanationRecord) -> Table:
+def _values(explanation: Explanation) -> Table:
     """Return the metrics of the query: a row for each measure, and a column for each depth."""
     values = dict(zip(explanation.metrics, explanation.values, strict=True))
 

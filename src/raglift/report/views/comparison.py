@@ -76,8 +76,8 @@ from raglift.stats.intervals import TIED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.agents import AgentsRecord
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, TradeoffRecord
+    from raglift.analysis.agents import Agents
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, SystemCost, Tradeoff
 
 
 _BY_TAG = 3
@@ -134,7 +134,7 @@ def comparison_view(
     )
 
 
-def _agents(comparison: ComparisonRecord) -> AgentsRecord | None:
+def _agents(comparison: ComparisonRecord) -> Agents | None:
     """Return how the agents searched; None where all systems are asked once, or no query has labels."""
     if not any(one.run.has_sessions for one in comparison.evaluations):
         return None
@@ -430,12 +430,12 @@ def _cost_sections(comparison: ComparisonRecord) -> list[Section]:
     return [Section("Quality vs. cost", tradeoff_sentences(found), (tradeoff_table(found),), pictures)]
 
 
-def tradeoff_sentences(found: TradeoffRecord) -> tuple[str, ...]:
+def tradeoff_sentences(found: Tradeoff) -> tuple[str, ...]:
     """Return what Pareto-optimal means, where not every system is, and notes."""
     return (*(() if all(one.on_front for one in found.systems) else (PARETO,)), *found.notes)
 
 
-def tradeoff_table(found: TradeoffRecord) -> Table:
+def tradeoff_table(found: Tradeoff) -> Table:
     """Return quality and costs of each system, the best quality first."""
     return table_from(
         [

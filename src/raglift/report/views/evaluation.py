@@ -41,7 +41,6 @@ from raglift.report.sentences import (
     failure_analysis_depth,
     failure_sentence,
     failures_table,
-    headroom_line,
     next_step,
     over_candidates_sentence,
     verdict_sentence,
@@ -72,9 +71,9 @@ from raglift.stats.intervals import CONFIDENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.outcomes import FailureAnalysisRecord
-    from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow, MovedQuery
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.outcomes import FailureAnalysis
+    from raglift.analysis.records import EvaluationRecord, Lift, LiftRow, MovedQuery
+    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
 
 
@@ -122,16 +121,18 @@ def evaluation_view(
     return _document(evaluation, lift, decides, seed, confidence, detail)
 
 
-def lift_view(lift: LiftRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
-    """Return what is shown of a reranker lift: the evaluation, by the lift's own metric, seed and confidence."""
+def lift_view(lift: Lift, *, detail: Detail = Detail.REFERENCE) -> Document:
+    """Return what is shown of a reranker lift: the evaluation in detail, by the lift's metric, seed and confidence."""
     evaluation = replace(lift.evaluation, match_table=match_tables_of(lift.evaluation))
     lift = replace(lift, evaluation=evaluation)
-    return _document(evaluation, lift, lift.primary, lift.method.seed, lift.method.confidence, detail)
+    detail = max(detail, Detail.DETAILS)
+    view = _document(evaluation, lift, lift.primary, lift.method.seed, lift.method.confidence, detail)
+    return replace(view, measured=tuple(_method_row(lift)), printed=Detail.DETAILS)
 
 
 def _document(
     evaluation: EvaluationRecord,
-    lift: LiftRecord | None,
+    lift: Lift | None,
     primary: Metric,
     seed: int,
     confidence: float,
@@ -195,7 +196,7 @@ def _few(evaluation: EvaluationRecord, primary: Metric, known: Sequence[Metric])
     return few_metrics(primary, known, evaluation.named_metrics(primary))
 
 
-def _method_row(lift: LiftRecord | None) -> list[tuple[str, str]]:
+def _method_row(lift: Lift | None) -> list[tuple[str, str]]:
     if lift is None:
         return []
     return [("Method", f"{lift.method.text}; seed {lift.method.seed}; confidence {level(lift.method)}")]
@@ -239,12 +240,12 @@ def _stage_means(evaluation: EvaluationRecord) -> Table:
 
 def _sections(
     evaluation: EvaluationRecord,
-    lift: LiftRecord | None,
+    lift: Lift | None,
     primary: Metric,
     confidence: float,
     seed: int,
     detail: Detail,
-    searched: SessionAnalysisRecord | None,
+    searched: SessionAnalysis | None,
 ) -> Iterator[Section]:
     """Yield what follows the headline; of a run that failed whole, no charts and tables full of zeros."""
     failed = failures_table(evaluation, most=_QUERIES_NAMED)
@@ -319,9 +320,7 @@ def _failures(evaluation: EvaluationRecord) -> list[str]:
     return [f"{failure_sentence(evaluation)} {causes or f'The first: {first}'}"]
 
 
-def evaluation_headline(
-    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
-) -> Table:
+def evaluation_headline(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = _few(evaluation, primary, evaluation.scores.metrics)
     percent = confidence_text(confidence)
@@ -356,7 +355,7 @@ def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) 
     return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
 
 
-def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confidence: float) -> Section:
+def metrics_section(evaluation: EvaluationRecord, lift: Lift | None, confidence: float) -> Section:
     """Return every metric at every depth."""
     known = evaluation.scores.metrics
     metrics = table_metrics(known, evaluation.named_metrics(known[0]))
@@ -386,14 +385,14 @@ def metrics_section(evaluation: EvaluationRecord, lift: LiftRecord | None, confi
     return Section("All metrics", paragraphs, (table,), detail=Detail.DETAILS, overview=overview)
 
 
-def _by_depth(evaluation: EvaluationRecord, lift: LiftRecord | None, metrics: Sequence[Metric]) -> Table | None:
+def _by_depth(evaluation: EvaluationRecord, lift: Lift | None, metrics: Sequence[Metric]) -> Table | None:
     """Return a row for each measure and a column for each depth; None where that saves no rows."""
     told = "means" if lift is None else f"before → after, in colour where p ≤ {lift.method.alpha:g} (unadjusted)"
     table = by_depth(metrics, partial(_mean_at, evaluation, lift), f"Every measure at every depth: {told}")
     return table if len(table.columns) > _ONE_DEPTH and len(table.rows) < len(metrics) else None
 
 
-def _mean_at(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Cell:
+def _mean_at(evaluation: EvaluationRecord, lift: Lift | None, metric: Metric) -> Cell:
     """Return the mean of a metric, before and after; in colour where it changed significantly."""
     after = marks(evaluation, evaluation.after, metric)
     if lift is None:
@@ -404,7 +403,7 @@ def _mean_at(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metr
     return Cell(f"{before} → {number_text(row.after, decimals)}{after}", tested.emphasis)
 
 
-def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
+def _metric_row(lift: Lift, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
     evaluation, metric = lift.evaluation, row.metric
     before, after = (marks(evaluation, stage, metric) for stage in (evaluation.before, evaluation.after))
     over = [lift.row(metric, over=evaluation.candidates)] if evaluation.candidates is not None else []
@@ -421,7 +420,7 @@ def _metric_row(lift: LiftRecord, row: LiftRow, between: Sequence[str]) -> tuple
     )
 
 
-def _lift_section(lift: LiftRecord) -> Section | None:
+def _lift_section(lift: Lift) -> Section | None:
     """Return the lift of each query, and the queries that moved most; None if there is no fair pair."""
     found = lift.row().difference
     if found is None or not found.n:
@@ -439,7 +438,7 @@ def _lift_section(lift: LiftRecord) -> Section | None:
     return Section("Winners and losers", tuple(paragraphs), tuple(tables), (figures.lift(lift),), detail=Detail.DETAILS)
 
 
-def candidates_section(lift: LiftRecord) -> Section | None:
+def candidates_section(lift: Lift) -> Section | None:
     """Return the lift over the candidates, where they are a stage of their own; None otherwise."""
     chosen = _few(lift.evaluation, lift.primary, [row.metric for row in lift.over_candidates])
     if not lift.over_candidates:
@@ -462,7 +461,7 @@ def candidates_section(lift: LiftRecord) -> Section | None:
     )
 
 
-def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Table:
+def moved_table(lift: Lift, where: str, rows: Sequence[MovedQuery]) -> Table:
     """Return the queries that moved most in one direction, `up` or `down`."""
     name = title(lift.primary)
     cells = tuple(
@@ -484,14 +483,14 @@ def moved_table(lift: LiftRecord, where: str, rows: Sequence[MovedQuery]) -> Tab
     )
 
 
-def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: LiftRecord | None) -> Section | None:
+def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: Lift | None) -> Section | None:
     """Return where recall was lost; None if no query is labelled."""
     k = failure_analysis_depth(evaluation, primary)
     losses = failure_analysis(evaluation, k)
     if not losses.facts:
         return None
     said = [_next_step(evaluation, losses, lift)]
-    said.append(f"{headroom_line(headroom(evaluation, k))}.")
+    said.append(f"{headroom(evaluation, k).sentence}.")
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
@@ -506,9 +505,9 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: LiftRec
 
 def _next_step(
     evaluation: EvaluationRecord,
-    losses: FailureAnalysisRecord,
-    lift: LiftRecord | None,
-    searched: SessionAnalysisRecord | None = None,
+    losses: FailureAnalysis,
+    lift: Lift | None,
+    searched: SessionAnalysis | None = None,
 ) -> str:
     """Return what to try next: another model where one cannot read the texts, no reranker where it hurts."""
     for known in (one for stage in evaluation.run.stages for one in stage.vocabularies):
@@ -534,6 +533,6 @@ def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, conf
     return Section("By tag", tuple(filter(None, said)), (slices_table(slices),), detail=Detail.DETAILS)
 
 
-def _method(evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric) -> Section:
+def _method(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric) -> Section:
     said = f"Primary metric: {mean_title(primary)}. The others are exploratory, with unadjusted p-values."
     return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)

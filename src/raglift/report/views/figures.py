@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.outcomes import FailureAnalysisRecord
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.outcomes import FailureAnalysis
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices
+    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
 
 
@@ -100,7 +100,7 @@ def prompt_curve(comparison: ComparisonRecord) -> Figure | None:
     )
 
 
-def lift(found: LiftRecord) -> Figure:
+def lift(found: Lift) -> Figure:
     """Return the lift of each query, sorted."""
     difference = found.row().difference
     assert difference is not None  # noqa: S101 — the caller shows it only where there is a fair pair
@@ -133,7 +133,7 @@ def pair_lift(comparison: ComparisonRecord, system: str) -> Figure:
     )
 
 
-def outcomes(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> Figure:
+def outcomes(evaluation: EvaluationRecord, losses: FailureAnalysis) -> Figure:
     """Return what became of the facts."""
     parts = [f"{each.facts:,} {outcome_text(each, losses.k)}" for each in losses.losses if each.facts]
     return Figure(
@@ -144,7 +144,7 @@ def outcomes(evaluation: EvaluationRecord, losses: FailureAnalysisRecord) -> Fig
     )
 
 
-def tags(evaluation: EvaluationRecord, slices: TagSlicesRecord) -> Figure:
+def tags(evaluation: EvaluationRecord, slices: TagSlices) -> Figure:
     """Return a metric by tag."""
     decimals = decimals_of(slices.metric)
     said = [
@@ -199,7 +199,7 @@ def tradeoff(comparison: ComparisonRecord, cost: str) -> Figure:
     )
 
 
-def session_figures(analyses: Mapping[str, SessionAnalysisRecord], baseline: str = "") -> tuple[Figure, ...]:
+def session_figures(analyses: Mapping[str, SessionAnalysis], baseline: str = "") -> tuple[Figure, ...]:
     """Return recall of sessions after each call and after so many tokens, a line for each agent; none without calls."""
     figures: list[Figure] = []
     if all(not one.recall_after or not one.facts for one in analyses.values()):
@@ -213,7 +213,7 @@ def session_figures(analyses: Mapping[str, SessionAnalysisRecord], baseline: str
     return tuple(figures)
 
 
-def calls_table(analyses: Mapping[str, SessionAnalysisRecord]) -> Table:
+def calls_table(analyses: Mapping[str, SessionAnalysis]) -> Table:
     """Return recall after each call: a row for each number of calls, the last one too if there are many."""
     longest = max((len(one.recall_after) for one in analyses.values()), default=0)
     numbers = list(range(1, longest + 1))
@@ -229,7 +229,7 @@ def calls_table(analyses: Mapping[str, SessionAnalysisRecord]) -> Table:
     return Table("Recall after each call", ("after call", *columns), tuple(rows))
 
 
-def tokens_table(analyses: Mapping[str, SessionAnalysisRecord]) -> Table | None:
+def tokens_table(analyses: Mapping[str, SessionAnalysis]) -> Table | None:
     """Return recall after a few round numbers of tokens, the same for all agents; None if nothing was found."""
     most = max((one.recall_after_tokens[-1][0] for one in analyses.values() if one.recall_after_tokens), default=0)
     if not most:

@@ -12,7 +12,7 @@ from raglift.report.format import number_text, percent_text
 
 if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
-    from raglift.analysis.unjudged import HolesRecord
+    from raglift.analysis.unjudged import Holes
     from raglift.records.metric import Metric
 
 
@@ -33,14 +33,14 @@ def holes_section(evaluation: EvaluationRecord, primary: Metric) -> Section | No
     return Section("Unjudged hits", said, (_range(found), _measures(found)), detail=Detail.DETAILS)
 
 
-def holes_view(found: HolesRecord) -> Document:
+def holes_view(found: Holes) -> Document:
     """Return what is shown of the unjudged hits of one evaluation."""
     by_rank = Section("By rank", tables=(_by_rank(found),), detail=Detail.DETAILS)
     sections = (Section("For labels with holes", _unknown(found), (_measures(found),)), by_rank)
     return Document("Unjudged hits", _lead(found), _range(found), (), sections=sections)
 
 
-def _lead(found: HolesRecord) -> str:
+def _lead(found: Holes) -> str:
     if not found.unjudged:
         return f"All {counted(found.hits, 'hit')} were judged."
     share = percent_text(found.unjudged / found.hits)
@@ -51,11 +51,11 @@ def _lead(found: HolesRecord) -> str:
     return said or f"{first}; depending on what they are, {name} is between {low} and {high}."
 
 
-def _unknown(found: HolesRecord) -> tuple[str, ...]:
+def _unknown(found: Holes) -> tuple[str, ...]:
     return () if found.as_judged is not None or not found.unjudged else (_UNKNOWN,)
 
 
-def _range(found: HolesRecord) -> Table:
+def _range(found: Holes) -> Table:
     means = (
         ("irrelevant, as they count", found.irrelevant),
         ("as often relevant as the judged at their rank", found.as_judged),
@@ -66,7 +66,7 @@ def _range(found: HolesRecord) -> Table:
     return Table("If unjudged hits are …", ("unjudged hits", mean_title(found.metric)), rows, text_columns=(0,))
 
 
-def _measures(found: HolesRecord) -> Table:
+def _measures(found: Holes) -> Table:
     rows = [
         (name, mean, what)
         for name, mean, what in (
@@ -87,7 +87,7 @@ def _measures(found: HolesRecord) -> Table:
     )
 
 
-def _by_rank(found: HolesRecord) -> Table:
+def _by_rank(found: Holes) -> Table:
     rows = tuple(
         row_of(
             (

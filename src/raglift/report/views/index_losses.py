@@ -21,7 +21,7 @@ from raglift.report.format import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.analysis.exact_comparison import IndexLossesRecord, IndexStep
+    from raglift.analysis.exact_comparison import IndexLosses, IndexStep
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.rankings import IndexCost
     from raglift.rendering.document import Table
@@ -47,7 +47,7 @@ def index_section(evaluation: EvaluationRecord, seed: int, confidence: float) ->
     return Section("What the index loses", said, (losses_table(found),))
 
 
-def index_losses_view(found: IndexLossesRecord) -> Document:
+def index_losses_view(found: IndexLosses) -> Document:
     """Return what an index loses."""
     return Document(
         f"{found.index} against exact search, at k = {found.k}",
@@ -59,7 +59,7 @@ def index_losses_view(found: IndexLossesRecord) -> Document:
     )
 
 
-def losses_table(found: IndexLossesRecord) -> Table:
+def losses_table(found: IndexLosses) -> Table:
     """Return a row for each step from exact search to the index."""
     percent = confidence_text(found.method.confidence)
     columns: list[Column[IndexStep]] = [
@@ -89,7 +89,7 @@ def losses_table(found: IndexLossesRecord) -> Table:
     return table_from(columns, found.steps, "What is lost between exact search and the index")
 
 
-def _lead(found: IndexLossesRecord) -> str:
+def _lead(found: IndexLosses) -> str:
     """Return what is lost, in one or two sentences."""
     together, compression, index = (found.step(name) for name in (TOGETHER, COMPRESSION, INDEX))
     first = (
@@ -109,7 +109,7 @@ def _lead(found: IndexLossesRecord) -> str:
     )
 
 
-def _beside(found: IndexLossesRecord) -> Iterator[str]:
+def _beside(found: IndexLosses) -> Iterator[str]:
     """Yield what the index costs, and where exact search has its vectors from."""
     if found.cost is not None and found.cost.index:
         yield _cost_sentence(found.cost)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from raglift.analysis.fairness import Fairness
-    from raglift.analysis.outcomes import FailureAnalysisRecord, OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method, TagSlice, TagSlicesRecord
+    from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method, TagSlice, TagSlices
     from raglift.records.dataset import Dataset
     from raglift.records.metric import Calls, Tokens
 
@@ -229,7 +229,7 @@ def marks_explained(*, truncated: bool, beyond: bool) -> tuple[str, ...]:
     return (*told, *([f"{BEYOND} {BEYOND_CANDIDATES}"] * beyond))
 
 
-def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
+def failure_table(losses: Mapping[str, FailureAnalysis]) -> Table:
     """Return the outcome of the facts: of one system a row per outcome, of several a row per system.
 
     Args:
@@ -248,13 +248,13 @@ def failure_table(losses: Mapping[str, FailureAnalysisRecord]) -> Table:
     return Table(caption, ("system", *outcomes), several)
 
 
-def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysisRecord) -> tuple[Cell, ...]:
+def _outcome_row(loss: OutcomeFacts, losses: FailureAnalysis) -> tuple[Cell, ...]:
     bar = share_cell(loss.facts / losses.facts if losses.facts else 0.0)
     examples = "" if loss.outcome == "found" else ", ".join(loss.query_ids[:_EXAMPLES])
     return row_of([outcome_text(loss, losses.k), f"{loss.facts:,}", bar, f"{len(loss.query_ids):,}", examples])
 
 
-def _outcomes(losses: Iterable[FailureAnalysisRecord]) -> list[str]:
+def _outcomes(losses: Iterable[FailureAnalysis]) -> list[str]:
     """Return the outcomes that some fact came to, in few words, in the order in which they are tried."""
     order = OUTCOMES
     found = {
@@ -271,17 +271,17 @@ def _briefly(loss: OutcomeFacts, k: int) -> str:
     return words.get(loss.outcome) or outcome_text(loss, k)
 
 
-def _counted(words: str, losses: FailureAnalysisRecord) -> Cell:
+def _counted(words: str, losses: FailureAnalysis) -> Cell:
     facts = sum(loss.facts for loss in losses.losses if _briefly(loss, losses.k) == words)
     return Cell(f"{facts:,} ({percent_text(facts / max(losses.facts, 1))})")
 
 
-def has_tags(slices: TagSlicesRecord) -> bool:
+def has_tags(slices: TagSlices) -> bool:
     """Whether some labelled query has a tag."""
     return any(one.tag is not None for one in slices.slices)
 
 
-def slices_table(slices: TagSlicesRecord) -> Table:
+def slices_table(slices: TagSlices) -> Table:
     """Return means and differences on the queries of each tag."""
     several = len({one.system for one in slices.slices}) > 1
     columns = ["tag", *(["system"] if several else []), "queries", mean_title(slices.metric)]
@@ -308,7 +308,7 @@ def slices_table(slices: TagSlicesRecord) -> Table:
     )
 
 
-def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, several: bool) -> Iterator[Cell | str]:
+def _slice_cells(one: TagSlice, slices: TagSlices, *, is_first: bool, several: bool) -> Iterator[Cell | str]:
     emphasis = "muted" if one.few else ""
     yield ("(no tag)" if one.tag is None else one.tag) if is_first else ""
     if several:
@@ -325,7 +325,7 @@ def _slice_cells(one: TagSlice, slices: TagSlicesRecord, *, is_first: bool, seve
     yield p_cell(None if one.difference is None else one.difference.p)
 
 
-def few_text(slices: TagSlicesRecord) -> str:
+def few_text(slices: TagSlices) -> str:
     """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
     return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures are unreliable." if few else ""

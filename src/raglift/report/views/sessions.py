@@ -17,7 +17,7 @@ from raglift.report.views import figures
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
     from raglift.stats.variances import VarianceComponents
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 
 
-def sessions_section(found: SessionAnalysisRecord) -> Section | None:
+def sessions_section(found: SessionAnalysis) -> Section | None:
     """Return how the sessions of an evaluation went; None if no query is labelled."""
     if not found.facts:
         return None
@@ -34,7 +34,7 @@ def sessions_section(found: SessionAnalysisRecord) -> Section | None:
     return Section("Sessions", _said(found), tables if charts else (figures.calls_table({"": found}), *tables), charts)
 
 
-def sessions_view(found: SessionAnalysisRecord) -> Document:
+def sessions_view(found: SessionAnalysis) -> Document:
     """Return what is shown of a session analysis."""
     lead, *others = _said(found)
     by_calls, by_tokens = figures.calls_table({"": found}), figures.tokens_table({"": found})
@@ -43,7 +43,7 @@ def sessions_view(found: SessionAnalysisRecord) -> Document:
     return Document("Sessions: recall after each call", lead, by_calls, (), sections=sections)
 
 
-def _said(found: SessionAnalysisRecord) -> tuple[str, ...]:
+def _said(found: SessionAnalysis) -> tuple[str, ...]:
     """Return what was found, in sentences."""
     curve = found.recall_after
     said = ["No session made a call."]
@@ -103,7 +103,7 @@ def outcome_in_words(outcome: str, *, context_known: bool) -> str:
     return "found, in the context" if outcome == "found" and context_known else _IN_WORDS[outcome]
 
 
-def _measures(found: SessionAnalysisRecord) -> Table:
+def _measures(found: SessionAnalysis) -> Table:
     rows = tuple(
         row_of((mean_title(metric), measure_text(metric, mean), f"{queries:,}", MEASURES[metric.name].formula))
         for metric, mean, queries in found.means
@@ -117,7 +117,7 @@ def measure_text(metric: Metric, mean: float) -> str:
     return percent_text(mean) if MEASURES[metric.name].is_bounded else number_text(mean, 2)
 
 
-def _losses(found: SessionAnalysisRecord) -> Table:
+def _losses(found: SessionAnalysis) -> Table:
     rows = []
     for loss in found.losses:
         if loss.facts or loss.outcome == "found":
@@ -137,7 +137,7 @@ IN_ORDER = ("found", "left_out", "dropped", "asked", "not_retrieved", "never_ask
 """The outcomes of facts as they are shown, from the best on."""
 
 
-def session_shares(found: SessionAnalysisRecord) -> tuple[Share, ...]:
+def session_shares(found: SessionAnalysis) -> tuple[Share, ...]:
     """Return what became of the facts in sessions, those that are found first."""
     shares = [
         Share(outcome_in_words(loss.outcome, context_known=found.context_known), loss.facts, loss.outcome)
@@ -147,7 +147,7 @@ def session_shares(found: SessionAnalysisRecord) -> tuple[Share, ...]:
     return tuple(sorted(shares, key=lambda share: IN_ORDER.index(share.outcome)))
 
 
-def session_tiles(found: SessionAnalysisRecord) -> Iterator[Tile]:
+def session_tiles(found: SessionAnalysis) -> Iterator[Tile]:
     """Yield figures of sessions for the first screen: facts found, calls, and what reached the context."""
     if not found.facts or not found.recall_after:
         return
@@ -180,7 +180,7 @@ def session_tiles(found: SessionAnalysisRecord) -> Iterator[Tile]:
         )
 
 
-def session_next_step(found: SessionAnalysisRecord) -> str:
+def session_next_step(found: SessionAnalysis) -> str:
     """Return what to try next, by what became of most of the facts that did not reach the context."""
     lost = [loss for loss in found.losses if loss.facts and loss.outcome != "found"]
     if not lost:

@@ -28,17 +28,17 @@ from raglift.report.views.sessions import session_tiles
 from raglift.stats.intervals import TIED
 
 if TYPE_CHECKING:
-    from raglift.analysis.outcomes import FailureAnalysisRecord
-    from raglift.analysis.records import EvaluationRecord, LiftRecord, LiftRow
-    from raglift.analysis.sessions import SessionAnalysisRecord
+    from raglift.analysis.outcomes import FailureAnalysis
+    from raglift.analysis.records import EvaluationRecord, Lift, LiftRow
+    from raglift.analysis.sessions import SessionAnalysis
 
 
 def evaluation_tiles(
     evaluation: EvaluationRecord,
-    lift: LiftRecord | None,
+    lift: Lift | None,
     primary: Metric,
     confidence: float,
-    searched: SessionAnalysisRecord | None = None,
+    searched: SessionAnalysis | None = None,
 ) -> tuple[Tile, ...]:
     """Return the figures of the first screen: right first, in the top k, the primary metric, and the facts found.
 
@@ -65,7 +65,7 @@ def evaluation_tiles(
     )
 
 
-def _rate_tile(evaluation: EvaluationRecord, lift: LiftRecord | None, metric: Metric) -> Tile | None:
+def _rate_tile(evaluation: EvaluationRecord, lift: Lift | None, metric: Metric) -> Tile | None:
     """Return the share of questions with a right passage among the first hits; None if no query counts."""
     share = evaluation.scores.mean(evaluation.after, metric)
     if math.isnan(share):
@@ -106,9 +106,7 @@ def _tested(row: LiftRow, alpha: float) -> str:
     return "better" if found.mean > 0 else "worse"
 
 
-def _primary_tile(
-    evaluation: EvaluationRecord, lift: LiftRecord | None, primary: Metric, confidence: float
-) -> Tile | None:
+def _primary_tile(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float) -> Tile | None:
     """Return the metric that decides, its interval or that of its change, and its ceiling; None without queries."""
     decimals, name = decimals_of(primary), mean_title(primary)
     row = None if lift is None else lift.row()
@@ -166,7 +164,7 @@ def _facts_tile(evaluation: EvaluationRecord, k: int | None) -> Tile | None:
     return Tile("Facts found", f"{after:,} of {facts:,}", change, "", note, definition)
 
 
-def shares_of(losses: FailureAnalysisRecord) -> tuple[Share, ...]:
+def shares_of(losses: FailureAnalysis) -> tuple[Share, ...]:
     """Return what became of the facts, those that are found first; nothing if there are none."""
     if not losses.facts:
         return ()

@@ -9,13 +9,13 @@ from raglift.rendering.document import Cell, Column, Detail, Document, Section, 
 from raglift.report.format import brackets, interval_in_words, number_text, p_equation, percent_text, signed
 
 if TYPE_CHECKING:
-    from raglift.analysis.tuning import TuningRecord
+    from raglift.analysis.tuning import Tuning
 
 _MOST_ROWS = 10
 _CONFIDENCE = "95%"
 
 
-def tuning_view(found: TuningRecord) -> Document:
+def tuning_view(found: Tuning) -> Document:
     """Return what is shown of settings that were tuned."""
     return Document(
         f"Tuned: {' and '.join(found.systems)}",
@@ -29,7 +29,7 @@ def tuning_view(found: TuningRecord) -> Document:
     )
 
 
-def _lead(found: TuningRecord) -> str:
+def _lead(found: Tuning) -> str:
     name, best = mean_title(found.metric), found.settings[found.best]
     gained = f"{signed(found.difference.mean)} ({interval_in_words(found.difference, _CONFIDENCE, signs=True)}"
     said = f"on queries that took no part in the choice, tuning gains {gained}, {p_equation(found.difference.p)})"
@@ -38,7 +38,7 @@ def _lead(found: TuningRecord) -> str:
     return f"Use {best}: {name} {number_text(found.means[found.best])}; {said}."
 
 
-def _figures(found: TuningRecord) -> Table:
+def _figures(found: Tuning) -> Table:
     rows = (
         ("without tuning", str(found.settings[0]), Cell(number_text(found.means[0]), value=found.means[0])),
         (
@@ -56,7 +56,7 @@ def _figures(found: TuningRecord) -> Table:
     return Table("What tuning gains", columns, tuple(map(row_of, rows)), text_columns=(0, 1), confidence=_CONFIDENCE)
 
 
-def _settings(found: TuningRecord) -> Table:
+def _settings(found: Tuning) -> Table:
     chosen, total = dict(found.chosen), found.folds * found.repeats
     columns: list[Column[int]] = [
         Column("setting", lambda number: str(found.settings[number]), words=True),
@@ -75,12 +75,12 @@ def _settings(found: TuningRecord) -> Table:
     return table_from(columns, ordered, caption, sortable=True)
 
 
-def _method(found: TuningRecord) -> str:
+def _method(found: Tuning) -> str:
     return (
         f"{found.queries:,} queries in {found.folds} folds, {found.repeats} times: for each fold the setting that is "
         "best on the others is measured on it (nested cross-validation). No system was asked."
     )
 
 
-def _mean(found: TuningRecord, number: int) -> Cell:
+def _mean(found: Tuning, number: int) -> Cell:
     return Cell(number_text(found.means[number]), value=found.means[number])

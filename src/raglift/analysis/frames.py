@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.factor_records import FactorEffectsRecord
-    from raglift.analysis.recommendation import RecommendationRecord
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, LiftRecord, TagSlicesRecord, TradeoffRecord
+    from raglift.analysis.factor_records import FactorEffects
+    from raglift.analysis.recommendation import Recommendation
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices, Tradeoff
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
     from raglift.stats.intervals import Interval
@@ -159,7 +159,7 @@ def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
     return _frame(rows)
 
 
-def lift_frame(lift: LiftRecord) -> pd.DataFrame:
+def lift_frame(lift: Lift) -> pd.DataFrame:
     """Return one row per metric, the primary one first; where the candidates are a stage, then one over these.
 
     Columns: `metric`, `over` (the stage that `before` is of), `n`, `before`, `before_low`, `before_high`, `after`,
@@ -186,7 +186,7 @@ def lift_frame(lift: LiftRecord) -> pd.DataFrame:
     return _frame(rows)
 
 
-def slices_frame(slices: TagSlicesRecord) -> pd.DataFrame:
+def slices_frame(slices: TagSlices) -> pd.DataFrame:
     """Return one row per tag and system.
 
     Columns: `tag` (missing for queries without any), `system`, `n`, `few`, `mean`, `mean_low`, `mean_high`,
@@ -202,7 +202,7 @@ def slices_frame(slices: TagSlicesRecord) -> pd.DataFrame:
     return _frame(rows)
 
 
-def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
+def tradeoff_frame(tradeoff: Tradeoff) -> pd.DataFrame:
     """Return one row per system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
     import pandas as pd
 
@@ -215,7 +215,7 @@ def tradeoff_frame(tradeoff: TradeoffRecord) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def effects_frame(effects: FactorEffectsRecord) -> pd.DataFrame:
+def effects_frame(effects: FactorEffects) -> pd.DataFrame:
     """Return one row per pair of levels, then one per interaction that is larger than noise.
 
     Columns: `factor`, `level`, `other` (what is subtracted), `difference`, `low`, `high`, `p` (corrected), `contexts`
@@ -243,7 +243,7 @@ def effects_frame(effects: FactorEffectsRecord) -> pd.DataFrame:
     return pd.DataFrame([*pairs, *crossed]).astype({"unmatched": "Int64"})
 
 
-def recommendation_frame(found: RecommendationRecord) -> pd.DataFrame:
+def recommendation_frame(found: Recommendation) -> pd.DataFrame:
     """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs.
 
     `lower` is the least lower bound of its differences to the others, and `is_shown` whether it is above −margin;

@@ -1,0 +1,76 @@
+"""Methods that all results share: as text, in a notebook and as Markdown, each from the view of the result.
+
+A view is registered for each class of results: `view_of.register(Audit, whole(audit_view))`.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from raglift.base.remembering import Remembering
+from raglift.rendering.document import Detail, Document, Entry, Section
+from raglift.rendering.markdown import markdown_of
+from raglift.rendering.notebook import html_of
+from raglift.rendering.terminal import document_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+@singledispatch
+def view_of(result: object, *, detail: Detail = Detail.REFERENCE) -> Document:
+    """Return what is shown of a result; all outputs are made of it.
+
+    Args:
+        result: what to show.
+        detail: sections of more detail than this are not needed.
+    """
+    raise TypeError(f"view_of: found a {type(result).__name__} ({detail.name}); expected a result of raglift")
+
+
+def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
+    """Return a view of one size as one that can be asked for any detail."""
+
+    def with_any_detail(result: Any, *, detail: Detail = Detail.REFERENCE) -> Document:
+        del detail  # it has nothing that could be left out
+        return view(result)
+
+    return with_any_detail
+
+
+class Presentable(Remembering):
+    """A result that can be printed, and shown in a notebook and in a pull request."""
+
+    def view(self, detail: Detail = Detail.REFERENCE) -> Document:
+        """Return what is shown of it, made once for each detail."""
+        return self.once(("view", detail), lambda: view_of(self, detail=detail))
+
+    def __str__(self) -> str:
+        return document_text(self.view(Detail.SUMMARY))
+
+    def to_text(self, *, details: bool = True) -> str:
+        """Return it as plain text, with all details.
+
+        Args:
+            details: without them, it is the summary that `print` shows.
+        """
+        return document_text(self.view(Detail.DETAILS), Detail.DETAILS) if details else str(self)
+
+    def to_markdown(self) -> str:
+        """Return it in short as GitHub's Markdown, for a pull request."""
+        return markdown_of(self.view())
+
+    def _repr_html_(self) -> str:
+        return html_of(self.view())
+
+
+def sections_of(results: Iterable[Presentable]) -> tuple[Section, ...]:
+    """Return results as sections of another report, each under its title with its warnings and notes."""
+    sections: list[Section] = []
+    for result in results:
+        view = result.view()
+        listed = tuple(Entry(text) for text in (*view.warnings, *view.notes))
+        tables = () if view.headline is None else (view.headline,)
+        sections += [Section(view.title, (view.lead,) if view.lead else (), tables, entries=listed), *view.sections]
+    return tuple(sections)
