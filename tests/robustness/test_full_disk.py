@@ -108,7 +108,7 @@ def test_a_review_keeps_every_decision_until_there_is_room(disk: Disk) -> None:
     session = Session(list(known.values()), file)
     before = file.path.read_bytes()
     with disk.full():
-        session.apply(0, 0, "tab", lambda query: Query(query.id, query.text, tags=("decided " * 100,)))
+        session.apply(0, session.version(0), lambda query: Query(query.id, query.text, tags=("decided " * 100,)))
         assert session.saving.unsaved == 1
         assert session.saving.problem
         assert file.path.read_bytes() == before

@@ -7,8 +7,8 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
+from raglift.apps.review.guard import listen
 from raglift.apps.review.page import check_installed
-from raglift.apps.review.requests import listen
 from raglift.apps.review.server import open_review, serve
 from raglift.base.display import printable
 from raglift.cli.evaluate import numbers_of_hits
@@ -16,12 +16,10 @@ from raglift.cli.saved_runs import load_runs
 from raglift.datasets.loading import load_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from socket import socket
 
     from raglift.apps.review.page import Desk
     from raglift.cli.judging import Review
-    from raglift.records.documents import Document
 
 
 def run(request: Review) -> None:
@@ -40,10 +38,10 @@ def run(request: Review) -> None:
         if added:
             _say(f"{request.labels}: added {added:,} queries with the labels of the runs")
         _say(f"{len(desk.session):,} queries, {len(desk.pool):,} chunks to judge; Ctrl-C stops")
-        _serve(request, desk, documents, listener)
+        _serve(request, desk, listener)
 
 
-def _serve(request: Review, desk: Desk, documents: Sequence[Document], listener: socket) -> None:
+def _serve(request: Review, desk: Desk, listener: socket) -> None:
     def announce(address: str) -> None:
         sys.stdout.write(f"{address}\n")
         sys.stdout.flush()
@@ -51,7 +49,7 @@ def _serve(request: Review, desk: Desk, documents: Sequence[Document], listener:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     try:
-        serve(desk, {document.id: document for document in documents}, listener, announce)
+        serve(desk, listener, announce)
     finally:
         _say(f"stopped: {desk.session.rescue()}")
 

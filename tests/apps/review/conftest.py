@@ -161,8 +161,8 @@ def serve_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Served
     servers: list[uvicorn.Server] = []
     serving, run = review.serve, uvicorn.Server.run
 
-    def told(desk: Any, documents: Any, listener: Any, announce: Callable[[str], None]) -> None:
-        serving(desk, documents, listener, HERE.told)
+    def told(desk: Any, listener: Any, announce: Callable[[str], None]) -> None:
+        serving(desk, listener, HERE.told)
 
     def recorded(server: uvicorn.Server, **options: Any) -> None:
         servers.append(server)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from raglift.apps.review.labels_file import ChangedMeanwhile, LabelsFile, hold
+from raglift.apps.review.labels_file import LabelsFile, Merged, hold
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.documents import Document
@@ -66,27 +66,20 @@ def test_what_was_not_changed_keeps_its_line(tmp_path: Path) -> None:
     assert read_queries(path, [document])[1] == LABELLED
 
 
-def test_what_another_program_wrote_is_not_written_over(tmp_path: Path) -> None:
-    file = opened(tmp_path / "labels.jsonl")
-    theirs = write_queries([replace(QUERIES[0], tags=("hard",)), *QUERIES[1:]], tmp_path / "labels.jsonl").read_bytes()
-    with pytest.raises(ChangedMeanwhile, match="another program changed"):
-        file.write({"q1": file.line_of(LABELLED)})
-    assert file.path.read_bytes() == theirs
-    file.path.unlink()
-    with pytest.raises(ChangedMeanwhile, match="another program removed"):
-        file.write({"q1": file.line_of(LABELLED)})
-    assert not file.path.exists()
-
-
-def test_both_sides_changes_are_taken_in_and_a_conflict_keeps_both(tmp_path: Path) -> None:
+def test_what_another_program_wrote_is_merged_and_a_conflict_keeps_both(tmp_path: Path) -> None:
     file = opened(tmp_path / "labels.jsonl")
     tagged = tuple(replace(query, tags=("hard",)) for query in QUERIES[:2])
-    write_queries([*tagged, QUERIES[2], Query("new", "theirs alone")], file.path)
-    copy = file.take_in(file.read(), {"q1": file.line_of(LABELLED)})
-    assert read_queries(file.path) == (tagged[0], LABELLED, QUERIES[2], Query("new", "theirs alone"))
-    assert copy == tmp_path / "labels.theirs-1.jsonl"
-    assert read_queries(copy)[1] == tagged[1]
-    assert file.take_in(file.read(), {"q2": file.line_of(QUERIES[2])}) is None
+    new = Query("new", "theirs alone")
+    write_queries([*tagged, QUERIES[2], new], file.path)
+    merged = file.write({"q1": file.line_of(LABELLED)})
+    assert read_queries(file.path) == (tagged[0], LABELLED, QUERIES[2], new)
+    assert merged.queries == {"q0": tagged[0], "new": new}
+    assert merged.copy == tmp_path / "labels.theirs-1.jsonl"
+    assert read_queries(merged.copy)[1] == tagged[1]
+    assert file.write({"q2": file.line_of(QUERIES[2])}) == Merged({})
+    file.path.unlink()
+    assert file.write({}) == Merged({})
+    assert read_queries(file.path) == (tagged[0], LABELLED, QUERIES[2], new)
 
 
 def test_a_query_that_no_file_can_hold_is_refused_before_it_counts(tmp_path: Path) -> None:

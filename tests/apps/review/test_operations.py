@@ -20,8 +20,7 @@ from raglift.apps.review.evidence import (
     move_chunk,
     move_passage,
     of_people,
-    remove_fact,
-    remove_passage,
+    remove,
     set_grade,
 )
 from raglift.datasets.jsonl import read_queries, write_queries
@@ -260,9 +259,9 @@ def test_a_question_without_an_answer_has_no_facts() -> None:
 
 def test_a_fact_goes_with_its_last_passage() -> None:
     two = grade_chunk(grade_chunk(QUERY, CHUNKS[1], 2, DOCUMENTS), CHUNKS[3], 1, DOCUMENTS)
-    assert remove_passage(remove_passage(two, 0, 0), 0, 0) == QUERY
-    assert remove_fact(two, 0) == QUERY
-    for wrong in (lambda: remove_fact(two, 1), lambda: remove_passage(two, 0, 2), lambda: set_grade(two, 3, 0, 1)):
+    assert remove(remove(two, 0, 0), 0, 0) == QUERY
+    assert remove(two, 0) == QUERY
+    for wrong in (lambda: remove(two, 1), lambda: remove(two, 0, 2), lambda: set_grade(two, 3, 0, 1)):
         with pytest.raises(ConfigurationError, match="expected one of"):
             wrong()
 
@@ -304,9 +303,9 @@ def decide(query: Query, decision: tuple) -> Query:
         case ("set", fact, alternative, grade):
             return set_grade(query, fact, alternative, grade)
         case ("remove", fact, alternative):
-            return remove_passage(query, fact, alternative)
+            return remove(query, fact, alternative)
         case ("remove fact", fact):
-            return remove_fact(query, fact)
+            return remove(query, fact)
         case ("answerable", answerable):
             return mark_answerable(query, answerable=answerable)
     raise AssertionError(decision)

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from raglift.apps.review.requests import LOOPBACK, listen
+from raglift.apps.review.guard import LOOPBACK, listen
 from raglift.apps.review.server import MOST_BYTES, application, open_review
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError
@@ -25,7 +25,6 @@ from raglift.results.evaluation import Evaluation
 
 pytestmark = pytest.mark.slow
 
-WHO = b'"start": "s", "tab": "t", "version": 0'
 TOKEN = "not-to-be-guessed"  # noqa: S105 — of a test
 
 
@@ -39,10 +38,9 @@ def base(labels: Path, evaluations: list[Evaluation], lighthouse: Dataset) -> It
     """The address of a server in a thread of its own."""
     import uvicorn
 
-    documents = {document.id: document for document in lighthouse.documents}
     with listen(0) as listener, open_review(labels, evaluations, documents=lighthouse.documents, depth=5) as (desk, _):
-        port, desk.session.start = listener.getsockname()[1], "s"
-        app = application(desk, documents, token=TOKEN, port=port)
+        port = listener.getsockname()[1]
+        app = application(desk, token=TOKEN, port=port)
         config = uvicorn.Config(app, loop="asyncio", http="h11", ws="none", lifespan="off", log_level="error")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -60,12 +58,14 @@ def client(base: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def decide(
-    client: httpx.Client, operation: dict[str, Any], version: int = 0, index: int = 0, start: str = "s"
-) -> httpx.Response:
-    return client.post(
-        f"/api/query/{index}", json={"start": start, "tab": "t", "version": version, "operation": operation}
-    )
+def version_of(client: httpx.Client) -> str:
+    version: str = client.get("/api/query/0").json()["query"]["version"]
+    return version
+
+
+def decide(client: httpx.Client, operation: dict[str, Any], version: str | None = None) -> httpx.Response:
+    body = {"version": version_of(client) if version is None else version, "operation": operation}
+    return client.post("/api/query/0", json=body)
 
 
 def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(base: str) -> None:
@@ -77,13 +77,13 @@ def test_the_address_gives_a_cookie_that_scripts_and_other_sites_cannot_use(base
 
 
 def test_nothing_is_answered_without_the_token(base: str, client: httpx.Client) -> None:
-    paths = ("/", "/?token=", "/?token=wrong", f"/api/overview?token={TOKEN}", "/api/query/0", "/api/changes?since=0")
+    paths = ("/", "/?token=", "/?token=wrong", f"/api/overview?token={TOKEN}", "/api/query/0")
     with httpx.Client(base_url=base, trust_env=False) as stranger:
         for path in paths:
             answer = stranger.get(path)
             assert (answer.status_code, list(answer.json())) == (403, ["error"])
             assert "set-cookie" not in answer.headers
-        for path in ("/api/query/0", "/api/undo", "/api/save", "/api/take-in", f"/?token={TOKEN}"):
+        for path in ("/api/query/0", "/api/undo", "/api/save", f"/?token={TOKEN}"):
             assert stranger.post(path, json={}, headers={"origin": base}).status_code == 403
     assert client.get("/api/overview").status_code == 200
 
@@ -96,12 +96,7 @@ def test_a_name_that_points_here_gets_no_answer(client: httpx.Client, host: str)
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "https://127.0.0.1", None])
 def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str | None) -> None:
     before = labels.read_bytes()
-    body = {
-        "start": "s",
-        "tab": "t",
-        "version": 0,
-        "operation": {"kind": "grade", "chunk": 0, "grade": 2, "seen": None},
-    }
+    body = {"version": version_of(client), "operation": {"kind": "grade", "chunk": 0, "grade": 2}}
     request = client.build_request("POST", "/api/query/0", json=body)
     del request.headers["origin"]
     if origin is not None:
@@ -111,7 +106,7 @@ def test_only_this_page_writes(client: httpx.Client, labels: Path, origin: str |
 
 
 def test_a_form_of_another_page_cannot_write(client: httpx.Client) -> None:
-    answer = client.post("/api/undo", content=b'{"start": "s", "tab": "t"}', headers={"content-type": "text/plain"})
+    answer = client.post("/api/undo", content=b"{}", headers={"content-type": "text/plain"})
     assert answer.status_code == 403
 
 
@@ -134,53 +129,49 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
     [
         (b"", "Invalid JSON"),
         (b"[]", "Input should be an object"),
-        (b'{WHO, "operation": {"kind": "delete"}}', "operation"),
+        (b'{"version": "WHO", "operation": {"kind": "delete"}}', "operation"),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 4, "seen": null}}',
+            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 4}}',
             "expected 0 to 3",
         ),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": 999, "grade": 1, "seen": null}}',
+            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 999, "grade": 1}}',
             "number 999",
         ),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": "0", "grade": 1, "seen": null}}',
+            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": "0", "grade": 1}}',
             "valid integer",
         ),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "x": 1}}',
+            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 1, "x": 1}}',
             "not permitted",
         ),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": 2}}',
-            "found no grade",
-        ),
-        (
-            b'{WHO, "operation": {"kind": "accept", "chunk": 0}}',
+            b'{"version": "WHO", "operation": {"kind": "accept", "chunk": 0}}',
             "no grade by a model",
         ),
         (
-            b'{WHO, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
+            b'{"version": "WHO", "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
             "fact",
         ),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "fact": 3}}',
+            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": 3}}',
             "found number 4; expected one of the 0 facts",
         ),
         (
-            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "seen": null, "fact": "other"}}',
+            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": "other"}}',
             "operation.grade.fact",
         ),
         (
-            b'{WHO, "operation": {"kind": "move-chunk", "chunk": 0, "fact": "another"}}',
+            b'{"version": "WHO", "operation": {"kind": "move-chunk", "chunk": 0, "fact": "another"}}',
             "grade the chunk first",
         ),
         (
-            b'{WHO, "operation": {"kind": "move-passage", "fact": 0, "alternative": 0, "to": "another"}}',
+            b'{"version": "WHO", "operation": {"kind": "move-passage", "fact": 0, "alternative": 0, "to": "another"}}',
             "fact",
         ),
         (
-            b"""{WHO, "operation":
+            b"""{"version": "WHO", "operation":
              {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
             "found others",
         ),
@@ -191,7 +182,9 @@ def test_what_the_page_does_not_send_is_told_and_changes_nothing(
 ) -> None:
     before = labels.read_bytes()
     answer = client.post(
-        "/api/query/0", content=body.replace(b"WHO", WHO), headers={"content-type": "application/json"}
+        "/api/query/0",
+        content=body.replace(b"WHO", version_of(client).encode()),
+        headers={"content-type": "application/json"},
     )
     assert answer.status_code == 422
     assert told in answer.json()["error"]
@@ -204,34 +197,21 @@ def test_a_body_has_a_size_and_a_query_a_number(client: httpx.Client) -> None:
     assert client.get("/api/query/6").status_code == 422
     for number in ("-1", "x", "9" * 5000, "%2e%2e"):
         assert client.get(f"/api/query/{number}").status_code == 422, number
-    assert client.get("/api/changes?since=x").status_code == 422
-    assert client.get("/api/changes").status_code == 422
 
 
 def test_a_decision_is_saved_and_an_old_one_refused_with_the_newest_state(client: httpx.Client, labels: Path) -> None:
-    answer = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}).json()
+    first = version_of(client)
+    answer = decide(client, {"kind": "grade", "chunk": 0, "grade": 3}).json()
     assert answer["query"]["pool"][0]["grade"] == 3
     assert answer["saving"]["unsaved"] == 0
     assert read_queries_of(labels)[0]["relevant"][0]["grade"] == 3
-    stale = decide(client, {"kind": "grade", "chunk": 0, "grade": 0, "seen": 3})
+    stale = decide(client, {"kind": "grade", "chunk": 0, "grade": 0}, version=first)
     assert stale.status_code == 409
-    assert stale.json()["query"]["version"] == 1
+    assert stale.json()["query"]["version"] == answer["query"]["version"]
     assert stale.json()["query"]["pool"][0]["grade"] == 3
-    told = client.get("/api/changes?since=0").json()
-    assert [query["index"] for query in told["queries"]] == [0]
-    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).json()["query"]["facts"] == []
-    assert client.post("/api/undo", json={"start": "s", "tab": "t"}).status_code == 422
-    assert client.post("/api/undo", json={"start": "s", "tab": "other"}).status_code == 422
-
-
-def test_a_page_of_an_earlier_start_changes_nothing(client: httpx.Client, labels: Path) -> None:
-    before = labels.read_bytes()
-    old = decide(client, {"kind": "grade", "chunk": 0, "grade": 3, "seen": None}, start="earlier")
-    undone = client.post("/api/undo", json={"start": "earlier", "tab": "t"})
-    for answer in (old, undone):
-        assert (answer.status_code, answer.json()["start"]) == (409, "s")
-        assert "started again" in answer.json()["error"]
-    assert labels.read_bytes() == before
+    undone = client.post("/api/undo", json={}).json()
+    assert (undone["query"]["facts"], undone["query"]["version"]) == ([], first)
+    assert client.post("/api/undo", json={}).status_code == 422
 
 
 def read_queries_of(path: Path) -> list[dict[str, Any]]:
@@ -258,8 +238,7 @@ def test_it_stops_when_asked_and_says_what_was_saved(
     base, _, token = served.url.partition("/?token=")
     with httpx.Client(base_url=base, headers={"origin": base}, trust_env=False) as client:
         client.get(f"/?token={token}")
-        start = client.get("/api/overview").json()["start"]
-        decide(client, {"kind": "grade", "chunk": 0, "grade": 1, "seen": None}, start=start)
+        decide(client, {"kind": "grade", "chunk": 0, "grade": 1})
         cookie = client.build_request("GET", "/").headers["cookie"]
         with socket.create_connection((LOOPBACK, urllib.parse.urlsplit(base).port)) as left:  # a tab that is closed
             head = (f"{name}: {value}" for name, value in {"host": base.partition("//")[2], "cookie": cookie}.items())

@@ -351,25 +351,17 @@ def move_passage(query: Query, fact: int, alternative: int, to: Destination) -> 
     return _moved(query, {(fact, alternative)}, to)
 
 
-def remove_passage(query: Query, fact: int, alternative: int) -> Query:
-    """Return the query without a passage; a fact goes with its last one.
+def remove(query: Query, fact: int, alternative: int | None = None) -> Query:
+    """Return the query without a fact, or without one of its passages; a fact goes with its last one.
 
     Raises:
-        ConfigurationError: there is no such passage.
+        ConfigurationError: there is no such fact, or no such passage.
     """
+    passages = _fact(query, fact).passages
+    if alternative is None:
+        return _with_fact(query, fact, ())
     _passage(query, fact, alternative)
-    passages = query.facts[fact].passages
     return _with_fact(query, fact, passages[:alternative] + passages[alternative + 1 :])
-
-
-def remove_fact(query: Query, fact: int) -> Query:
-    """Return the query without a fact.
-
-    Raises:
-        ConfigurationError: there is no such fact.
-    """
-    _fact(query, fact)
-    return _with_fact(query, fact, ())
 
 
 def mark_answerable(query: Query, *, answerable: bool) -> Query:

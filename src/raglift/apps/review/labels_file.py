@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 _MOST_COPIES = 1000
 
 
-class ChangedMeanwhile(DatasetError):
-    """Another program changed or removed the file since it was last read or written here."""
-
-
 @dataclass(frozen=True)
 class Content:
     """What the file holds."""
@@ -40,6 +36,16 @@ class Content:
     """The line of each, unchanged there, by id."""
     digest: str
     """Of all bytes of the file; empty if there is none."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What another program changed in the file since it was last read or written here."""
+
+    queries: Mapping[str, Query]
+    """By id; without those that were changed here too."""
+    copy: Path | None = None
+    """Where the file is as the other program left it, if both sides changed the same query."""
 
 
 _NO_FILE = Content({}, {}, "")
@@ -59,6 +65,7 @@ class LabelsFile:
         self.path = resolved(user_path(path))
         self._documents = tuple(documents)
         self._content = _NO_FILE
+        self._wanted: tuple[Query, ...] = ()
 
     def open(self, wanted: Sequence[Query]) -> tuple[Mapping[str, Query], int]:
         """Read the file, and add the queries that it lacks; make it where there is none.
@@ -72,8 +79,9 @@ class LabelsFile:
         Raises:
             DatasetError: the file is malformed, is about other queries, or cannot be written.
         """
+        self._wanted = tuple(wanted)
         self._content = self.read()
-        self.check_same(self._content, wanted)
+        self._check_same(self._content)
         known = self._content.queries
         added = {query.id: query for query in wanted if query.id not in known}
         if added:
@@ -110,56 +118,42 @@ class LabelsFile:
             raise DatasetError(str(self.path), faults, NOTHING_WRITTEN)
         return json.dumps(entry, ensure_ascii=False)
 
-    def write(self, lines: Mapping[str, str]) -> None:
+    def write(self, lines: Mapping[str, str]) -> Merged:
         """Replace the file by itself with other lines for some queries; new ones stand at the end.
 
-        Raises:
-            ChangedMeanwhile: another program changed the file; nothing was written.
-            DatasetError: it cannot be written; what was there is unchanged.
-        """
-        if self._digest() != self._content.digest:
-            what = "changed" if is_there(self.path) else "removed"
-            fault = Fault(str(self.path), f"a file that another program {what}", "the one that was read or saved last")
-            raise ChangedMeanwhile(str(self.path), [fault], NOTHING_WRITTEN)
-        self._replace({**self._content.lines, **lines}, self._content.queries)
-
-    def take_in(self, theirs: Content, lines: Mapping[str, str]) -> Path | None:
-        """Write what another program left there, with other lines for some queries.
-
-        Args:
-            theirs: what `read` returned.
-            lines: of the queries that were changed here, by id.
+        What another program changed meanwhile is kept. If it changed one of these queries too, these lines win, and the
+        file as the other program left it is put beside.
 
         Returns:
-            Where the file as the other program left it is kept, if it and `lines` changed the same queries; else None.
+            What the other program changed.
 
         Raises:
-            ChangedMeanwhile: it was changed once more; nothing was written.
-            DatasetError: it cannot be written.
+            DatasetError: it cannot be written, or another program made it malformed or about other queries; what is
+                there is unchanged.
         """
-        base = self._content.lines
-        both = [key for key in lines if key in theirs.lines and theirs.lines[key] not in (base.get(key), lines[key])]
-        copy = self.beside("theirs", theirs.lines) if both else None
-        kept, self._content = self._content, theirs
-        try:
-            self.write({**base, **theirs.lines, **lines})
-        except DatasetError:
-            self._content = kept
-            raise
-        return copy
+        base, theirs = self._content, self._content
+        if self._digest() != base.digest:
+            theirs = self.read()
+            if theirs.queries:
+                self._check_same(theirs)
+        changed = {key for key, line in theirs.lines.items() if line != base.lines.get(key)}
+        conflicts = [key for key in changed & lines.keys() if theirs.lines[key] != lines[key]]
+        copy = self.beside("theirs", theirs.lines) if conflicts else None
+        merged = {**base.lines, **theirs.lines, **lines}
+        text = "".join(line + "\n" for line in merged.values())
+        with replacing_file(self.path) as file:
+            file.write(text)
+        self._content = Content(theirs.queries, merged, hashlib.sha256(text.encode()).hexdigest())
+        return Merged({key: theirs.queries[key] for key in changed - lines.keys()}, copy)
 
-    def base(self, query_id: str) -> str | None:
-        """Return the line of a query as it was last read or written here."""
-        return self._content.lines.get(query_id)
-
-    def check_same(self, content: Content, wanted: Sequence[Query]) -> None:
+    def _check_same(self, content: Content) -> None:
         """Raise a DatasetError unless the file is about the queries under review, as far as it has them."""
         known, faults = content.queries, []
-        for query in wanted:
+        for query in self._wanted:
             if query.id in known and known[query.id].text != query.text:
                 found = f"another text of the query {quoted(query.id)}: {quoted(known[query.id].text)}"
                 faults.append(Fault(str(self.path), found, f"the one of the runs: {quoted(query.text)}"))
-        if known and not any(query.id in known for query in wanted):
+        if known and not any(query.id in known for query in self._wanted):
             expected = "the runs' queries, or some of them, by the same ids; or the name of a new file"
             faults.append(Fault(str(self.path), f"{len(known)} queries, none of them of the runs", expected))
         if faults:
@@ -176,12 +170,6 @@ class LabelsFile:
         with replacing_file(location) as file:
             file.writelines(line + "\n" for line in lines.values())
         return location
-
-    def _replace(self, lines: Mapping[str, str], queries: Mapping[str, Query]) -> None:
-        text = "".join(line + "\n" for line in lines.values())
-        with replacing_file(self.path) as file:
-            file.write(text)
-        self._content = Content(queries, lines, hashlib.sha256(text.encode()).hexdigest())
 
     def _digest(self) -> str:
         try:

@@ -16,7 +16,7 @@ from raglift.apps.review.evidence import (
     of_models,
     of_people,
 )
-from raglift.errors import MissingDependency
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from raglift.apps.review.evidence import Match
     from raglift.apps.review.session import Session
     from raglift.judging.pooling import Pool
-    from raglift.records.documents import Chunk
+    from raglift.records.documents import Chunk, Document
     from raglift.records.labels import Passage, Query
 
 
@@ -47,21 +47,42 @@ class Desk:
         session: the queries as they are now, in the order of the pool.
         opinions: the labels that models gave, by the queries' ids; they stay as they were when the review began.
         highest: the best grade: 3 or 5.
+        documents: the source texts by id, if at hand.
     """
 
-    def __init__(self, pool: Pool, session: Session, opinions: Mapping[str, Query], highest: int) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        session: Session,
+        opinions: Mapping[str, Query],
+        highest: int,
+        documents: Mapping[str, Document],
+    ) -> None:
+        self.documents = documents
         self.pool, self.session, self.highest = pool, session, highest
         self._opinions = {key: of_models(query) for key, query in opinions.items()}
         self._models = [
             self._grades(index, self._opinions.get(each.query.id)) for index, each in enumerate(pool.queries)
         ]
-        self._people: list[tuple[int, Grades]] = [(-1, ())] * len(pool.queries)
+        self._people: list[tuple[str, Grades]] = [("", ())] * len(pool.queries)
         self._settled: dict[tuple[int, int], int | None] = {}
         self._texts = lru_cache(maxsize=32)(lambda _: Text(RULE))
 
-    def chunk(self, index: int, chunk: int) -> Chunk:
-        """Return a chunk of a query's pool."""
-        return self.pool.queries[index].chunks[chunk].chunk
+    def chunk(self, index: int, number: int) -> Chunk:
+        """Return a chunk of a query's pool.
+
+        Raises:
+            ConfigurationError: there is none of that number.
+        """
+        chunks = self.pool.queries[index].chunks
+        if number >= len(chunks):
+            raise ConfigurationError(f"chunk: found number {number}; expected one of the {len(chunks)} of this query")
+        return chunks[number].chunk
+
+    def check_grade(self, grade: int, lowest: int) -> None:
+        """Raise a ConfigurationError unless the scale has a grade."""
+        if not lowest <= grade <= self.highest:
+            raise ConfigurationError(f"grade: found {grade}; expected {lowest} to {self.highest}")
 
     def model_grade(self, index: int, chunk: int) -> int | None:
         """Return what models say of a chunk; None if they say nothing."""
@@ -73,7 +94,6 @@ class Desk:
         That holds until the review ends, or the chunk has another grade, as after an undo.
         """
         self._settled[index, chunk] = self.grades(index)[chunk]
-        self.session.touch(index)
 
     def disagrees(self, index: int, chunk: int) -> bool:
         """Whether people and models say different things of a chunk, and nobody has decided between them."""
@@ -82,12 +102,7 @@ class Desk:
     def overview(self) -> dict[str, Any]:
         """Return what the page needs once: the settings, and every query in short."""
         return {
-            "start": self.session.start,
-            "name": self.pool.name,
             "highest": self.highest,
-            "depth": self.pool.depth,
-            "systems": len(self.pool.systems),
-            "change": self.session.changes,
             "saving": self.session.saving.as_json(),
             "models": any(grade is not None for grades in self._models for grade in grades),
             "queries": [self.summary(index) for index in range(len(self.session))],
@@ -214,13 +229,11 @@ _SHARED_SCRIPTS = ("elements.js", "texts.js")
 _SCRIPTS = (
     "server.js",
     "selection.js",
-    "lines.js",
     "listing.js",
     "cards.js",
     "facts.js",
     "keys.js",
     "decisions.js",
-    "messages.js",
     "review.js",
 )
 _LAST = "scheme.js"

@@ -9,9 +9,10 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from raglift.apps.review.guard import LOOPBACK, Guard
 from raglift.apps.review.labels_file import LabelsFile, hold
 from raglift.apps.review.page import Desk, build_page, check_installed
-from raglift.apps.review.requests import LOOPBACK, Accept, Decision, Grade, Guard, Keep, Subject, Undo, read_request
+from raglift.apps.review.requests import Accept, Grade, Keep, read_decision
 from raglift.apps.review.session import Session, StaleChange
 from raglift.base.display import printable
 from raglift.base.limits import user_path
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from raglift.results.evaluation import Evaluation
 
 
-# The server of the page: on loopback only, for whoever has the printed address.
-
-
 MOST_BYTES = 2**20
 """The largest body of a request."""
 _MOST_DIGITS = 15
@@ -44,16 +42,19 @@ _STOP_WITHIN = 2
 """How long open requests are waited for at the end, in seconds."""
 
 
-class _TooLarge(RagliftError):
-    """A request's body is larger than any that the page sends."""
+class _Refused(RagliftError):
+    """A request that gets an answer of its own."""
+
+    def __init__(self, status: int, text: str, **more: Any) -> None:
+        super().__init__(text)
+        self.status, self.more = status, more
 
 
-def application(desk: Desk, documents: Mapping[str, Document], *, token: str, port: int) -> ASGIApp:
+def application(desk: Desk, *, token: str, port: int) -> ASGIApp:
     """Return the server as an application that answers at one address only.
 
     Args:
         desk: what is reviewed.
-        documents: the source texts by id, if at hand.
         token: what whoever asks must know.
         port: where it listens on the loopback address.
 
@@ -67,66 +68,57 @@ def application(desk: Desk, documents: Mapping[str, Document], *, token: str, po
     from starlette.routing import Route
 
     page = build_page(desk.pool.name)
-    answers = _Answers(desk, documents)
+    one_at_a_time = threading.Lock()
 
     async def show(_: Request) -> Response:
         return HTMLResponse(page.html, headers={"content-security-policy": page.policy})
 
-    async def tell(_: Request, error: Exception) -> Response:
+    async def fail(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        words = "no such address" if status in (404, 405) else "the server failed; its terminal says how"
-        return _json({"error": words}, status)
+        text = "no such address" if status in (404, 405) else "the server failed; its terminal says how"
+        return _json({"error": text}, status)
 
-    def post(answer: Callable[[Request, bytes], Any]) -> Callable[[Request], Any]:
+    def route(path: str, answer: Callable[[Desk, Request, bytes], Any], method: str = "GET") -> Route:
+        def locked(request: Request, body: bytes) -> Any:
+            with one_at_a_time:
+                return answer(desk, request, body)
+
         async def answered(request: Request) -> Response:
-            return await _answered(lambda body: answer(request, body), request)
+            return await _answered(locked, request)
 
-        return answered
-
-    def get(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
-        async def answered(request: Request) -> Response:
-            return await _answered(lambda _: answer(request), request)
-
-        return answered
+        return Route(path, answered, methods=[method])
 
     routes = [
         Route("/", show),
-        Route("/api/overview", get(answers.overview)),
-        Route("/api/changes", get(answers.changes)),
-        Route("/api/query/{index}", get(answers.query)),
-        Route("/api/query/{index}", post(answers.decide), methods=["POST"]),
-        Route("/api/undo", post(answers.undo), methods=["POST"]),
-        Route("/api/save", post(answers.save), methods=["POST"]),
-        Route("/api/take-in", post(answers.take_in), methods=["POST"]),
+        route("/api/overview", lambda desk, *_: desk.overview()),
+        route("/api/query/{index}", lambda desk, request, _: _state(desk, _index(desk, request))),
+        route("/api/query/{index}", _decide, "POST"),
+        route("/api/undo", lambda desk, *_: _state(desk, desk.session.undo()), "POST"),
+        route("/api/save", _save, "POST"),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: tell, Exception: tell})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: fail, Exception: fail})
     return Guard(app, token=token, host=f"{LOOPBACK}:{port}")
 
 
-async def _answered(answer: Callable[[bytes], Any], request: Request) -> Response:
+async def _answered(answer: Callable[[Request, bytes], Any], request: Request) -> Response:
     """Answer in a thread, so that a slow disk holds nobody else up; mistakes become JSON."""
     from starlette.concurrency import run_in_threadpool
     from starlette.requests import ClientDisconnect
 
     try:
-        return _json(await run_in_threadpool(answer, await _body(request)))
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                found = f"the request: found more than {MOST_BYTES:,} bytes; expected what the page sends"
+                return _json({"error": found}, 413)
+        return _json(await run_in_threadpool(answer, request, body))
     except ClientDisconnect:  # a tab was closed: nobody reads this
         return _json({"error": "the request: found only a part of it"}, 400)
-    except _TooLarge as error:
-        return _json({"error": str(error)}, 413)
-    except _Stale as error:
-        return _json({"error": str(error), **error.now}, 409)
+    except _Refused as error:
+        return _json({"error": str(error), **error.more}, error.status)
     except (ConfigurationError, DatasetError) as error:
         return _json({"error": printable(str(error))}, 422)
-
-
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            raise _TooLarge(f"the request: found more than {MOST_BYTES:,} bytes; expected what the page sends")
-    return body
 
 
 def _json(content: Any, status: int = 200) -> Response:
@@ -136,108 +128,42 @@ def _json(content: Any, status: int = 200) -> Response:
     return Response(json.dumps(content), status, media_type="application/json")
 
 
-class _Stale(RagliftError):
-    """A change on an older version, with what the page needs to show the newest."""
-
-    def __init__(self, error: StaleChange, now: dict[str, Any]) -> None:
-        super().__init__(str(error))
-        self.now = now
+def _state(desk: Desk, index: int) -> dict[str, Any]:
+    return {"query": desk.detail(index), "saving": desk.session.saving.as_json()}
 
 
-class _Answers:
-    """What is answered to each request."""
-
-    def __init__(self, desk: Desk, documents: Mapping[str, Document]) -> None:
-        self._desk, self._session, self._documents = desk, desk.session, documents
-
-    def overview(self, _: Request) -> dict[str, Any]:
-        with self._session.steady():
-            return self._desk.overview()
-
-    def query(self, request: Request) -> dict[str, Any]:
-        return self._now(self._index(request))
-
-    def changes(self, request: Request) -> dict[str, Any]:
-        since = request.query_params.get("since", "")
-        if not since.isdecimal() or len(since) > _MOST_DIGITS:
-            raise ConfigurationError(f"since: found {since[:40]!r}; expected the number of a change")
-        with self._session.steady():
-            changed = self._session.changed_since(int(since))
-            return {
-                "start": self._session.start,
-                "change": self._session.changes,
-                "saving": self._session.saving.as_json(),
-                "queries": [self._desk.summary(index) for index in changed],
-            }
-
-    def decide(self, request: Request, body: bytes) -> dict[str, Any]:
-        index = self._index(request)
-        decision = read_request(Decision, body)
-        self._check_start(decision.start)
-        with self._session.steady():
-            try:
-                settles = self._settles(index, decision)
-                self._session.check_version(index, decision.version)
-                operation = decision.operation.on(Subject(self._desk, index, self._documents))
-                self._session.apply(index, decision.version, decision.tab, operation)
-            except StaleChange as error:
-                raise _Stale(error, self._now(index)) from error
-            if settles is not None:
-                self._desk.settle(index, settles)
-            return self._now(index)
-
-    def undo(self, _: Request, body: bytes) -> dict[str, Any]:
-        asked = read_request(Undo, body)
-        self._check_start(asked.start)
-        return self._now(self._session.undo(asked.tab))
-
-    def save(self, _: Request, __: bytes) -> dict[str, Any]:
-        self._session.save()
-        return {"saving": self._session.saving.as_json()}
-
-    def take_in(self, _: Request, __: bytes) -> dict[str, Any]:
-        told = self._session.take_in()
-        return {"told": told, "saving": self._session.saving.as_json()}
-
-    def _check_start(self, start: str) -> None:
-        if start != self._session.start:
-            error = StaleChange(
-                "the review was started again since this page was opened; nothing was done: load it again"
-            )
-            raise _Stale(error, {"start": self._session.start})
-
-    def _settles(self, index: int, decision: Decision) -> int | None:
-        """Return the chunk whose disagreement a decision ends: one that was there to see before it."""
-        operation = decision.operation
-        if isinstance(operation, (Accept, Keep, Grade)) and self._desk.disagrees(index, operation.chunk):
-            return operation.chunk
-        return None
-
-    def _now(self, index: int) -> dict[str, Any]:
-        with self._session.steady():
-            return {
-                "start": self._session.start,
-                "query": self._desk.detail(index),
-                "change": self._session.changes,
-                "saving": self._session.saving.as_json(),
-            }
-
-    def _index(self, request: Request) -> int:
-        given: str = request.path_params["index"]
-        if not given.isdecimal() or len(given) > _MOST_DIGITS or int(given) >= len(self._session):
-            found = repr(given[: _MOST_DIGITS + 1])
-            raise ConfigurationError(f"query: found number {found}; expected one below {len(self._session)}")
-        return int(given)
+def _decide(desk: Desk, request: Request, body: bytes) -> dict[str, Any]:
+    index, decision = _index(desk, request), read_decision(body)
+    operation = decision.operation
+    # a disagreement that was there to see before the decision ends with it
+    settles = isinstance(operation, (Accept, Keep, Grade)) and desk.disagrees(index, operation.chunk)
+    try:
+        desk.session.apply(index, decision.version, lambda query: operation.apply(query, desk, index))
+    except StaleChange as error:
+        raise _Refused(409, str(error), **_state(desk, index)) from error
+    if settles and isinstance(operation, (Accept, Keep, Grade)):
+        desk.settle(index, operation.chunk)
+    return _state(desk, index)
 
 
-def serve(
-    desk: Desk, documents: Mapping[str, Document], listener: socket.socket, announce: Callable[[str], None]
-) -> None:
+def _save(desk: Desk, _: Request, __: bytes) -> dict[str, Any]:
+    desk.session.save()
+    return {"saving": desk.session.saving.as_json()}
+
+
+def _index(desk: Desk, request: Request) -> int:
+    text: str = request.path_params["index"]
+    if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) >= len(desk.session):
+        found = repr(text[: _MOST_DIGITS + 1])
+        raise ConfigurationError(f"query: found number {found}; expected one below {len(desk.session)}")
+    return int(text)
+
+
+def serve(desk: Desk, listener: socket.socket, announce: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C or a termination signal; the caller saves what is left.
 
     Args:
         desk: what is reviewed.
-        documents: the source texts by id, if at hand.
         listener: from `guard.listen`.
         announce: called with the address, which holds this start's token.
 
@@ -250,7 +176,7 @@ def serve(
     port: int = listener.getsockname()[1]
     token = secrets.token_urlsafe(32)
     config = uvicorn.Config(
-        application(desk, documents, token=token, port=port),
+        application(desk, token=token, port=port),
         loop="asyncio",
         http="h11",
         ws="none",
@@ -280,9 +206,6 @@ def _termination_as_interrupt() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# A review from its files: the pool of the runs, the labels, and models' grades.
 
 
 SCALES = (3, 5)
@@ -327,7 +250,8 @@ def open_review(
         file = LabelsFile(labels, documents)
         known, added = file.open([each.query for each in pooled.queries])
         session = Session([known[each.query.id] for each in pooled.queries], file)
-        yield Desk(pooled, session, known if opinions is None else opinions, scale), added
+        by_id = {document.id: document for document in documents}
+        yield Desk(pooled, session, known if opinions is None else opinions, scale, by_id), added
 
 
 def _opinions(path: Path, documents: Sequence[Document]) -> Mapping[str, Query]:

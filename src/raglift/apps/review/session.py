@@ -1,80 +1,54 @@
-"""A review session: the current queries, who may change what, and unsaved changes."""
+"""A review session: the queries as they are now, the undo of changes, and what is not saved."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import secrets
 import tempfile
-import threading
-from collections import defaultdict
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from raglift.apps.review.labels_file import ChangedMeanwhile
+from raglift.base.display import counted
+from raglift.datasets.jsonl import placed_value, query_value
 from raglift.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from raglift.apps.review.labels_file import Content, LabelsFile
+    from raglift.apps.review.labels_file import LabelsFile
     from raglift.records.labels import Query
 
 
-_REMEMBERED = 1000
-"""How many changes of a tab can be undone."""
-_MOST_TABS = 200
+_MOST_UNDONE = 1000
+"""How many changes can be undone."""
 
 
 class StaleChange(ConfigurationError):
     """A change was made on a version of a query that is not the newest any more."""
 
 
-class NothingToUndo(ConfigurationError):
-    """A tab made no change that could be undone."""
-
-
 @dataclass(frozen=True)
 class Saving:
     """What is on disk, and what is not."""
 
-    at: str
+    at: str = ""
     """When the file was last saved, as `14:02:11`; empty for not yet."""
     unsaved: int = 0
     """How many queries differ from the file."""
     problem: str = ""
     """Why they do; empty when all is saved."""
-    changed_meanwhile: bool = False
-    """Whether the reason is that another program changed the file."""
+    merged: str = ""
+    """What another program had changed in the file when it was last saved; empty if nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the page reads it."""
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class _State:
-    query: Query
-    version: int = 0
-    """Grows with each change."""
-    change: int = 0
-    """The number of the change of the whole review that was this query's last."""
-
-
-@dataclass(frozen=True)
-class _Change:
-    index: int
-    before: Query
-    base: int
-    """The version that it was made on."""
-    version: int
-    """The version that it made."""
-
-
 class Session:
-    """The queries of a review and their file; every method is safe to call from several threads.
+    """The queries of a review and their file.
 
     Args:
         queries: the queries under review, as the file has them.
@@ -82,68 +56,33 @@ class Session:
     """
 
     def __init__(self, queries: Sequence[Query], file: LabelsFile) -> None:
-        self._states = [_State(query) for query in queries]
+        self._queries = list(queries)
         self._index = {query.id: number for number, query in enumerate(queries)}
         self._file = file
-        self._pending: dict[str, str] = {}
-        self._undoable: dict[str, list[_Change]] = defaultdict(list)
-        self._lock = threading.RLock()
-        self._saving = Saving("")
-        self._changes = 0
-        self.start = secrets.token_hex(8)
-        """The name of this start: versions and changes are counted anew at each."""
+        self._unsaved: dict[str, str] = {}
+        self._undoable: list[tuple[int, Query]] = []
+        self.saving = Saving()
         self.decisions = 0
         """How many changes were made in all."""
 
-    @property
-    def saving(self) -> Saving:
-        """What is saved, and what is not."""
-        return self._saving
-
-    @property
-    def changes(self) -> int:
-        """The number of the last change."""
-        return self._changes
-
     def __len__(self) -> int:
-        return len(self._states)
+        return len(self._queries)
 
     def query(self, index: int) -> Query:
         """Return a query as it is now."""
-        return self._states[index].query
+        return self._queries[index]
 
-    def version(self, index: int) -> int:
-        """Return the version of a query."""
-        return self._states[index].version
+    def version(self, index: int) -> str:
+        """Return the version of a query, which follows from its labels: a page of an earlier start has no other."""
+        labels = json.dumps(query_value(self._queries[index], placed_value))
+        return hashlib.sha256(labels.encode()).hexdigest()[:16]
 
-    def changed_since(self, change: int) -> list[int]:
-        """Return the queries that were changed after the change of this number."""
-        return [index for index, state in enumerate(self._states) if state.change > change]
-
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        """Keep everything as it is for the block, but for what the block itself does."""
-        with self._lock:
-            yield
-
-    def touch(self, index: int) -> None:
-        """Have every page look at a query again."""
-        with self._lock:
-            self._changes += 1
-            self._states[index] = replace(self._states[index], change=self._changes)
-
-    def check_version(self, index: int, version: int) -> None:
-        """Raise a StaleChange unless that is the version of the query."""
-        if version != self._states[index].version:
-            raise StaleChange("the query was changed elsewhere meanwhile; nothing was done here: look, and decide")
-
-    def apply(self, index: int, version: int, tab: str, operation: Callable[[Query], Query]) -> None:
+    def apply(self, index: int, version: str, operation: Callable[[Query], Query]) -> None:
         """Change a query, and save the file.
 
         Args:
             index: which.
             version: of the query, as whoever decides has seen it.
-            tab: who decides; they alone can undo it.
             operation: from the query to the changed one.
 
         Raises:
@@ -151,135 +90,76 @@ class Session:
             ConfigurationError: the operation refuses; nothing was changed.
             DatasetError: the changed query could not be read back; nothing was changed.
         """
-        with self._lock:
-            state = self._states[index]
-            self.check_version(index, version)
-            after = operation(state.query)
-            if after != state.query:
-                made = self._become(index, after)
-                undoable = self._undoable[tab]
-                undoable.append(_Change(index, state.query, state.version, made.version))
-                del undoable[:-_REMEMBERED]
-                self._forget_tabs()
-                self.save()
+        if version != self.version(index):
+            raise StaleChange("the query was changed elsewhere meanwhile; nothing was done here: look, and decide")
+        before = self._queries[index]
+        after = operation(before)
+        if after != before:
+            self._change(index, after)
+            self._undoable = [*self._undoable[1 - _MOST_UNDONE :], (index, before)]
+            self.save()
 
-    def undo(self, tab: str) -> int:
-        """Take back the last change of a tab, save, and return the number of the query.
+    def undo(self) -> int:
+        """Take back the last change, save, and return the number of the query.
 
         Raises:
-            NothingToUndo: there is none left.
-            StaleChange: its query was changed by others since; the change can be undone no more.
+            ConfigurationError: there is none left.
         """
-        with self._lock:
-            undoable = self._undoable[tab]
-            if not undoable:
-                raise NothingToUndo("nothing to undo: this tab made no change that is not undone yet")
-            last = undoable.pop()
-            if self._states[last.index].version != last.version:
-                query = self._states[last.index].query.id
-                raise StaleChange(f"not undone: the query {query!r} was changed elsewhere since")
-            made = self._become(last.index, last.before)
-            # The change before it may be undone too: its query is again as it left it
-            for place in range(len(undoable) - 1, -1, -1):
-                if undoable[place].index == last.index:
-                    if undoable[place].version == last.base:
-                        undoable[place] = replace(undoable[place], version=made.version)
-                    break
-            self.save()
-            return last.index
+        if not self._undoable:
+            raise ConfigurationError("nothing to undo: no change was made that is not undone yet")
+        index, before = self._undoable.pop()
+        self._change(index, before)
+        self.save()
+        return index
+
+    def _change(self, index: int, query: Query) -> None:
+        self._unsaved[query.id] = self._file.line_of(query)
+        self._queries[index] = query
+        self.decisions += 1
 
     def save(self) -> None:
-        """Write what is not saved yet; why that fails is in `saving`."""
-        with self._lock:
-            if not self._pending:
-                return
-            try:
-                self._file.write(self._pending)
-            except DatasetError as error:
-                self._note_problem(error)
-            else:
-                self._pending.clear()
-                self._saving = Saving(_now())
-
-    def take_in(self) -> str:
-        """Take in what another program wrote to the file, save, and return the outcome of it in words.
-
-        A query that only one side changed is as that side has it. One that both changed is as it is here, and the file
-        as the other program left it is kept next to it.
-
-        Raises:
-            DatasetError: the file is malformed now, or cannot be written; nothing was changed.
-        """
-        with self._lock:
-            theirs = self._file.read()
-            if theirs.queries:
-                self._file.check_same(theirs, [state.query for state in self._states])
-            taken = self._taken(theirs)
-            copy = self._file.take_in(theirs, self._pending)
-            for index, query in taken:
-                self._become(index, query, pending=False)
-            self._pending.clear()
-            self._saving = Saving(_now())
-        told = f"saved your changes, and took in those of the other program ({len(taken):,} of these queries)"
-        if copy is None:
-            return told
-        return f"{told}; where both changed a query yours was kept, and the other file is {copy.name}"
+        """Write what is not saved yet, and take in what another program changed; why that fails is in `saving`."""
+        if not self._unsaved:
+            return
+        try:
+            merged = self._file.write(self._unsaved)
+        except DatasetError as error:
+            problem = "; ".join(str(fault.found) for fault in error.faults)
+            self.saving = Saving(self.saving.at, len(self._unsaved), problem)
+            return
+        self._unsaved.clear()
+        changed = {self._index[key]: query for key, query in merged.queries.items() if key in self._index}
+        for index, query in changed.items():
+            self._queries[index] = query
+        self._undoable = [(index, before) for index, before in self._undoable if index not in changed]
+        note = ""
+        if merged.queries or merged.copy is not None:
+            note = f"another program had changed the file; taken in: {counted(len(merged.queries), 'query')}"
+        if merged.copy is not None:
+            note += f". Your labels of queries that both changed were kept, and the other file is {merged.copy.name}"
+        self.saving = Saving(datetime.now().astimezone().strftime("%H:%M:%S"), merged=note)
 
     def rescue(self) -> str:
         """Save what can be saved when the review ends, and return the outcome of it in words."""
-        with self._lock:
-            self.save()
-            if not self._pending:
-                return f"{self.decisions:,} change{'s' * (self.decisions != 1)}, saved in {self._file.path}"
-            copy = self._rescued()
-            unsaved = f"{len(self._pending):,} changed quer{'ies' if len(self._pending) != 1 else 'y'}"
-            return f"not saved in {self._file.path}: found {self._saving.problem}; {unsaved}: see {copy}"
+        self.save()
+        if not self._unsaved:
+            return f"{counted(self.decisions, 'change')}, saved in {self._file.path}"
+        place = self._rescued()
+        queries = counted(len(self._unsaved), "changed query")
+        return f"not saved in {self._file.path}: found {self.saving.problem}; {queries}: see {place}"
 
     def _rescued(self) -> str:
-        """Write what is not saved where there is a place for it, and return where; the lines themselves at worst."""
+        """Write what is not saved beside the file or elsewhere, and return where; the lines themselves at worst."""
         try:
-            return str(self._file.beside("unsaved", self._pending))
+            return str(self._file.beside("unsaved", self._unsaved))
         except DatasetError:
             pass  # often the reason is the same: a full disk, a folder that is gone
         try:
             descriptor, place = tempfile.mkstemp(prefix=f"{self._file.path.stem}.unsaved-", suffix=".jsonl")
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(line + "\n" for line in self._pending.values())
+                file.writelines(line + "\n" for line in self._unsaved.values())
         except OSError:
             # as ASCII, so that a terminal shows it and does nothing else
-            return "\n".join(
-                ["the lines that follow", *(json.dumps(json.loads(line)) for line in self._pending.values())]
-            )
+            lines = (json.dumps(json.loads(line)) for line in self._unsaved.values())
+            return "\n".join(["the lines that follow", *lines])
         return place
-
-    def _taken(self, theirs: Content) -> list[tuple[int, Query]]:
-        """Return the queries that only the other program changed, as it left them."""
-        return [
-            (self._index[key], query)
-            for key, query in theirs.queries.items()
-            if key in self._index
-            and key not in self._pending
-            and theirs.lines[key] != self._file.base(key)
-            and query.text == self._states[self._index[key]].query.text
-        ]
-
-    def _become(self, index: int, query: Query, *, pending: bool = True) -> _State:
-        if pending:
-            self._pending[query.id] = self._file.line_of(query)
-            self.decisions += 1
-        self._changes += 1
-        self._states[index] = _State(query, self._states[index].version + 1, self._changes)
-        return self._states[index]
-
-    def _note_problem(self, error: DatasetError) -> None:
-        faults: Iterable[str] = (f"{fault.found}" for fault in error.faults)
-        changed = isinstance(error, ChangedMeanwhile)
-        self._saving = Saving(self._saving.at, len(self._pending), "; ".join(faults), changed)
-
-    def _forget_tabs(self) -> None:
-        while len(self._undoable) > _MOST_TABS:
-            del self._undoable[next(iter(self._undoable))]
-
-
-def _now() -> str:
-    return datetime.now().astimezone().strftime("%H:%M:%S")

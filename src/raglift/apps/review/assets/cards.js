@@ -14,7 +14,7 @@ function questionHead(query, review) {
       button(`Facts ${whole(factsShown(query, review).length)} ↓`, () => review.goTo("facts"), { class: "quiet to-facts" }),
       element("label", { class: "answerable", title: hint },
         element("input", { type: "checkbox", checked: !query.answerable, disabled: Boolean(hint),
-          onchange: (event) => review.decide({ kind: "answerable", answerable: !event.target.checked }) }),
+          onchange: (event) => review.act(() => review.decide({ kind: "answerable", answerable: !event.target.checked }), review.detail.index) }),
         " Not answerable from these documents"),
     ),
   );
@@ -51,12 +51,12 @@ function gradeButtons(chunk, number, review) {
   const buttons = [];
   for (let grade = 0; grade <= review.highest; grade += 1) {
     buttons.push(element("button", { type: "button", class: "grade", "data-grade": grade, "aria-pressed": String(chunk.grade === grade),
-      onclick: () => review.grade(number, grade) }, element("span", { class: "digit" }, String(grade)), " ", element("span", { class: "meaning" }, gradeName(grade, review.highest))));
+      onclick: () => review.act(() => review.grade(number, grade), review.detail.index) }, element("span", { class: "digit" }, String(grade)), " ", element("span", { class: "meaning" }, gradeName(grade, review.highest))));
   }
   // A grade that this scale does not have, as other labels may
   if (chunk.grade !== null && chunk.grade > review.highest) buttons.push(element("span", { class: "grade beyond" }, String(chunk.grade)));
   return element("span", { class: "grades", role: "group", "aria-label": `Grade of chunk ${number + 1}` },
-    element("button", { type: "button", class: "grade clear", "aria-label": "No grade", title: "No grade (x)", disabled: chunk.grade === null, onclick: () => review.clear(number) }, "×"),
+    element("button", { type: "button", class: "grade clear", "aria-label": "No grade", title: "No grade (x)", disabled: chunk.grade === null, onclick: () => review.act(() => review.clear(number), review.detail.index) }, "×"),
     buttons);
 }
 
@@ -78,15 +78,15 @@ function supportName(chunk) {
 function factButtons(chunk, number, review) {
   const { options, chosen } = review.destinations(number);
   if (!options.length) {
-    const told = chunk.grade && chunk.facts.length && chunk.facts.every((fact) => review.showsFact(fact));
-    return told && review.detail.facts.length > 1
+    const isEvidence = chunk.grade && chunk.facts.length && chunk.facts.every((fact) => review.showsFact(fact));
+    return isEvidence && review.detail.facts.length > 1
       ? element("p", { class: "support muted" }, `Evidence for fact${chunk.facts.length > 1 ? "s" : ""} ${chunk.facts.map((fact) => fact + 1).join(", ")}. Move its passages under Facts.`)
       : "";
   }
   const shown = options.map((fact) => element("button", {
     type: "button", class: `support-fact${fact === ANOTHER ? "" : ` f${colourOf(fact)}`}`, "data-fact": fact, "aria-pressed": String(fact === chosen),
     title: fact === ANOTHER ? "A fact that the answer needs as well" : factName(review.detail.facts[fact], review, fact),
-    onclick: () => review.support(number, fact),
+    onclick: () => review.act(() => review.support(number, fact), review.detail.index),
   }, fact === ANOTHER ? "Another fact" : ["Same as fact ", element("span", { class: "badge" }, String(fact + 1))]));
   const planned = !(chunk.grade > 0);
   return element("div", { class: `support${planned ? " planned" : ""}`, role: "group", "aria-label": `Which fact chunk ${number + 1} is evidence for`, "aria-keyshortcuts": "s" },
@@ -106,7 +106,7 @@ function wordsShown(chunk, review) {
   const spans = chunk.marks
     .filter(([fact, alternative, start, end]) => end > start && review.shows(fact, alternative))
     .map(([fact, , start, end]) => ({ fact, counts: true, start: unitOf(chunk.text, start), end: unitOf(chunk.text, end) }));
-  return flowing(markedText(chunk.text, [[0, chunk.text.length]], spans), softBreaks(chunk.text));
+  return markedText(chunk.text, [[0, chunk.text.length]], spans);
 }
 
 function modelLine(chunk, number, review) {
@@ -117,8 +117,8 @@ function modelLine(chunk, number, review) {
   return element("p", { class: "model" },
     element("span", { class: open ? "worse" : "" }, differs ? "≠ " : chunk.grade === null ? "" : "= ", "model ", element("strong", null, String(chunk.model.grade))),
     element("span", { class: "muted" }, element("bdi", null, short(chunk.model.by.join("; "), 200))),
-    chunk.grade === null || open ? button("Accept", () => review.accept(number), { title: "Accept the model's grade (m)" }) : "",
-    open ? button("Keep mine", () => review.decide({ kind: "keep", chunk: number }), { title: "Keep your grade (o)" }) : "",
+    chunk.grade === null || open ? button("Accept", () => review.act(() => review.accept(number), review.detail.index), { title: "Accept the model's grade (m)" }) : "",
+    open ? button("Keep mine", () => review.act(() => review.decide({ kind: "keep", chunk: number }), review.detail.index), { title: "Keep your grade (o)" }) : "",
     differs && !open ? element("span", { class: "muted" }, chunk.settled ? "decided" : "") : "",
   );
 }

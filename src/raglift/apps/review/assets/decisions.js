@@ -1,4 +1,4 @@
-// What a person decides, on its way to the server and back: methods of the review.
+// What a person decides: methods of the review. One thing is done after the other, each on the query as it is by then.
 
 const ANOTHER = "another";
 
@@ -10,57 +10,63 @@ function numberNow(passages, facts) {
 }
 
 const DECISIONS = {
-  grade(number, grade) {
-    const shown = this.cards[number];
-    if (!shown) return;
-    // A grade that is on its way counts as seen
-    const underWay = this.underWay.get(this.keyOf(number));
-    const seen = underWay ? underWay.grade : this.detail.pool[number].grade;
+  // What was asked for waits for what was asked before; what follows a failure is forgotten. A click is about the query
+  // that it was made on, a key about the one that is open when its turn comes.
+  act(work, index = null) {
+    const { round } = this;
+    this.waiting += 1;
+    this.paintSaving();
+    this.line = this.line.then(async () => {
+      if (round !== this.round || (index !== null && index !== this.detail.index)) return;
+      try {
+        await work();
+      } catch (error) {
+        if (!(error instanceof Refused && error.status === 422)) this.round += 1;
+        this.fail(error);
+        if (!this.detail) return;
+        this.paintHead(); // what was chosen there was not done
+        this.paintFacts();
+      }
+    }).finally(() => {
+      this.waiting -= 1;
+      this.paintSaving();
+    });
+    return this.line;
+  },
+
+  async decide(operation) {
+    this.say("");
+    const { index, version, facts } = this.detail;
+    this.take(await ask(`/api/query/${index}`, { version, operation }));
+    // a fact that was made is the chosen one from then on
+    if (this.detail.facts.length > facts.length) this.chooseFact(this.detail.facts.length - 1);
+  },
+
+  async grade(number, grade) {
+    if (!this.cards[number]) return;
     const before = this.detail;
-    const fact = this.destinationLater(number);
-    this.send(number, grade, (query) => ({ kind: "grade", chunk: number, grade, seen, fact: fact(query) })).then((done) => done && this.tellRemoved(before));
+    await this.decide({ kind: "grade", chunk: number, grade, fact: this.destinations(number).chosen });
+    const gone = before.facts.flat().length - this.detail.facts.flat().length;
+    if (gone > 0) this.say(`${plural(gone, "passage")} of the facts gone with that grade: the chunk contains what was labelled. Press u to undo.`);
     if (number !== this.chunk) return;
-    // The next that has no grade yet: some have one by what was said of the words that they share
+    // The next that had no grade: some have one by what was said of the words that they share
     const next = before.pool.findIndex((chunk, other) => other > number && chunk.grade === null);
     this.stand(next < 0 ? Math.min(number + 1, this.cards.length - 1) : next, true);
   },
 
   clear(number) {
-    if (this.cards[number]) this.send(number, null, { kind: "clear", chunk: number });
+    if (this.cards[number]) return this.decide({ kind: "clear", chunk: number });
   },
 
-  keyOf(number) {
-    return `${this.detail.index} ${number}`;
+  async undo() {
+    this.say("");
+    const answer = await ask("/api/undo", {});
+    if (answer.query.index !== this.detail.index) history.replaceState(null, "", `/${this.address(answer.query)}`);
+    this.take(answer);
   },
 
-  // Shows a grade until the server has answered all that is in line about it
-  send(number, grade, operation) {
-    const key = this.keyOf(number);
-    const underWay = this.underWay.get(key) ?? { count: 0 };
-    underWay.count += 1;
-    underWay.grade = grade;
-    this.underWay.set(key, underWay);
-    this.mark(this.cards[number], grade);
-    return this.decide(operation, () => {
-      underWay.count -= 1;
-      if (!underWay.count) this.underWay.delete(key);
-    });
-  },
-
-  mark(shown, grade) {
-    for (const one of shown.querySelectorAll("[data-grade]")) one.setAttribute("aria-pressed", String(Number(one.dataset.grade) === grade));
-    shown.classList.add("pending");
-  },
-
-  tellRemoved(before) {
-    if (before.index !== this.detail.index) return;
-    const gone = before.facts.flat().length - this.detail.facts.flat().length;
-    if (gone > 0) this.tell(`${plural(gone, "passage")} of the facts gone with that grade: the chunk contains what was labelled. Press u to undo.`);
-  },
-
-  accept(number) {
-    const fact = this.destinationLater(number);
-    this.decide((query) => ({ kind: "accept", chunk: number, fact: fact(query) }));
+  async save() {
+    this.saving = (await ask("/api/save", {})).saving;
   },
 
   // --- which fact a chunk is evidence for
@@ -69,180 +75,111 @@ const DECISIONS = {
     return this.detail.facts[fact]?.some((_, alternative) => this.shows(fact, alternative)) ?? false;
   },
 
-  // The facts that a chunk can be evidence for, and which it is or will be; none where there is nothing to choose
+  // The facts that a chunk can be evidence for, and which it is or will be; no options if there is nothing to choose
   destinations(number) {
-    const { detail } = this;
-    const chunk = detail.pool[number];
-    const facts = detail.facts.map((_, fact) => fact).filter((fact) => this.showsFact(fact));
+    const { pool, facts: all, answerable } = this.detail;
+    const chunk = pool[number];
+    const facts = all.map((_, fact) => fact).filter((fact) => this.showsFact(fact));
     const graded = chunk.grade > 0;
-    if (!facts.length || !detail.answerable || chunk.grade === 0 || (graded && !chunk.movable)) return { options: [], chosen: null };
+    // where it goes unless something else was chosen: to the fact whose words it shares, else to the chosen one
+    const usual = [chunk.like, this.fact, facts[0]].find((fact) => fact != null && this.showsFact(fact)) ?? null;
+    const chosen = graded && chunk.facts.length ? chunk.facts[0] : this.choice?.chunk === number ? this.choice.fact : usual;
     const options = graded && chunk.alone ? facts : [...facts, ANOTHER];
-    const chosen = graded ? chunk.facts[0] : this.choice?.chunk === number ? this.choice.fact : this.usual(detail, number);
-    return options.length > 1 ? { options, chosen } : { options: [], chosen: null };
+    const isFixed = !facts.length || !answerable || chunk.grade === 0 || (graded && !chunk.movable) || options.length < 2;
+    return { options: isFixed ? [] : options, chosen };
   },
 
-  // Where a chunk goes unless something else was chosen: to the fact whose words it shares, else to the chosen one
-  usual(detail, number) {
-    const seen = (fact) => fact !== null && detail.facts[fact]?.some((_, alternative) => this.showsIn(detail, fact, alternative));
-    const { like } = detail.pool[number];
-    const wanted = detail.index === this.detail.index ? this.fact : detail.facts.length - 1;
-    if (seen(like)) return like;
-    if (seen(wanted)) return wanted;
-    const first = detail.facts.findIndex((_, fact) => seen(fact));
-    return first < 0 ? null : first;
-  },
-
-  // What was chosen for a chunk holds; where nothing was, the facts decide that are there when its turn comes
-  destinationLater(number) {
-    const choice = this.choice?.chunk === number ? this.choice.fact : null;
-    const passages = this.detail.facts[choice];
-    return (query) => {
-      if (choice === ANOTHER) return ANOTHER;
-      if (!query.pool) return null; // changed by others since, and not open: the server decides
-      const chosen = passages ? numberNow(passages, query.facts) : -1;
-      return chosen < 0 ? this.usual(query, number) : chosen;
-    };
-  },
-
-  support(number, fact) {
-    const before = this.underWay.get(this.keyOf(number));
-    if ((before ? before.grade : this.detail.pool[number].grade) > 0) {
-      const passages = this.detail.facts[fact];
-      const now = (query) => (fact === ANOTHER || !query.facts ? fact : Math.max(0, numberNow(passages, query.facts)));
-      this.decide((query) => ({ kind: "move-chunk", chunk: number, fact: now(query) })).then((done) => done && this.hear(number));
-      return;
+  async support(number, fact) {
+    if (this.detail.pool[number].grade > 0) {
+      await this.decide({ kind: "move-chunk", chunk: number, fact });
+    } else {
+      const old = this.choice?.chunk ?? number;
+      this.choice = { chunk: number, fact };
+      if (old !== number) this.paintSupport(old);
+      this.paintSupport(number);
     }
-    const old = this.choice?.chunk ?? number;
-    this.choice = { chunk: number, fact };
-    if (old !== number) this.paintSupport(old);
-    this.paintSupport(number);
-    this.hear(number);
+    // For whoever does not see the card
+    const { chosen } = this.destinations(number);
+    document.getElementById("heard").textContent = chosen === null ? "" : `Chunk ${number + 1}: ${chosen === ANOTHER ? "another fact" : `same as fact ${chosen + 1}`}`;
   },
 
   // The next of the facts that the chunk can be evidence for
   nextSupport() {
     const { options, chosen } = this.destinations(this.chunk);
-    if (this.underWay.has(this.keyOf(this.chunk))) {
-      // of a grade that is on its way nobody knows yet where it led
-      const { chunk: number, detail: { index } } = this;
-      return void inLine(async () => undefined, true).then(() => this.detail.index === index && this.chunk === number && this.nextSupport());
-    }
-    if (!options.length) return this.tell(this.detail.facts.length ? "There is no other fact to choose for this chunk." : "There is no fact yet: the first relevant chunk makes one.");
-    this.tell("");
-    this.support(this.chunk, options[(options.indexOf(chosen) + 1) % options.length]);
+    if (!options.length) return this.say(this.detail.facts.length ? "There is no other fact to choose for this chunk." : "There is no fact yet: the first relevant chunk makes one.");
+    this.say("");
+    return this.support(this.chunk, options[(options.indexOf(chosen) + 1) % options.length]);
   },
 
-  // For whoever does not see the card
-  hear(number) {
-    const { chosen } = this.destinations(number);
-    document.getElementById("heard").textContent = chosen === null ? "" : `Chunk ${number + 1}: ${chosen === ANOTHER ? "another fact" : `same as fact ${chosen + 1}`}`;
+  accept(number) {
+    return this.decide({ kind: "accept", chunk: number, fact: this.destinations(number).chosen });
   },
 
   settle(kind) {
     const chunk = this.detail.pool[this.chunk];
-    if (!chunk?.model || (kind === "keep" && !chunk.disagrees)) return this.tell("There is no disagreement about this chunk.");
-    if (kind === "accept" && !this.reveals(chunk)) return this.tell("Grade the chunk yourself first, or leave blind judging (b).");
-    if (kind === "accept") this.accept(this.chunk);
-    else this.decide({ kind, chunk: this.chunk });
+    if (!chunk?.model || (kind === "keep" && !chunk.disagrees)) return this.say("There is no disagreement about this chunk.");
+    if (kind === "accept" && !this.reveals(chunk)) return this.say("Grade the chunk yourself first, or leave blind judging (b).");
+    return kind === "accept" ? this.accept(this.chunk) : this.decide({ kind, chunk: this.chunk });
   },
 
-  addWords(toFact) {
+  async addWords(toFact) {
     this.select(); // the event that tells of a selection may be still on its way
-    if (!this.words) return this.tell("Select words of a chunk with the mouse first.");
-    if (toFact && !this.detail.facts.length) return this.tell("There is no fact yet: f makes one.");
+    if (!this.words) return this.say("Select words of a chunk with the mouse first.");
+    if (toFact && !this.detail.facts.length) return this.say("There is no fact yet: f makes one.");
     const { chunk, start, end, text } = this.words;
-    const last = this.detail.facts.length;
-    this.decide({ kind: "words", chunk, start, end, text, fact: toFact ? this.fact : null }).then((done) => {
-      if (!done) return;
-      getSelection().empty();
-      if (this.detail.facts.length > last) this.chooseFact(last);
-    });
+    await this.decide({ kind: "words", chunk, start, end, text, fact: toFact ? this.fact : null });
+    getSelection().empty();
   },
 
-  // Resolves to whether it was done; calls back once that is known, and before it is shown. An operation may be a
-  // function of the query as it is when its turn comes.
-  decide(operation, answered = () => undefined) {
-    const { index } = this.detail;
-    const round = this.rounds.get(index) ?? 0;
-    this.tell("");
-    const done = inLine(async () => {
-      if ((this.rounds.get(index) ?? 0) !== round) {
-        answered();
-        this.again(index);
-        return false;
-      }
-      try {
-        const known = this.queries[index];
-        const made = typeof operation === "function" ? operation(known) : operation;
-        const body = { start: started, tab: TAB, version: known.version, operation: made };
-        const answer = await ask(`/api/query/${index}`, body).finally(answered);
-        const facts = answer.query.facts.length;
-        // a fact that was made is the chosen one from then on
-        if (index === this.detail.index && facts > this.detail.facts.length) this.made = facts - 1;
-        this.take(answer);
-        return true;
-      } catch (error) {
-        if (!(error instanceof Refused && error.status === 422)) this.rounds.set(index, round + 1);
-        this.trouble(error);
-        this.again(index);
-        return false;
-      }
-    }).finally(() => this.tellSaving());
-    this.tellSaving();
-    return done;
+  // --- what is said
+
+  say(text) {
+    const place = document.getElementById("message");
+    if (place.textContent !== text) place.textContent = text;
+    place.hidden = !text;
   },
 
-  undo() {
-    this.tell("");
-    const done = inLine(async () => {
-      try {
-        const answer = await ask("/api/undo", { start: started, tab: TAB });
-        if (answer.query.index !== this.detail.index) this.wanted = answer.query.index;
-        this.take(answer);
-        history.replaceState(null, "", `/${this.address(answer.query)}`);
-        this.listing.mark(answer.query.index);
-      } catch (error) {
-        this.trouble(error);
-      }
-    }).finally(() => this.tellSaving());
-    this.tellSaving();
-    return done;
-  },
-
-  // What the server answers to a change: the query as it is now
-  take({ query, saving }) {
-    this.back();
-    this.saving = saving;
-    if (query.index === this.wanted) this.show(query);
-    else this.note(query);
-  },
-
-  // Shows again what holds, where something was shown that does not
-  again(index) {
-    if (this.detail.index === index) this.detail.pool.forEach((_, number) => this.repaint(number, false));
-  },
-
-  trouble(error) {
-    if (error instanceof Restarted) {
-      this.restarted = true;
-      this.gone = "The review was started again since this page was opened.";
-      this.tellSaving();
-      return;
-    }
+  fail(error) {
     if (error instanceof Gone || (error instanceof Refused && error.status === 403)) {
       this.gone = error instanceof Gone ? "The server does not answer." : "This page belongs to a review that has ended.";
-      this.tellSaving();
       return;
     }
-    if (error instanceof Refused && error.status === 409 && error.content.query) this.take(error.content);
-    this.tell(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, "."));
+    if (error instanceof Refused && error.status === 409) this.take(error.content);
+    this.say(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, "."));
     if (!(error instanceof Refused)) throw error;
   },
 
-  back() {
+  paintProgress() {
+    const [judged, pairs, done] = this.queries.reduce(
+      ([a, b, c], query) => [a + query.judged, b + query.chunks, c + query.done], [0, 0, 0]);
+    const bar = document.getElementById("progress");
+    bar.max = Math.max(1, pairs);
+    bar.value = judged;
+    document.getElementById("progress-text").replaceChildren(`${whole(judged)} of ${plural(pairs, "pair")}`,
+      element("span", { class: "and-queries" }, `, ${whole(done)} of ${plural(this.queries.length, "query", "queries")}`));
+  },
+
+  paintSaving() {
+    const place = document.getElementById("saving");
+    const { at, unsaved, problem } = this.saving;
+    const state = JSON.stringify([this.gone, this.waiting > 0, this.saving]);
+    if (place.dataset.state === state) return;
+    place.dataset.state = state;
+    place.classList.toggle("bad", Boolean(this.gone || unsaved));
     if (this.gone) {
-      this.gone = "";
-      this.tellSaving();
+      const what = unsaved ? "Some changes are not saved: see its terminal." : at ? `What was saved at ${at} is in the file.` : "Nothing was changed.";
+      place.replaceChildren(`${this.gone} ${what} Start raglift labels review again, and open its new address.`);
+    } else if (unsaved) {
+      place.replaceChildren(`Not saved (${plural(unsaved, "query", "queries")}): found ${visible(problem)}. `, button("Try again", () => this.act(() => this.save())));
+    } else {
+      place.replaceChildren(this.waiting ? "Saving…" : at ? `Saved ${at}` : "No change yet");
     }
+  },
+
+  help() {
+    const dialog = document.getElementById("help");
+    if (dialog.open) return dialog.close();
+    dialog.replaceChildren(...helpContent(this.highest, () => dialog.close()));
+    dialog.showModal();
   },
 };

@@ -29,7 +29,7 @@ function factCard(passages, fact, review) {
     element("div", { class: "fact-head" },
       element("button", { type: "button", class: "choose", "aria-pressed": String(chosen), title: "Relevant chunks and alternatives are added to this fact", onclick: () => review.chooseFact(fact) },
         element("span", { class: "badge", "aria-hidden": "true" }, String(fact + 1)), element("span", null, `Fact ${fact + 1}`)),
-      button("Remove fact", () => review.decide({ kind: "remove-fact", fact }), { class: "quiet remove", "aria-label": `Remove fact ${fact + 1}` }),
+      button("Remove fact", () => review.act(() => review.decide({ kind: "remove", fact }), review.detail.index), { class: "quiet remove", "aria-label": `Remove fact ${fact + 1}` }),
     ),
     element("ol", { class: "alternatives" }, shown.map(([passage, alternative]) => alternativeRow(passage, fact, alternative, shown.length > 1, review))),
   );
@@ -41,7 +41,7 @@ function alternativeRow(passage, fact, alternative, several, review) {
   for (let grade = 1; grade <= review.highest; grade += 1) grades.push([grade, `${grade} ${gradeName(grade, review.highest)}`]);
   if (passage.grade > review.highest) grades.push([passage.grade, `grade ${passage.grade}`]);
   const select = element("select", { "aria-label": `Grade of ${name}`, onchange: (event) =>
-    review.decide({ kind: "set-grade", fact, alternative, grade: Number(event.target.value) }) });
+    review.act(() => review.decide({ kind: "set-grade", fact, alternative, grade: Number(event.target.value) }), review.detail.index) });
   setOptions(select, grades);
   select.value = String(passage.grade);
   return element("li", { class: "alternative" },
@@ -54,7 +54,7 @@ function alternativeRow(passage, fact, alternative, several, review) {
       factChoice(fact, alternative, name, review),
       element("span", { class: "source" }, passage.document || passage.start !== null ? placeOf(passage) : ""),
       passage.model ? element("span", { class: "tag", title: passage.model }, "model") : "",
-      several ? button("Remove", () => review.decide({ kind: "remove-passage", fact, alternative }), { class: "quiet remove", "aria-label": `Remove ${name}` }) : "",
+      several ? button("Remove", () => review.act(() => review.decide({ kind: "remove", fact, alternative }), review.detail.index), { class: "quiet remove", "aria-label": `Remove ${name}` }) : "",
     ),
   );
 }
@@ -66,7 +66,7 @@ function factChoice(fact, alternative, name, review) {
   if (facts[fact].length > 1) options.push([ANOTHER, "another fact"]);
   if (options.length < 2) return "";
   const select = element("select", { "aria-label": `Fact of ${name}`, onchange: (event) =>
-    review.decide({ kind: "move-passage", fact, alternative, to: event.target.value === ANOTHER ? ANOTHER : Number(event.target.value) }) });
+    review.act(() => review.decide({ kind: "move-passage", fact, alternative, to: event.target.value === ANOTHER ? ANOTHER : Number(event.target.value) }), review.detail.index) });
   setOptions(select, options);
   select.value = String(fact);
   return select;
@@ -77,14 +77,14 @@ function selectionBar(words, review) {
   const chunk = review.detail.pool[words.chunk];
   const place = chunk.start === null ? `characters ${whole(words.start)}–${whole(words.end)} of the chunk`
     : `${short(chunk.document ?? "", 40)} ${whole(chunk.start + words.start)}–${whole(chunk.start + words.end)}`;
-  const keep = { onmousedown: (event) => event.preventDefault() }; // what is selected stays selected
+  const keepSelection = { onmousedown: (event) => event.preventDefault() }; // what is selected stays selected
   const factTotal = review.detail.facts.length;
   return [
     element("p", { class: "selected" }, "“", element("bdi", null, excerpt(words.text)), "”"),
     element("p", { class: "muted small" }, place),
     element("div", { class: "actions" },
-      button([element("kbd", null, "f"), " New fact"], () => review.addWords(false), keep),
-      factTotal ? button([element("kbd", null, "a"), ` Alternative of fact ${review.fact + 1}`], () => review.addWords(true), keep) : "",
+      button([element("kbd", null, "f"), " New fact"], () => review.act(() => review.addWords(false)), keepSelection),
+      factTotal ? button([element("kbd", null, "a"), ` Alternative of fact ${review.fact + 1}`], () => review.act(() => review.addWords(true)), keepSelection) : "",
     ),
   ];
 }

@@ -12,9 +12,30 @@ const KEYS = [
   ["d", "next disagreement with a model"],
   ["m  o", "accept the model's grade, or keep your own"],
   ["b", "judge blind, or see models' grades at once"],
-  ["u", "undo your last change"],
+  ["u", "undo the last change"],
   ["?", "these keys"],
 ];
+
+const ACTIONS = {
+  s: (review) => review.nextSupport(),
+  x: (review) => review.clear(review.chunk),
+  j: (review) => review.move(1),
+  k: (review) => review.move(-1),
+  ArrowDown: (review) => review.move(1),
+  ArrowUp: (review) => review.move(-1),
+  n: (review) => review.beside(1),
+  p: (review) => review.beside(-1),
+  f: (review) => review.addWords(false),
+  a: (review) => review.addWords(true),
+  "[": (review) => review.chooseFact(review.fact - 1),
+  "]": (review) => review.chooseFact(review.fact + 1),
+  d: (review) => review.nextDisagreement(),
+  m: (review) => review.settle("accept"),
+  o: (review) => review.settle("keep"),
+  b: (review) => review.toggleBlind(),
+  u: (review) => review.undo(),
+  "?": (review) => review.help(),
+};
 
 function helpContent(highest, close) {
   const rows = KEYS.map(([keys, meaning]) => element("tr", null,
@@ -30,35 +51,15 @@ function helpContent(highest, close) {
 }
 
 function listenToKeys(review) {
-  const actions = {
-    s: () => review.nextSupport(),
-    x: () => review.clear(review.chunk),
-    j: () => review.move(1),
-    k: () => review.move(-1),
-    ArrowDown: () => review.move(1),
-    ArrowUp: () => review.move(-1),
-    n: () => review.beside(1),
-    p: () => review.beside(-1),
-    f: () => review.addWords(false),
-    a: () => review.addWords(true),
-    "[": () => review.chooseFact(review.fact - 1),
-    "]": () => review.chooseFact(review.fact + 1),
-    d: () => review.nextDisagreement(),
-    m: () => review.settle("accept"),
-    o: () => review.settle("keep"),
-    b: () => review.toggleBlind(),
-    u: () => review.undo(),
-    "?": () => review.help(),
-  };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest("input:not([type='checkbox']), select, textarea, dialog")) return;
     const arrow = event.key.startsWith("Arrow");
     if (arrow && event.target.closest(".list-pane, .facts-pane, .topbar")) return;
-    const grade = /^[0-9]$/.test(event.key) ? Number(event.key) : null;
-    const action = grade !== null && grade <= review.highest ? () => review.grade(review.chunk, grade) : actions[event.key];
+    const grade = /^[0-9]$/.test(event.key) && Number(event.key) <= review.highest ? Number(event.key) : null;
+    const action = grade === null ? ACTIONS[event.key] : () => review.grade(review.chunk, grade);
     if (!action || !review.detail || (event.repeat && !"jknp".includes(event.key) && !arrow)) return;
     event.preventDefault();
-    action();
+    review.act(() => action(review));
   });
 }

@@ -71,7 +71,7 @@ function queryListing(review) {
 function queryRow(query, review) {
   const row = element("li", null, element("a", { href: review.address(query), onclick: (event) => {
     event.preventDefault();
-    review.open(query.index);
+    review.act(() => review.open(query.index));
   } }, element("span", { class: "asked", dir: "auto" }), element("span", { class: "about" })));
   fillRow(row, query);
   return row;

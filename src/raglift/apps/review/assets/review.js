@@ -1,43 +1,42 @@
-// The review: what is open, what a person does, what the server says of it.
+// The review: what is open, and how it is shown.
 
 const STACKED = window.matchMedia("(max-width: 64rem)");
 
 class Review {
   constructor(overview) {
-    Object.assign(this, { highest: overview.highest, queries: overview.queries, change: overview.change, saving: overview.saving, hasModels: overview.models });
+    Object.assign(this, { highest: overview.highest, queries: overview.queries, saving: overview.saving, hasModels: overview.models });
     this.detail = null;
     this.chunk = 0;
     this.fact = 0;
     this.choice = null; // the fact that was chosen for a chunk without a grade
-    this.made = null; // the fact that this page's last change made
     this.words = null;
     this.blind = true;
     this.gone = "";
-    this.restarted = false;
-    this.underWay = new Map(); // grades that the server has not answered yet, by query and chunk
-    this.rounds = new Map(); // how often what was in line for a query was given up
+    this.line = Promise.resolve(); // what is to be done, one after the other
+    this.waiting = 0;
+    this.round = 0;
     this.cards = [];
+    this.looks = [];
     this.listing = queryListing(this);
     document.getElementById("list").replaceChildren(...this.listing.element);
     this.selection = element("div", { class: "selection", hidden: true, role: "region", "aria-label": "Selected words" });
     document.body.append(this.selection);
     const blind = document.getElementById("blind");
     blind.hidden = !this.hasModels;
-    blind.addEventListener("click", () => this.toggleBlind());
-    document.getElementById("undo").addEventListener("click", () => this.undo());
+    blind.addEventListener("click", () => this.act(() => this.toggleBlind()));
+    document.getElementById("undo").addEventListener("click", () => this.act(() => this.undo()));
     document.getElementById("help-button").addEventListener("click", () => this.help());
     document.addEventListener("selectionchange", () => this.select());
-    addEventListener("hashchange", () => this.route());
+    addEventListener("hashchange", () => this.act(() => this.route()));
     addEventListener("beforeunload", (event) => {
-      if (waiting || this.saving.unsaved) event.preventDefault();
+      if (this.waiting || this.saving.unsaved) event.preventDefault();
     });
     listenToKeys(this);
-    this.watchHeights();
-    this.tellProgress();
-    this.tellSaving();
+    this.heights = new ResizeObserver(() => this.measure());
+    for (const place of [document.querySelector(".topbar"), document.getElementById("message"), document.body]) this.heights.observe(place);
+    this.paintProgress();
     if (STACKED.matches) document.getElementById("fold").open = false;
-    if (!this.route()) this.open((this.queries.find((query) => !query.done) ?? this.queries[0]).index);
-    this.poll();
+    this.act(async () => (await this.route()) || this.open((this.queries.find((query) => !query.done) ?? this.queries[0]).index));
   }
 
   // --- what is open
@@ -46,83 +45,59 @@ class Review {
     return `#q=${encodeURIComponent(query.id.toWellFormed())}`;
   }
 
-  route() {
+  async route() {
     const id = new URLSearchParams(location.hash.slice(1)).get("q");
     const query = id === null ? undefined : this.queries.find((one) => one.id === id);
-    if (query && query.index !== this.detail?.index) this.open(query.index);
+    if (query && query.index !== this.detail?.index) await this.open(query.index);
     return Boolean(query);
   }
 
   async open(index) {
-    this.wanted = index;
     this.listing.mark(index);
-    this.tell("");
-    try {
-      const { query } = await ask(`/api/query/${index}`);
-      this.back();
-      if (this.wanted !== index) return;
-      // a change that was on its way was faster, and the page knows more already
-      if (query.version < this.queries[index].version) return void this.open(index);
-      history.replaceState(null, "", `/${this.address(query)}`);
-      this.show(query);
-    } catch (error) {
-      this.trouble(error);
-    }
+    this.say("");
+    const answer = await ask(`/api/query/${index}`);
+    history.replaceState(null, "", `/${this.address(answer.query)}`);
+    this.take(answer);
   }
 
-  show(query) {
-    const same = this.detail?.index === query.index;
-    const before = this.detail;
+  // What the server answers: a query as it is now, and what is saved
+  take({ query, saving }) {
+    this.gone = "";
+    if (saving.merged && saving.merged !== this.saving.merged) this.say(`${saving.merged[0].toUpperCase()}${saving.merged.slice(1)}.`);
+    this.saving = saving;
+    const before = this.detail?.index === query.index ? this.detail : null;
     this.detail = query;
-    if (!same) {
+    if (before) {
+      // Facts have other numbers once one before them is gone: the chosen one stays chosen
+      const same = numberNow(before.facts[this.fact], query.facts);
+      this.fact = Math.max(0, same < 0 ? Math.min(this.fact, query.facts.length - 1) : same);
+      const { choice } = this;
+      if (choice && (query.pool[choice.chunk].grade !== null || query.facts.length !== before.facts.length)) this.choice = null;
+    } else {
       this.chunk = Math.max(0, query.pool.findIndex((chunk) => chunk.grade === null));
       this.fact = Math.max(0, query.facts.length - 1);
       this.choice = null;
       getSelection().empty();
     }
-    if (same) this.follow(before, query);
-    this.made = null;
-    this.note(query);
-    this.paintHead();
-    this.paintCards(same ? before : null);
-    this.paintFacts();
-    if (!same) {
-      for (const pane of document.querySelectorAll(".query-pane, .facts-pane")) pane.scrollTop = 0;
-      if (STACKED.matches) {
-        document.getElementById("fold").open = false;
-        scrollTo(0, 0);
-      }
-      this.measure();
-      this.stand(this.chunk, this.chunk > 0);
-      this.cards[this.chunk]?.focus({ preventScroll: true });
-    }
-  }
-
-  // Facts have other numbers once one before them is gone: what was chosen stays chosen
-  follow(before, query) {
-    const now = (fact) => numberNow(before.facts[fact], query.facts);
-    const fact = this.made ?? now(this.fact);
-    this.fact = Math.max(0, fact < 0 ? Math.min(this.fact, query.facts.length - 1) : fact);
-    if (this.choice && this.choice.fact !== ANOTHER) {
-      const chosen = now(this.choice.fact);
-      this.choice = chosen < 0 ? null : { ...this.choice, fact: chosen };
-    }
-    if (this.choice && query.pool[this.choice.chunk].grade !== null) this.choice = null;
-  }
-
-  note(query) {
     this.queries[query.index] = query;
     this.listing.update(query);
-    this.tellProgress();
+    this.listing.mark(query.index);
+    this.paintProgress();
+    this.paintHead();
+    this.paintCards(Boolean(before));
+    this.paintFacts();
+    if (before) return;
+    for (const pane of document.querySelectorAll(".query-pane, .facts-pane")) pane.scrollTop = 0;
+    if (STACKED.matches) {
+      document.getElementById("fold").open = false;
+      scrollTo(0, 0);
+    }
+    this.measure();
+    this.stand(this.chunk, this.chunk > 0);
+    this.cards[this.chunk]?.focus({ preventScroll: true });
   }
 
   // What stays in place at the top covers what scrolls below it
-  watchHeights() {
-    this.heights = new ResizeObserver(() => this.measure());
-    for (const place of [".topbar", "#message"]) this.heights.observe(document.querySelector(place));
-    this.heights.observe(document.body);
-  }
-
   measure() {
     const root = document.documentElement.style;
     const [bar, message] = [".topbar", "#message"].map((place) => (STACKED.matches ? document.querySelector(place).offsetHeight : 0));
@@ -137,25 +112,19 @@ class Review {
     const pane = document.getElementById("query");
     const head = questionHead(this.detail, this);
     this.heights.observe(head);
-    if (pane.querySelector(".query-head")) pane.querySelector(".query-head").replaceWith(head);
-    else pane.replaceChildren(head, element("div", { class: "cards" }), this.turns());
+    if (pane.querySelector(".query-head")) return pane.querySelector(".query-head").replaceWith(head);
+    // For whoever has read to the end, and has no keyboard
+    const turns = element("nav", { class: "turns", "aria-label": "Other queries" },
+      button("‹ Previous query", () => this.act(() => this.beside(-1))), button("Next query ›", () => this.act(() => this.beside(1))));
+    pane.replaceChildren(head, element("div", { class: "cards" }), turns);
   }
 
-  // For whoever has read to the end, and has no keyboard
-  turns() {
-    return element("nav", { class: "turns", "aria-label": "Other queries" },
-      button("‹ Previous query", () => this.beside(-1)), button("Next query ›", () => this.beside(1)));
-  }
-
-  paintCards(before) {
-    const place = document.querySelector(".cards");
-    if (!before) {
-      this.looks = [];
-      this.cards = this.detail.pool.map((_, number) => this.newCard(number));
-      place.replaceChildren(...this.cards, this.detail.pool.length ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
-    } else {
-      this.inPlace(() => this.detail.pool.forEach((_, number) => this.repaint(number, this.looks[number] !== this.look(number))));
-    }
+  paintCards(inPlace) {
+    if (inPlace) return this.inPlace(() => this.cards.forEach((_, number) => this.looks[number] !== this.look(number) && this.repaint(number)));
+    const { pool } = this.detail;
+    this.looks = pool.map((_, number) => this.look(number));
+    this.cards = pool.map((chunk, number) => card(chunk, number, this));
+    document.querySelector(".cards").replaceChildren(...this.cards, pool.length ? "" : element("p", { class: "none" }, "No system returned anything for this query."));
   }
 
   // The chunk that is read does not move when those above it get more to show
@@ -174,20 +143,12 @@ class Review {
     return JSON.stringify([rest, chunk.marks.map(([fact, alternative]) => this.shows(fact, alternative)), this.blind, factButtons(chunk, number, this).outerHTML]);
   }
 
-  newCard(number) {
-    const made = card(this.detail.pool[number], number, this);
-    this.looks[number] = this.look(number);
-    const underWay = this.underWay.get(this.keyOf(number));
-    if (underWay) this.mark(made, underWay.grade);
-    return made;
-  }
-
-  repaint(number, wanted) {
-    if (!wanted && !this.cards[number].classList.contains("pending")) return;
+  repaint(number) {
     const old = this.cards[number];
     const held = old.contains(document.activeElement);
     const fact = held ? document.activeElement.dataset.fact : undefined;
-    this.cards[number] = this.newCard(number);
+    this.looks[number] = this.look(number);
+    this.cards[number] = card(this.detail.pool[number], number, this);
     old.replaceWith(this.cards[number]);
     const same = fact === undefined ? null : this.cards[number].querySelector(`.support-fact[data-fact="${fact}"]`);
     if (held) (same ?? this.cards[number]).focus({ preventScroll: true });
@@ -217,14 +178,10 @@ class Review {
     return !this.blind || chunk.grade !== null;
   }
 
-  shows(fact, alternative) {
-    return this.showsIn(this.detail, fact, alternative);
-  }
-
   // A passage that a model chose is shown once a chunk that it matches is graded
-  showsIn(detail, fact, alternative) {
-    if (!this.blind || !detail.facts[fact][alternative].model) return true;
-    return detail.pool.some((chunk) => chunk.grade !== null && chunk.marks.some(([f, a]) => f === fact && a === alternative));
+  shows(fact, alternative) {
+    if (!this.blind || !this.detail.facts[fact][alternative].model) return true;
+    return this.detail.pool.some((chunk) => chunk.grade !== null && chunk.marks.some(([f, a]) => f === fact && a === alternative));
   }
 
   toggleBlind() {
@@ -232,7 +189,8 @@ class Review {
     this.blind = !this.blind;
     document.getElementById("blind").setAttribute("aria-pressed", String(this.blind));
     this.paintHead();
-    this.paintCards(null);
+    this.paintCards(false);
+    this.stand(this.chunk);
     this.paintFacts();
   }
 
@@ -262,14 +220,13 @@ class Review {
   }
 
   move(step) {
-    const next = this.chunk + step;
-    if (next >= 0 && next < this.cards.length) this.stand(next, true);
+    this.stand(this.chunk + step, true);
   }
 
   beside(step) {
     const next = this.listing.beside(this.detail.index, step);
-    if (next) this.open(next.index);
-    else this.tell(step > 0 ? "That was the last query of the list." : "That was the first query of the list.");
+    if (next) return this.open(next.index);
+    this.say(step > 0 ? "That was the last query of the list." : "That was the first query of the list.");
   }
 
   async nextDisagreement() {
@@ -277,7 +234,7 @@ class Review {
     if (later >= 0) return this.stand(later, true);
     const ring = [...this.queries.slice(this.detail.index + 1), ...this.queries.slice(0, this.detail.index + 1)];
     const query = ring.find((one) => one.disagreements);
-    if (!query) return this.tell("There is no disagreement left.");
+    if (!query) return this.say("There is no disagreement left.");
     if (query.index !== this.detail.index) await this.open(query.index);
     this.stand(Math.max(0, this.detail.pool.findIndex((chunk) => chunk.disagrees)), true);
   }
@@ -307,7 +264,7 @@ class Review {
   }
 }
 
-Object.assign(Review.prototype, DECISIONS, MESSAGES);
+Object.assign(Review.prototype, DECISIONS);
 
 ask("/api/overview").then((overview) => new Review(overview)).catch((error) => {
   const place = document.getElementById("message");
