@@ -162,15 +162,15 @@ def _places_of_labels(labels: Mapping[str, Mapping[str, int]], names: Texts) -> 
     return places[np.array([number[name] for name in ids], dtype=np.int64)]
 
 
-def _filter(wanted: NDArray[np.int64]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+def _filter(ids: NDArray[np.int64]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
     """Return what gives the places of all numbers that are among the wanted ones, and of a few more.
 
     It looks at one bit of a hash of each (a Bloom filter with one hash function).
     """
-    bits = max(len(wanted).bit_length() + 5, 10)
+    bits = max(len(ids).bit_length() + 5, 10)
     shift, factor = np.uint64(64 - bits), np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, vol. 3, 6.4)
     is_wanted = np.zeros(1 << bits, dtype=np.bool_)
-    is_wanted[(wanted.astype(np.uint64) * factor) >> shift] = True
+    is_wanted[(ids.astype(np.uint64) * factor) >> shift] = True
     return lambda found: np.flatnonzero(is_wanted[(found.astype(np.uint64) * factor) >> shift])
 
 
@@ -245,10 +245,10 @@ def _read_labels(relevant: object, location: Location) -> Mapping[str, Mapping[s
         relevant = relevant.to_dict()
     expected = f"{_IDS}, or a mapping from id to grade"
     labels = {
-        query: given
-        if isinstance(given, (dict, Mapping))  # a dict is told at once
-        else dict.fromkeys(_read_ids(query, given, location, expected), 1)
-        for query, given in _read_queries(relevant, location, expected).items()
+        query: grades
+        if isinstance(grades, (dict, Mapping))  # a dict is told at once
+        else dict.fromkeys(_read_ids(query, grades, location, expected), 1)
+        for query, grades in _read_queries(relevant, location, expected).items()
     }
     are_integers = set(map(type, _each_grade(labels))) <= {int}
     if not _are_texts(chain.from_iterable(labels.values())) or not are_integers:
@@ -258,14 +258,14 @@ def _read_labels(relevant: object, location: Location) -> Mapping[str, Mapping[s
     return labels
 
 
-def _checked(query: str, given: Mapping[Any, Any], location: Location) -> dict[str, int]:
+def _checked(query: str, grades: Mapping[Any, Any], location: Location) -> dict[str, int]:
     """Return the grades of one query as plain integers; what is none is noted."""
     here = location / shown(query)
-    _read_ids(query, list(given), location, _IDS)
-    for name, grade in given.items():
+    _read_ids(query, list(grades), location, _IDS)
+    for name, grade in grades.items():
         if isinstance(grade, bool) or not isinstance(grade, Integral):
             (here / shown(name)).fault(shown(grade), "a grade: an integer, 0 for what was judged irrelevant")
-    return {name: int(grade) for name, grade in given.items() if isinstance(grade, Integral)}
+    return {name: int(grade) for name, grade in grades.items() if isinstance(grade, Integral)}
 
 
 def _within_range(query: str, grades: Mapping[str, int], location: Location) -> dict[str, int]:
@@ -276,28 +276,28 @@ def _within_range(query: str, grades: Mapping[str, int], location: Location) -> 
     return {name: min(max(grade, -1), _HIGHEST_GRADE) for name, grade in grades.items()}
 
 
-def _read_queries(given: object, location: Location, of_each: str) -> Mapping[str, Any]:
+def _read_queries(value: object, location: Location, of_each: str) -> Mapping[str, Any]:
     """Return what is given for each query; nothing, and a fault, where that is not a mapping from query ids."""
-    if not isinstance(given, Mapping):
-        location.fault(f"an object of type {type(given).__name__}", f"a mapping from query id to {of_each}")
+    if not isinstance(value, Mapping):
+        location.fault(f"an object of type {type(value).__name__}", f"a mapping from query id to {of_each}")
         return {}
-    for query in () if _are_texts(given) else given:
+    for query in () if _are_texts(value) else value:
         if not isinstance(query, str):
             location.fault(f"the query id {shown(query)}", "a text")
-    return given
+    return value
 
 
-def _read_ids(query: str, given: Any, location: Location, expected: str, *, in_order: bool = False) -> Sequence[str]:
+def _read_ids(query: str, value: Any, location: Location, expected: str, *, in_order: bool = False) -> Sequence[str]:
     """Return the ids of one query; none, and a fault, where they are not ids."""
-    if isinstance(given, (list, tuple)):
-        ids: Sequence[Any] = given
+    if isinstance(value, (list, tuple)):
+        ids: Sequence[Any] = value
     else:
-        unordered = in_order and isinstance(given, (Mapping, AbstractSet))
-        if unordered or isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-            found = shown(given) if isinstance(given, (str, bytes)) else f"an object of type {type(given).__name__}"
+        unordered = in_order and isinstance(value, (Mapping, AbstractSet))
+        if unordered or isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            found = shown(value) if isinstance(value, (str, bytes)) else f"an object of type {type(value).__name__}"
             (location / shown(query)).fault(found, expected)
             return ()
-        ids = list(given)
+        ids = list(value)
     if not _are_texts(ids):
         number, wrong = next((number, name) for number, name in enumerate(ids) if not isinstance(name, str))
         (location / shown(query) / number).fault(shown(wrong), "an id, which is a text")

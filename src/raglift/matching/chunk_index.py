@@ -212,8 +212,8 @@ class _PassageRows:
         number, first = np.unique(self.table[:, 0], return_index=True)
         distinct[self.order[first]] = number
         passage = distinct[places.passage]
-        kept = passage >= 0
-        return Places(passage[kept], places.document[kept], places.start[kept], places.end[kept])
+        labelled = passage >= 0
+        return Places(passage[labelled], places.document[labelled], places.start[labelled], places.end[labelled])
 
     def touches(self, pairs: _Pairs) -> Touches:
         passage, chunk = pairs
@@ -341,12 +341,12 @@ def _numbered(ids: Iterable[str | None], numbers: dict[str | None, int]) -> NDAr
 
 def _same_ids(passages: Sequence[Passage], chunks: Sequence[Chunk]) -> Iterator[_Pairs]:
     """Yield the chunks with the id that a passage names."""
-    wanted: dict[str, list[int]] = {}
+    passages_of_id: dict[str, list[int]] = {}
     for number, passage in enumerate(passages):
         if passage.chunk_id is not None:
-            wanted.setdefault(passage.chunk_id, []).append(number)
-    if wanted:
-        rows = [(number, other) for other, chunk in enumerate(chunks) for number in wanted.get(chunk.id, ())]
+            passages_of_id.setdefault(passage.chunk_id, []).append(number)
+    if passages_of_id:
+        rows = [(number, other) for other, chunk in enumerate(chunks) for number in passages_of_id.get(chunk.id, ())]
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         yield table[:, 0], table[:, 1]
 

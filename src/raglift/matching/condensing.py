@@ -28,22 +28,22 @@ def condensed(match_table: MatchTable, keep: NDArray[np.bool_]) -> MatchTable:
     """
     first = np.cumsum(match_table.hits) - match_table.hits
     query = np.repeat(np.arange(match_table.queries), match_table.hits)
-    kept = np.cumsum(keep)
-    before = np.concatenate(([0], kept))[first]
-    new_rank = kept - before[query]
+    new_positions = np.cumsum(keep)
+    before = np.concatenate(([0], new_positions))[first]
+    new_rank = new_positions - before[query]
 
     def places(query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.asarray(first[query] + rank - 1, dtype=np.int64)
 
     def moved(rows: Matches) -> Matches:
         at = places(rows.query, rows.rank)
-        left = keep[at]
-        return replace(rows.take(left), rank=new_rank[at[left]])
+        remaining = keep[at]
+        return replace(rows.take(remaining), rank=new_rank[at[remaining]])
 
     def moved_positions(rows: HitPositions) -> HitPositions:
         at = places(rows.query, rows.rank)
-        left = keep[at]
-        return HitPositions(rows.query[left], new_rank[at[left]])
+        remaining = keep[at]
+        return HitPositions(rows.query[remaining], new_rank[at[remaining]])
 
     satisfied = satisfied_by_hits(match_table, keep)
     at = places(match_table.facts.query[satisfied.fact], satisfied.rank)

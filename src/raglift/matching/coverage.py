@@ -195,9 +195,9 @@ def fewest_intervals(intervals: Sequence[Interval], needed: int, at_most: int, t
         at_most: when this many are not enough, `at_most + 1` is returned.
         text: the normalized text, whose blanks between covered parts count.
     """
-    kept = _maximal(intervals)
-    start, end = np.array(kept, dtype=np.int64).T
-    bridged = np.array([_bridged(last, text) for _, last in kept], dtype=np.int64)
+    maximal = _maximal(intervals)
+    start, end = np.array(maximal, dtype=np.int64).T
+    bridged = np.array([_bridged(last, text) for _, last in maximal], dtype=np.int64)
     # What the i-th adds after the j-th, for j before i: with no other between them, this is all they share
     added = end[:, None] - np.where(start[:, None] <= bridged[None, :], end[None, :], start[:, None])
     before = np.tri(len(start), k=-1, dtype=np.bool_)
@@ -211,8 +211,8 @@ def fewest_intervals(intervals: Sequence[Interval], needed: int, at_most: int, t
 
 def _maximal(intervals: Iterable[Interval]) -> list[Interval]:
     """Return the intervals that lie in no other one, by start and so by end."""
-    kept: list[Interval] = []
+    maximal: list[Interval] = []
     for start, end in sorted(set(intervals), key=lambda interval: (interval[0], -interval[1])):
-        if not kept or end > kept[-1][1]:
-            kept.append((start, end))
-    return kept
+        if not maximal or end > maximal[-1][1]:
+            maximal.append((start, end))
+    return maximal

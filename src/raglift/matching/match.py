@@ -57,15 +57,15 @@ def is_inside(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> bo
         return False
     if overlap.direction != Direction.CHUNK_CONTAINS_PASSAGE:
         return True
-    wanted, found = text(passage.text or ""), text(chunk.text)
-    return wanted == found or (rule.mode == "fuzzy" and _are_alike(wanted, found, rule))
+    passage_text, chunk_text = text(passage.text or ""), text(chunk.text)
+    return passage_text == chunk_text or (rule.mode == "fuzzy" and _are_alike(passage_text, chunk_text, rule))
 
 
-def _are_alike(wanted: str, found: str, rule: MatchRule) -> bool:
+def _are_alike(passage_text: str, chunk_text: str, rule: MatchRule) -> bool:
     """Return whether two texts are nearly one, from end to end."""
     from rapidfuzz.fuzz import ratio
 
-    return ratio(wanted, found) >= 100 * (rule.threshold or 0)
+    return ratio(passage_text, chunk_text) >= 100 * (rule.threshold or 0)
 
 
 def grade_by_labels(query: Query, chunk: Chunk, rule: MatchRule, text: Text) -> int | None:
@@ -180,11 +180,11 @@ def satisfied_by_hits(match_table: MatchTable, keep: NDArray[np.bool_]) -> Satis
     """
     first = np.cumsum(match_table.hits) - match_table.hits
     matches, overlaps, rule = match_table.matches, match_table.overlaps, match_table.rule
-    kept = matches.take(keep[first[matches.query] + matches.rank - 1])
+    selected = matches.take(keep[first[matches.query] + matches.rank - 1])
     if rule is None or not rule.by_coverage:
-        return satisfactions_of(match_table.facts, kept)
+        return satisfactions_of(match_table.facts, selected)
     covering = overlaps.take(keep[first[overlaps.query] + overlaps.rank - 1])
-    return _satisfied(match_table.facts, match_table.passages, kept, covering, rule, Text(rule))
+    return _satisfied(match_table.facts, match_table.passages, selected, covering, rule, Text(rule))
 
 
 def satisfying_matches(match_table: MatchTable) -> Matches:
@@ -368,14 +368,14 @@ def span_upper_bound_of(queries: Sequence[Query], inventory: Inventory, rule: Ma
         if part is not None and (inventory.abutting or part[0] < part[1]):
             overlaps[row].append(part)
             touching[row].append(chunk)
-    covered, wanted = covered_characters(len(queries), facts, passages, overlaps)
+    covered, passage_characters = covered_characters(len(queries), facts, passages, overlaps)
     returned = np.zeros(len(queries), dtype=np.int64)
     of_query: dict[int, list[Chunk]] = defaultdict(list)
     for query, best in zip(facts.query.tolist(), best_covered(facts, passages, overlaps), strict=True):
         of_query[query] += touching.get(-1 if best is None else best, [])
     for query, chunks in of_query.items():
         returned[query] = _source_characters(chunks)
-    return SpanUpperBound(covered=covered, passages=wanted, chunks=returned)
+    return SpanUpperBound(covered=covered, passages=passage_characters, chunks=returned)
 
 
 def _covered_part(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> Interval | None:

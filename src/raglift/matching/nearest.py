@@ -67,10 +67,10 @@ def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> lis
         texts: what occurs nowhere.
         documents: the source texts.
     """
-    wanted = [normalize(text)[:_LONGEST] for text in texts]
-    seeds = [(number, at) for number, text in enumerate(wanted) for at in _seeds(text)]
+    passages = [normalize(text)[:_LONGEST] for text in texts]
+    seeds = [(number, at) for number, text in enumerate(passages) for at in _seeds(text)]
     best: list[list[_Candidate]] = [[] for _ in texts]
-    search = Patterns([wanted[number][at : at + _SEED] for number, at in seeds]) if seeds else None
+    search = Patterns([passages[number][at : at + _SEED] for number, at in seeds]) if seeds else None
     if search is None:
         return [None] * len(texts)
     origin = np.array(seeds, dtype=np.int64)
@@ -79,7 +79,7 @@ def nearest_passages(texts: Sequence[str], documents: Sequence[Document]) -> lis
             heapq.heappush(best[text], candidate)
             if len(best[text]) > _CANDIDATES:
                 heapq.heappop(best[text])
-    return _compare(wanted, best, documents)
+    return _compare(passages, best, documents)
 
 
 def _seeds(text: str) -> list[int]:
@@ -110,16 +110,16 @@ def _candidates(found: Occurrences, origin: NDArray[np.int64], document: int) ->
 
 
 def _compare(
-    wanted: list[str], candidates: list[list[_Candidate]], documents: Sequence[Document]
+    passages: list[str], candidates: list[list[_Candidate]], documents: Sequence[Document]
 ) -> list[SimilarPassage | None]:
     """Compare the texts with the text at their candidates, one document after the other."""
-    best: list[SimilarPassage | None] = [None] * len(wanted)
+    best: list[SimilarPassage | None] = [None] * len(passages)
     flat = sorted((each.document, number, each.offset) for number, of in enumerate(candidates) for each in of)
     current, source = -1, normalize_with_offsets("")
     for number, text, offset in flat:
         if number != current:
             current, source = number, normalize_with_offsets(documents[number].text)
-        nearest = _nearest_at(wanted[text], documents[number], source, offset)
+        nearest = _nearest_at(passages[text], documents[number], source, offset)
         known = best[text]
         if nearest is not None and (known is None or nearest.likeness > known.likeness):
             best[text] = nearest
@@ -198,11 +198,11 @@ def _first(documents: Iterable[Document], most: int) -> Iterable[Document]:
 
 def _sentence_sharing_words(text: str, documents: Sequence[Document]) -> SimilarPassage | None:
     """Return the sentence that shares the rarest words with a text, the shortest of equals; None if none shares any."""
-    wanted = set(words_of(text))
+    passage_words = set(words_of(text))
     sentences: list[tuple[SimilarPassage, set[str]]] = []
     for document in documents:
         for match in _SENTENCE.finditer(document.text):
-            shared = wanted.intersection(words_of(match[0]))
+            shared = passage_words.intersection(words_of(match[0]))
             if shared:
                 sentences.append((SimilarPassage(document.id, *match.span(), match[0], 0.0), shared))
     having = Counter(word for _, shared in sentences for word in shared)

@@ -123,21 +123,21 @@ def all_texts(texts: Texts) -> list[str]:
     return found
 
 
-def places_of(wanted: Texts, texts: Texts) -> NDArray[np.int64]:
+def places_of(searched: Texts, texts: Texts) -> NDArray[np.int64]:
     """Return where each wanted text stands in `texts`; -1 if nowhere. On both sides each text stands once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = np.full(len(wanted), -1, dtype=np.int64)
+    found = np.full(len(searched), -1, dtype=np.int64)
     try:
         # The wanted ones are looked up in, because they are fewer as a rule
-        there = pc.index_in(pa.array(texts, pa.string()), value_set=pa.array(wanted, pa.string()))
+        places = pc.index_in(pa.array(texts, pa.string()), value_set=pa.array(searched, pa.string()))
     except UnicodeEncodeError:  # half a character, which Arrow cannot hold
         place_of = {name: place for place, name in enumerate(all_texts(texts))}
-        found[:] = [place_of.get(name, -1) for name in all_texts(wanted)]
+        found[:] = [place_of.get(name, -1) for name in all_texts(searched)]
         return found
-    known = np.asarray(there.is_valid())
-    found[np.asarray(there.drop_null())] = np.flatnonzero(known)
+    known = np.asarray(places.is_valid())
+    found[np.asarray(places.drop_null())] = np.flatnonzero(known)
     return found
 
 

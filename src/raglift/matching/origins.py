@@ -54,15 +54,15 @@ class Origin:
     """The place of its candidate in the ranking that the reranker was given; None for a hit that was added."""
 
 
-def origins(given: Ranking, returned: Ranking) -> list[Origin]:
+def origins(candidates: Ranking, returned: Ranking) -> list[Origin]:
     """Return the origin of each hit that a reranker returned, in its order.
 
     Args:
-        given: its candidates.
+        candidates: what it was given.
         returned: what it made of them.
     """
-    candidates = _Candidates(given.chunks)
-    return [candidates.origin_of(hit.chunk) for hit in returned]
+    matched = _Candidates(candidates.chunks)
+    return [matched.origin_of(hit.chunk) for hit in returned]
 
 
 class _Candidates:
@@ -152,7 +152,7 @@ def _agrees(chunk: Chunk, candidate: Chunk) -> bool:
         (chunk.start, candidate.start),
         (chunk.end, candidate.end),
     )
-    return all(own is None or own == known for own, known in pairs)
+    return all(value is None or value == known for value, known in pairs)
 
 
 def _lies_in(chunk: Chunk, candidate: Chunk) -> bool:
@@ -206,9 +206,9 @@ def _reranks(run: Run, number: int) -> bool:
 
 def _same_hits(stages: Sequence[StageTrace], number: int) -> bool:
     """Whether a stage returned some of its candidates, each once: the usual case, seen by the chunks themselves."""
-    given = {id(chunk) for chunk in stages[number - 1].ranking.chunks}
+    earlier = {id(chunk) for chunk in stages[number - 1].ranking.chunks}
     returned = {id(chunk) for chunk in stages[number].ranking.chunks}
-    return len(returned) == len(stages[number].ranking) and returned <= given
+    return len(returned) == len(stages[number].ranking) and returned <= earlier
 
 
 def candidates_alone(run: Run) -> list[Ranking]:

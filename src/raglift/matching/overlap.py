@@ -129,22 +129,27 @@ def cover_passage(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -
     shared = shared_by_offsets(chunk, passage)
     if shared is not None and rule.by_coverage:
         return _located(chunk, passage, shared, text, relevant=True)
-    wanted, found = text(passage.text or ""), text(chunk.text)
-    if not wanted or not found:
+    passage_text, chunk_text = text(passage.text or ""), text(chunk.text)
+    if not passage_text or not chunk_text:
         return None
     # What contains the other, or begins within it, has its own beginning there
-    may_share = beginning_of(wanted, SHORTEST_OVERLAP) in found or beginning_of(found, SHORTEST_OVERLAP) in wanted
-    overlap = _contained(wanted, found, rule) if may_share else None
+    may_share = (
+        beginning_of(passage_text, SHORTEST_OVERLAP) in chunk_text
+        or beginning_of(chunk_text, SHORTEST_OVERLAP) in passage_text
+    )
+    overlap = _contained(passage_text, chunk_text, rule) if may_share else None
     if overlap is None and rule.mode == "fuzzy":
-        overlap = _alike(wanted, found, rule)
+        overlap = _alike(passage_text, chunk_text, rule)
     if overlap is None and shared is not None:
         return _located(chunk, passage, shared, text, relevant=False)
     if overlap is None and may_share:
-        overlap = _overlapping(wanted, found)
+        overlap = _overlapping(passage_text, chunk_text)
     if overlap is None:
         return None
     direction, start, end, _, _ = overlap
-    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or is_as_long_as(wanted[start:end], SHORTEST_OVERLAP)
+    by_coverage = direction == Direction.CHUNK_CONTAINS_PASSAGE or is_as_long_as(
+        passage_text[start:end], SHORTEST_OVERLAP
+    )
     relevant = by_coverage if rule.by_coverage else direction != Direction.OVERLAP
     placed = text.placed(passage.text or "")
     if direction == Direction.PASSAGE_CONTAINS_CHUNK:
@@ -205,47 +210,47 @@ def characters_until(chunk: Chunk, passage: Passage, reached: int, rule: MatchRu
 
 
 def _by_text(chunk: Chunk, passage: Passage, rule: MatchRule, text: Text) -> _Overlap | None:
-    wanted, found = text(passage.text or ""), text(chunk.text)
-    overlap = _contained(wanted, found, rule)
+    passage_text, chunk_text = text(passage.text or ""), text(chunk.text)
+    overlap = _contained(passage_text, chunk_text, rule)
     if overlap is None and rule.mode == "fuzzy":
-        overlap = _alike(wanted, found, rule)
-    return _overlapping(wanted, found) if overlap is None else overlap
+        overlap = _alike(passage_text, chunk_text, rule)
+    return _overlapping(passage_text, chunk_text) if overlap is None else overlap
 
 
-def _contained(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:
-    at = found.find(wanted)
+def _contained(passage_text: str, chunk_text: str, rule: MatchRule) -> _Overlap | None:
+    at = chunk_text.find(passage_text)
     if at >= 0:
-        return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), at, at + len(wanted))
-    if is_as_long_as(found, rule.minimum_length):
-        start = wanted.find(found)
+        return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(passage_text), at, at + len(passage_text))
+    if is_as_long_as(chunk_text, rule.minimum_length):
+        start = passage_text.find(chunk_text)
         if start >= 0:
-            return _Overlap(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(found), 0, len(found))
+            return _Overlap(Direction.PASSAGE_CONTAINS_CHUNK, start, start + len(chunk_text), 0, len(chunk_text))
     return None
 
 
-def _alike(wanted: str, found: str, rule: MatchRule) -> _Overlap | None:
+def _alike(passage_text: str, chunk_text: str, rule: MatchRule) -> _Overlap | None:
     """Return where the shorter text is nearly a part of the longer one."""
     from rapidfuzz.fuzz import partial_ratio_alignment
 
-    if len(found) < len(wanted) and not is_as_long_as(found, rule.minimum_length):
+    if len(chunk_text) < len(passage_text) and not is_as_long_as(chunk_text, rule.minimum_length):
         return None
-    alignment = partial_ratio_alignment(wanted, found, score_cutoff=100 * (rule.threshold or 0))
+    alignment = partial_ratio_alignment(passage_text, chunk_text, score_cutoff=100 * (rule.threshold or 0))
     if alignment is None:
         return None
     of_chunk = alignment.dest_start, alignment.dest_end
-    if len(wanted) <= len(found):
-        return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(wanted), *of_chunk)
+    if len(passage_text) <= len(chunk_text):
+        return _Overlap(Direction.CHUNK_CONTAINS_PASSAGE, 0, len(passage_text), *of_chunk)
     return _Overlap(Direction.PASSAGE_CONTAINS_CHUNK, alignment.src_start, alignment.src_end, *of_chunk)
 
 
-def _overlapping(wanted: str, found: str) -> _Overlap | None:
-    head = longest_overlap(found, wanted)
-    tail = longest_overlap(wanted, found)
+def _overlapping(passage_text: str, chunk_text: str) -> _Overlap | None:
+    head = longest_overlap(chunk_text, passage_text)
+    tail = longest_overlap(passage_text, chunk_text)
     if not head and not tail:
         return None
     if head >= tail:
-        return _Overlap(Direction.OVERLAP, 0, head, len(found) - head, len(found))
-    return _Overlap(Direction.OVERLAP, len(wanted) - tail, len(wanted), 0, tail)
+        return _Overlap(Direction.OVERLAP, 0, head, len(chunk_text) - head, len(chunk_text))
+    return _Overlap(Direction.OVERLAP, len(passage_text) - tail, len(passage_text), 0, tail)
 
 
 def shared_by_offsets(chunk: Chunk, passage: Passage) -> tuple[int, int] | None:
@@ -338,14 +343,14 @@ def covered_characters(
             continue
         name, offset = passages.places[row] or (("text", text), 0)
         of_query = lines.setdefault(int(facts.query[fact]), {})
-        covered, wanted = of_query.setdefault(name, ([], []))
-        wanted.append((offset, offset + len(text)))
+        covered, labelled = of_query.setdefault(name, ([], []))
+        labelled.append((offset, offset + len(text)))
         covered += [(offset + start, offset + end) for start, end in overlaps.get(row, ())]
     totals = np.zeros((2, queries), dtype=np.int64)
     for query, of_query in lines.items():
-        for covered, wanted in of_query.values():
+        for covered, labelled in of_query.values():
             totals[0, query] += covered_length(covered)
-            totals[1, query] += covered_length(wanted)
+            totals[1, query] += covered_length(labelled)
     return totals[0], totals[1]
 
 

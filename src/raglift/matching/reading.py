@@ -64,11 +64,12 @@ def _positions(match_table: MatchTable, rule: MatchRule) -> NDArray[np.float64]:
         if start >= positions[fact]:  # satisfied in an earlier hit
             continue
         passage = _passage(match_table.passages, row)
-        wanted = text(passage.text or "")
-        reached = len(wanted)
+        passage_text = text(passage.text or "")
+        reached = len(passage_text)
         if earlier is not None and passage.text is not None:
-            own = int(found.normalized_start[place]), int(found.normalized_end[place])
-            reached = _threshold_reached(earlier.of(row, rank), own, wanted, characters_needed(wanted, rule))
+            interval = int(found.normalized_start[place]), int(found.normalized_end[place])
+            needed = characters_needed(passage_text, rule)
+            reached = _threshold_reached(earlier.of(row, rank), interval, passage_text, needed)
         chunk = match_table.rankings[query].hits[rank - 1].chunk
         position = start + characters_until(chunk, passage, reached, rule, text)
         positions[fact] = min(positions[fact], position)
@@ -135,22 +136,22 @@ class _Earlier:
         return list(zip(self._start[first:last], self._end[first:last], strict=True))
 
 
-def _threshold_reached(earlier: list[Interval], own: Interval, wanted: str, needed: int) -> int:
+def _threshold_reached(earlier: list[Interval], interval: Interval, passage_text: str, needed: int) -> int:
     """Return up to which character a passage must be read in a hit for enough of it to be covered.
 
     Args:
         earlier: what the hits before cover.
-        own: what this one covers; all of it is enough.
-        wanted: the passage's normalized text.
+        interval: what this one covers; all of it is enough.
+        passage_text: the passage's normalized text.
         needed: how many characters must be covered.
 
     Returns:
         One past the last character: `“the lamp is lit”`, 9 of 15 characters needed, is read up to the i of is, because
         a blank counts with the character behind it.
     """
-    start, end = own
+    start, end = interval
 
     def covered(reached: int) -> int:
-        return covered_length([*earlier, trimmed(start, reached, wanted)], wanted)
+        return covered_length([*earlier, trimmed(start, reached, passage_text)], passage_text)
 
     return start + 1 + bisect_left(range(start, end - 1), needed, key=lambda last: covered(last + 1))

@@ -240,12 +240,12 @@ class RankingScores:
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        wanted = parse(str(metric))
-        if wanted not in self.metrics:
+        parsed = parse(str(metric))
+        if parsed not in self.metrics:
             raise ConfigurationError(
-                f"metric: found {wanted}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
+                f"metric: found {parsed}, which was not scored; expected one of {', '.join(map(str, self.metrics))}"
             )
-        values: NDArray[np.float64] = self.values[self.metrics.index(wanted)]
+        values: NDArray[np.float64] = self.values[self.metrics.index(parsed)]
         return values
 
     def n(self, metric: Metric | str) -> int:
@@ -356,13 +356,13 @@ def no_labelled_id(
     theirs = next((id_ for query in both for id_ in relevant[query]), None)
     if ours is None or theirs is None:
         return []
-    told = f"no id of the rankings, as {ours!r}, is among the labels, as {theirs!r}, of any query"
-    return [f"{told}: expected ids that name the same documents alike, unless nothing was found"]
+    difference = f"no id of the rankings, as {ours!r}, is among the labels, as {theirs!r}, of any query"
+    return [f"{difference}: expected ids that name the same documents alike, unless nothing was found"]
 
 
 def _metrics_of_ids(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
-    given = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
-    chosen = tuple(dict.fromkeys(parse(str(metric)) for metric in given))
+    names = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
+    chosen = tuple(dict.fromkeys(parse(str(metric)) for metric in names))
     if not chosen:
         raise ConfigurationError("metrics: found none; expected at least one, as ['ndcg@10']")
     for metric in chosen:
@@ -383,8 +383,8 @@ def names_of(metrics: Sequence[Metric | str], default: Sequence[str] = DEFAULT_M
         metrics: measures, or metrics with their depths.
         default: what is taken if nothing is asked for.
     """
-    given = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
-    found = tuple(str(parse(str(metric))) for metric in given)
+    names = (metrics,) if isinstance(metrics, (str, Metric)) else metrics
+    found = tuple(str(parse(str(metric))) for metric in names)
     return () if found == tuple(default) else found
 
 
@@ -425,12 +425,12 @@ def choose_metrics(
     if isinstance(metrics, (str, Metric)):
         metrics = (metrics,)
     # also where metrics with depths of their own stand beside them
-    is_default = tuple(given for given in metrics if parse(str(given)).depth is None) == DEFAULT_METRICS
+    is_default = tuple(name for name in metrics if parse(str(name)).depth is None) == DEFAULT_METRICS
     depths = _depths(ks)
     numbers = [depth for depth in depths if isinstance(depth, int)]
     chosen: dict[Metric, None] = {}
-    for given in metrics:
-        metric = parse(given) if isinstance(given, str) else parse(str(given))
+    for name in metrics:
+        metric = parse(name) if isinstance(name, str) else parse(str(name))
         measure = MEASURES[metric.name]
         if metric.depth is not None or not measure.takes_k:
             chosen[metric] = None
@@ -462,10 +462,10 @@ def _check_labels(metrics: Collection[Metric], dataset: Dataset) -> None:
 
 def _depths(ks: Sequence[int | Tokens | Calls | str]) -> list[int | Tokens | Calls]:
     """Return the depths in order: numbers of hits, token budgets, then numbers of calls."""
-    given: object = ks
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        given = ()
-    found = {_depth(depth) for depth in given}
+    depths: object = ks
+    if isinstance(depths, str) or not isinstance(depths, Iterable):
+        depths = ()
+    found = {_depth(depth) for depth in depths}
     if not found:
         raise ConfigurationError(
             f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10) or (5, 'tokens(2000)')"
@@ -475,13 +475,13 @@ def _depths(ks: Sequence[int | Tokens | Calls | str]) -> list[int | Tokens | Cal
     return [*sorted(depth for depth in found if isinstance(depth, int)), *budgets, *calls]
 
 
-def _depth(given: object) -> int | Tokens | Calls:
+def _depth(value: object) -> int | Tokens | Calls:
     """Return one depth: a positive integer, a token budget or a number of calls, also as its text."""
-    depth = parse_depth(given) if isinstance(given, str) else given
+    depth = parse_depth(value) if isinstance(value, str) else value
     if isinstance(depth, (Tokens, Calls)):
         return depth
-    if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise ConfigurationError(
-            f"ks: found {given!r}; expected an integer, 1 or more, or a budget of tokens, as tokens(2000)"
+            f"ks: found {value!r}; expected an integer, 1 or more, or a budget of tokens, as tokens(2000)"
         )
-    return int(given)
+    return int(value)

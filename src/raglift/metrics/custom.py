@@ -80,8 +80,8 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
     lengths = np.minimum(match_table.hits, depth(k)).tolist()
     highest = match_table.highest_grade
     for number, length in enumerate(lengths):
-        own = slice(facts[number], facts[number + 1])
-        if not length or own.start == own.stop:
+        of_query = slice(facts[number], facts[number + 1])
+        if not length or of_query.start == of_query.stop:
             continue
         grades = [0] * length
         for row in range(rows[number], rows[number + 1]):
@@ -92,8 +92,8 @@ def query_rankings(match_table: MatchTable, k: int | None) -> Iterator[tuple[int
                 query_id=match_table.query_ids[number] if match_table.query_ids else str(number),
                 k=k,
                 grades=tuple(grades),
-                ranks=tuple(place or None for place in ranks[own]),
-                ideal_grades=tuple(ideal[own]),
+                ranks=tuple(place or None for place in ranks[of_query]),
+                ideal_grades=tuple(ideal[of_query]),
                 highest_grade=highest,
                 hits=tuple(match_table.rankings[number].hits[:length]) if match_table.rankings else (),
             ),
@@ -205,7 +205,7 @@ def metric(
         parameters = _checked(name, settings)
         _check_call(name, function, 2 if vectorized else 1, () if vectorized else [each.name for each in parameters])
         called = getattr(function, "__qualname__", type(function).__qualname__)
-        told = (function.__doc__ or "").strip().partition("\n")[0]
+        summary = (function.__doc__ or "").strip().partition("\n")[0]
         is_ours = function.__module__.startswith("raglift.metrics.")
         if not vectorized:
             compute = _one_by_one(function, parameters)
@@ -215,7 +215,7 @@ def metric(
             Measure(
                 name,
                 title or name,
-                printable(formula or told),
+                printable(formula or summary),
                 compute,
                 source=printable(source),
                 parameters=parameters,
@@ -249,9 +249,9 @@ def _check_call(name: str, function: Callable[..., Any], values: int, keywords: 
     try:
         signature.bind(*[None] * values, **dict.fromkeys(keywords))
     except TypeError as error:
-        wanted = ", ".join((*(("judgements", "metric") if values > 1 else ("ranking",)), *keywords))
+        expected = ", ".join((*(("judgements", "metric") if values > 1 else ("ranking",)), *keywords))
         raise ConfigurationError(
-            f"metric {name}: found a function of {signature} ({error}); expected one that is called with ({wanted}), "
+            f"metric {name}: found a function of {signature} ({error}); expected one that is called with ({expected}), "
             "the settings being keywords"
         ) from None
 
@@ -261,11 +261,11 @@ def _one_by_one(function: Callable[..., Any], settings: tuple[Choice | Number, .
 
     @wraps(function)
     def values(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
-        given = {setting.name: setting.of(metric) for setting in settings}
+        settings_of_metric = {setting.name: setting.of(metric) for setting in settings}
         found = np.zeros(match_table.queries)
         for number, ranking in query_rankings(match_table, metric.k):
             try:
-                value = function(ranking, **given)
+                value = function(ranking, **settings_of_metric)
             except BaseException as error:
                 if order_to_stop(error) is not None:
                     raise
@@ -326,5 +326,5 @@ def _is_finite(value: object) -> bool:
 
 
 def _failed(metric: Metric, where: str, error: BaseException) -> MetricFailed:
-    told = printable(f"{type(error).__name__}: {error}")
-    return MetricFailed(metric, f", {printable(where)}: the metric's own function failed: {told}")
+    message = printable(f"{type(error).__name__}: {error}")
+    return MetricFailed(metric, f", {printable(where)}: the metric's own function failed: {message}")

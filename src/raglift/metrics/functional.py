@@ -95,12 +95,12 @@ def f1_at_k(precision: float, recall: float) -> float:
 
 def _matched(docs: Sequence[Any], ground_truth_texts: Sequence[str], k: int) -> tuple[int, int]:
     """Return how many of the first k documents match, and how many ground-truth texts."""
-    for name, given in (("docs", docs), ("ground_truth_texts", ground_truth_texts)):
-        if isinstance(given, str):
+    for name, texts in (("docs", docs), ("ground_truth_texts", ground_truth_texts)):
+        if isinstance(texts, str):
             raise ConfigurationError(f"{name}: found one text; expected a list of them")
-    wanted = [normalize(_text_of(text, "ground_truth_texts")) for text in ground_truth_texts]
+    passages = [normalize(_text_of(text, "ground_truth_texts")) for text in ground_truth_texts]
     found = [normalize(_text_of(doc, "docs")) for doc in docs[: _positive(k)]]
-    matching = [[bool(text and truth) and (truth in text or text in truth) for truth in wanted] for text in found]
+    matching = [[bool(text and truth) and (truth in text or text in truth) for truth in passages] for text in found]
     return sum(map(any, matching)), sum(map(any, zip(*matching, strict=True)))
 
 
@@ -136,11 +136,11 @@ def _grades(relevance: Sequence[float]) -> list[float]:
     return [_grade(grade, rank) for rank, grade in enumerate(relevance, start=1)]
 
 
-def _grade(given: Any, rank: int) -> float:
+def _grade(value: Any, rank: int) -> float:
     try:
-        grade = float(given)
+        grade = float(value)
     except (TypeError, ValueError):
         grade = math.nan
     if math.isfinite(grade) and grade >= 0:
         return grade
-    raise ConfigurationError(f"relevance: found {given!r} at rank {rank}; expected a number, 0 or more")
+    raise ConfigurationError(f"relevance: found {value!r} at rank {rank}; expected a number, 0 or more")

@@ -234,13 +234,13 @@ def _facts_held(facts: FactTable, ids: Sequence[str | None]) -> Iterator[tuple[i
     yield from held.items()
 
 
-def _greedy(held: Mapping[str, Iterable[int]], alpha: float) -> Iterator[float]:
+def _greedy(facts_of_hit: Mapping[str, Iterable[int]], alpha: float) -> Iterator[float]:
     """Yield what each chunk gains where always the one comes next that gains most.
 
     A chunk never gains more later than it would now, so only the one that looked best is looked at again.
     """
     worth: dict[int, float] = defaultdict(lambda: 1.0)
-    chunks = [held[name] for name in sorted(held, reverse=True)]
+    chunks = [facts_of_hit[name] for name in sorted(facts_of_hit, reverse=True)]
     waiting = [(-float("inf"), place) for place in range(len(chunks))]
     while waiting:
         bound, place = heapq.heappop(waiting)
@@ -272,10 +272,10 @@ def require_grades(metric: Metric, facts: FactTable, _: PassageTable) -> None:
     Raises:
         ConfigurationError: one has.
     """
-    given, highest = HIGHEST_GRADE.of(metric), int(facts.ideal_grade.max(initial=0))
-    if given is not None and highest > given:
+    stated, highest = HIGHEST_GRADE.of(metric), int(facts.ideal_grade.max(initial=0))
+    if stated is not None and highest > stated:
         raise ConfigurationError(
-            f"{metric}: found a label of the grade {highest}; expected none above gmax, which is {given:g}: choose "
+            f"{metric}: found a label of the grade {highest}; expected none above gmax, which is {stated:g}: choose "
             f"gmax={highest} or more"
         )
 
@@ -301,8 +301,8 @@ def ERR(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     compare them, as `err(gmax=3)@10`. gdeval's is 4.
     """
     query, rank, grade = relevant_hits(match_table, metric.k)
-    given = HIGHEST_GRADE.of(metric)
-    top = match_table.highest_grade if given is None else given
+    highest = HIGHEST_GRADE.of(metric)
+    top = match_table.highest_grade if highest is None else highest
     stops = np.exp2(grade - top) - np.exp2(-float(top))  # (2^g − 1) / 2^gmax, where 2^g may be no float
     values, reaches = np.zeros(match_table.queries), np.ones(match_table.queries)
     for rows in _one_after_the_other(query):

@@ -49,7 +49,7 @@ class MeasureEntry:
     def of(cls, measure: Measure) -> MeasureEntry:
         """Return what there is to say of a measure."""
         profiles = tuple(profile for profile in PROFILES.values() if measure.name in profile.functions)
-        told = ((profile.name, profile.difference(measure.name)) for profile in profiles)
+        differences = ((profile.name, profile.difference(measure.name)) for profile in profiles)
         return cls(
             name=measure.name,
             title=measure.title,
@@ -62,7 +62,7 @@ class MeasureEntry:
             profiles=tuple(profile.name for profile in profiles),
             origin=measure.origin,
             description=printable(measure.description),
-            differences=tuple(f"{name}: {sentence}" for name, sentence in told if sentence),
+            differences=tuple(f"{name}: {sentence}" for name, sentence in differences if sentence),
         )
 
     @property

@@ -79,8 +79,8 @@ class Number:
 
     def of(self, metric: Metric) -> float | None:
         """Return the value that a metric has; None if neither it nor the measure says one."""
-        given = metric.parameter(self.name, "")
-        return float(given) if given else self.default
+        value = metric.parameter(self.name, "")
+        return float(value) if value else self.default
 
 
 # First satisfaction of each fact, from which most metrics are computed.

@@ -120,8 +120,8 @@ def _settings(measure: Measure, text: str) -> tuple[tuple[str, str], ...]:
     allowed = {parameter.name: parameter for parameter in measure.parameters}
     found: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, given = (overlap.strip().lower() for overlap in part.partition("="))
-        value = setting_text(given)
+        name, _, values = (overlap.strip().lower() for overlap in part.partition("="))
+        value = setting_text(values)
         if measure.is_installed and (name not in allowed or not allowed[name].accepts(value)):
             options = "; ".join(map(str, allowed.values())) or "no settings"
             raise ConfigurationError(f"{measure.name}: found the setting {short_repr(part)}; expected {options}")
@@ -141,28 +141,28 @@ _UNKNOWN = "a function that is not known"
 
 def describe_own(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
     """Return what is to be kept of users' measures next to their values, by name."""
-    own = {metric.name: MEASURES[metric.name] for metric in metrics if MEASURES[metric.name].origin}
-    kept = [name for name in ("title", "mean", *_TEXTS, *_FLAGS) if name != "is_installed"]
-    return {name: {each: getattr(measure, each) for each in kept} for name, measure in own.items()}
+    measures = {metric.name: MEASURES[metric.name] for metric in metrics if MEASURES[metric.name].origin}
+    fields = [name for name in ("title", "mean", *_TEXTS, *_FLAGS) if name != "is_installed"]
+    return {name: {each: getattr(measure, each) for each in fields} for name, measure in measures.items()}
 
 
-def read_metric(text: str, own: Mapping[str, Any]) -> Metric:
-    """Read the text of a metric that was scored; where its measure is not installed, what was kept stands for it.
+def read_metric(text: str, described: Mapping[str, Any]) -> Metric:
+    """Read the text of a metric that was scored; where its measure is not installed, what was saved stands for it.
 
     Args:
         text: the metric.
-        own: what was kept of users' measures, by name.
+        described: what was saved of users' measures, by name.
 
     Raises:
-        ConfigurationError: no such metric, and nothing was kept of it.
+        ConfigurationError: no such metric, and nothing was saved of it.
     """
     try:
         return parse(text)
     except ConfigurationError:
         name = text.partition("@")[0].partition("(")[0].strip()
-        if name in MEASURES or not isinstance(own.get(name), Mapping):
+        if name in MEASURES or not isinstance(described.get(name), Mapping):
             raise
-        MEASURES[name] = _absent(name, own[name])
+        MEASURES[name] = _absent(name, described[name])
         return parse(text)
 
 
@@ -177,21 +177,21 @@ def require_installed(metrics: Iterable[Metric]) -> None:
             _refuse(metric)
 
 
-def _absent(name: str, kept: Mapping[str, Any]) -> Measure:
+def _absent(name: str, fields: Mapping[str, Any]) -> Measure:
     """Return a measure that has everything but its function; what was kept wrongly is left out."""
-    title = kept.get("title")
-    formula, source, origin = (printable(kept[each]) if isinstance(kept.get(each), str) else "" for each in _TEXTS)
+    title = fields.get("title")
+    formula, source, origin = (printable(fields[each]) if isinstance(fields.get(each), str) else "" for each in _TEXTS)
     plain = Measure(
         name,
         title if isinstance(title, str) and TITLE.fullmatch(title) else name,
         formula,
         _cannot_be_computed,
         source,
-        mean="geometric" if kept.get("mean") == "geometric" else "arithmetic",
+        mean="geometric" if fields.get("mean") == "geometric" else "arithmetic",
         origin=origin or _UNKNOWN,
         is_installed=False,
     )
-    flags: dict[str, Any] = {each: kept[each] for each in _FLAGS if isinstance(kept.get(each), bool)}
+    flags: dict[str, Any] = {each: fields[each] for each in _FLAGS if isinstance(fields.get(each), bool)}
     return replace(plain, **flags | {"is_installed": False})
 
 

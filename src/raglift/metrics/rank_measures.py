@@ -72,9 +72,9 @@ def RPrecision(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     Precision at the depth at which Precision and Recall could both be 1, so it takes no depth; where fewer than R hits
     were asked for, those are all that can count. As trec_eval's Rprec.
     """
-    wanted = count_by_query(match_table.facts.query, match_table)
+    facts = count_by_query(match_table.facts.query, match_table)
     query, rank, _grade = relevant_hits(match_table, None)
-    return per_query(count_by_query(query[rank <= wanted[query]], match_table), wanted)
+    return per_query(count_by_query(query[rank <= facts[query]], match_table), facts)
 
 
 @metric(

@@ -86,22 +86,22 @@ ALIASES: dict[str, str] = {}
 """Other names of measures, and the names that they stand for."""
 
 
-def measure_of(given: str) -> Measure:
+def measure_of(name: str) -> Measure:
     """Return the measure of a name or an alias, in any letter case; installed packages are asked for an unknown one.
 
     Raises:
         ConfigurationError: there is none.
     """
-    name = ALIASES.get(given.lower(), given.lower())
-    if name not in MEASURES:
-        read(MEASURES, name)
-    if name not in MEASURES:
-        near = difflib.get_close_matches(name, [*MEASURES, *ALIASES], n=1)
+    key = ALIASES.get(name.lower(), name.lower())
+    if key not in MEASURES:
+        read(MEASURES, key)
+    if key not in MEASURES:
+        near = difflib.get_close_matches(key, [*MEASURES, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ConfigurationError(
-            f"metric: found {short_repr(given)}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
+            f"metric: found {short_repr(name)}{hint}; expected one of {', '.join([*MEASURES, 'mrr', 'map'])}"
         )
-    return MEASURES[name]
+    return MEASURES[key]
 
 
 def function_of(metric: Metric) -> Function:

@@ -51,8 +51,8 @@ def SessionRecall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64
     Recall@k.
     """
     found = np.unique(satisfied_within(match_table, metric.k).fact)
-    wanted = count_by_query(match_table.facts.query, match_table)
-    return per_query(count_by_query(match_table.facts.query[found], match_table), wanted)
+    facts = count_by_query(match_table.facts.query, match_table)
+    return per_query(count_by_query(match_table.facts.query[found], match_table), facts)
 
 
 @metric(
@@ -104,13 +104,13 @@ def _ideal_session_dcg(match_table: MatchTable, metric: Metric) -> NDArray[np.fl
     order = np.lexsort((-facts.ideal_grade, facts.query))
     query, gain = facts.query[order], gain_of(facts.ideal_grade[order], metric)
     place = np.arange(len(query)) - np.searchsorted(query, query)
-    made = np.maximum(np.bincount(match_table.calls.query, minlength=match_table.queries), 1)
-    wanted = np.bincount(query, minlength=match_table.queries)
+    call_counts = np.maximum(np.bincount(match_table.calls.query, minlength=match_table.queries), 1)
+    fact_counts = np.bincount(query, minlength=match_table.queries)
     discounts = np.full(len(query), np.inf)
-    for calls, facts_wanted in set(zip(made.tolist(), wanted.tolist(), strict=True)):
-        if facts_wanted:
-            least = _least_discounts(min(calls, facts_wanted), facts_wanted, metric)
-            alike = (made[query] == calls) & (wanted[query] == facts_wanted) & (place < len(least))
+    for calls, count in set(zip(call_counts.tolist(), fact_counts.tolist(), strict=True)):
+        if count:
+            least = _least_discounts(min(calls, count), count, metric)
+            alike = (call_counts[query] == calls) & (fact_counts[query] == count) & (place < len(least))
             discounts[alike] = least[place[alike]]
     within = np.isfinite(discounts)
     return sum_by(query[within], gain[within] / discounts[within], match_table.queries)
@@ -130,8 +130,8 @@ def _discount(position: NDArray[np.int64], call: NDArray[np.int64], metric: Metr
 
 
 def _call_numbers(match_table: MatchTable, query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
-    made = match_table.calls
-    return made.number[made.rows(query, rank)]
+    calls = match_table.calls
+    return calls.number[calls.rows(query, rank)]
 
 
 # How an agent searches: what later calls find, what comes again, and calls that were in vain.
@@ -152,11 +152,11 @@ def Recovery(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
 
     A query of which call 1 finds every fact has no value. One whose agent gives up after call 1 counts 0.
     """
-    wanted = count_by_query(match_table.facts.query, match_table)
+    facts = count_by_query(match_table.facts.query, match_table)
     at_first = _facts_found(first_calls(match_table, Calls(1)))
-    missed = wanted - at_first
+    missed = facts - at_first
     found = per_query(_facts_found(match_table) - at_first, missed)
-    return np.where((missed > 0) | (wanted == 0), found, np.nan)
+    return np.where((missed > 0) | (facts == 0), found, np.nan)
 
 
 @metric(
@@ -203,11 +203,11 @@ def WastedCalls(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]
 
     Less is better. A session without calls has no value.
     """
-    made, first = match_table.calls, first_satisfactions(match_table)
-    finds = np.zeros(len(made.query), dtype=bool)
-    finds[made.rows(first.query, first.rank)] = True
-    calls = count_by_query(made.query, match_table)
-    return np.where(calls > 0, per_query(count_by_query(made.query[~finds], match_table), calls), np.nan)
+    calls, first = match_table.calls, first_satisfactions(match_table)
+    finds = np.zeros(len(calls.query), dtype=bool)
+    finds[calls.rows(first.query, first.rank)] = True
+    count = count_by_query(calls.query, match_table)
+    return np.where(count > 0, per_query(count_by_query(calls.query[~finds], match_table), count), np.nan)
 
 
 @metric(
@@ -270,11 +270,11 @@ def Kept(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]:
     A session that finds nothing, or whose context is not known, has no value.
     """
     if match_table.context is None:
-        return _of_context(match_table, np.zeros(match_table.queries))
-    found, kept = first_satisfactions(match_table), first_satisfactions(match_table.context)
-    facts = count_by_query(found.query, match_table)
-    both = count_by_query(found.query[np.isin(found.fact, kept.fact)], match_table)
-    return _of_context(match_table, np.where(facts > 0, per_query(both, facts), np.nan))
+        return _where_context_is_known(match_table, np.zeros(match_table.queries))
+    retrieved, in_context = first_satisfactions(match_table), first_satisfactions(match_table.context)
+    facts = count_by_query(retrieved.query, match_table)
+    both = count_by_query(retrieved.query[np.isin(retrieved.fact, in_context.fact)], match_table)
+    return _where_context_is_known(match_table, np.where(facts > 0, per_query(both, facts), np.nan))
 
 
 @metric(
@@ -292,9 +292,11 @@ def FinalRecall(match_table: MatchTable, _metric: Metric) -> NDArray[np.float64]
 
     A session whose context is not known has no value.
     """
-    wanted = count_by_query(match_table.facts.query, match_table)
+    facts = count_by_query(match_table.facts.query, match_table)
     context = match_table.context
-    return _of_context(match_table, per_query(_facts_found(context), wanted) if context is not None else wanted)
+    return _where_context_is_known(
+        match_table, per_query(_facts_found(context), facts) if context is not None else facts
+    )
 
 
 @metric(
@@ -315,12 +317,14 @@ def FinalPrecision(match_table: MatchTable, _metric: Metric) -> NDArray[np.float
     """
     context = match_table.context
     if context is None:
-        return _of_context(match_table, np.zeros(match_table.queries))
+        return _where_context_is_known(match_table, np.zeros(match_table.queries))
     query, _, _ = relevant_hits(context, None)
-    return _of_context(match_table, per_query(count_by_query(query, context), context.hits.astype(np.float64)))
+    return _where_context_is_known(
+        match_table, per_query(count_by_query(query, context), context.hits.astype(np.float64))
+    )
 
 
-def _of_context(match_table: MatchTable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _where_context_is_known(match_table: MatchTable, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values where the context is known, and NaN elsewhere; queries without facts are left out by the caller."""
     known = match_table.context_known
     unknown = np.ones(match_table.queries, dtype=bool) if known is None else ~known

@@ -44,20 +44,20 @@ def first_calls(match_table: MatchTable, most: Calls) -> MatchTable:
     """Return the matches of what the first calls of each session returned."""
     cut = match_table.prefixes.get(most)
     if cut is None:
-        made = match_table.calls
-        counts = made.number <= most.most
-        lengths = np.bincount(made.query[counts], weights=made.hits[counts], minlength=match_table.queries)
+        calls = match_table.calls
+        counts = calls.number <= most.most
+        lengths = np.bincount(calls.query[counts], weights=calls.hits[counts], minlength=match_table.queries)
         cut = match_table.cut(lengths.astype(np.int64))
         if cut.sessions is not None:
-            cut = replace(cut, sessions=CallTable(made.query[counts], made.hits[counts]))
+            cut = replace(cut, sessions=CallTable(calls.query[counts], calls.hits[counts]))
         match_table.prefixes[most] = cut
     return cut
 
 
 def rank_in_call(match_table: MatchTable, query: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each of some hits its rank among those of its own call."""
-    made = match_table.calls
-    return np.asarray(rank - made.before[made.rows(query, rank)], dtype=np.int64)
+    calls = match_table.calls
+    return np.asarray(rank - calls.before[calls.rows(query, rank)], dtype=np.int64)
 
 
 def satisfied_within(match_table: MatchTable, k: int | None) -> Satisfactions:
@@ -103,18 +103,18 @@ def match_run(
     contexts = [trace.context or Ranking() for trace in run.traces]
     known = np.array([trace.context is not None for trace in run.traces], dtype=np.bool_)
     *tables, context = match_rankings(queries, [*rankings, contexts], rule, reach=reach, counter=counter)
-    of_context = (context, known) if known.any() else (None, None)
+    context_of_tables = (context, known) if known.any() else (None, None)
     names = [info.name for info in run.stages] if stages is None else stages
     return [
-        replace(table, sessions=_calls_of(run, name), context=of_context[0], context_known=of_context[1])
+        replace(table, sessions=_calls_of(run, name), context=context_of_tables[0], context_known=context_of_tables[1])
         for table, name in zip(tables, names, strict=True)
     ]
 
 
 def calls_of_prefixes(match_table: MatchTable, query: int) -> CallTable:
     """Return the calls of a query for each prefix of its ranking, of 0 hits, of 1, …: a query each."""
-    made = match_table.calls
-    hits, before = made.hits[made.query == query], made.before[made.query == query]
+    calls = match_table.calls
+    hits, before = calls.hits[calls.query == query], calls.before[calls.query == query]
     lengths = np.arange(int(match_table.hits[query]) + 1)
     left = np.clip(lengths[:, np.newaxis] - before, 0, hits)
     return CallTable(np.repeat(lengths, len(hits)), left.ravel().astype(np.int64))

@@ -39,8 +39,8 @@ _CHUNKING = "Smith and Troynikov 2024 (Chroma), Evaluating Chunking Strategies f
 )
 def SpanRecall(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """SpanRecall@k = passage characters that the first k hits cover, each once / passage characters. Range [0, 1]."""
-    covered, wanted, _ = _characters(match_table, metric.k)
-    return _left_out(match_table, per_query(covered, wanted), wanted)
+    covered, labelled, _ = _characters(match_table, metric.k)
+    return _left_out(match_table, per_query(covered, labelled), labelled)
 
 
 @metric(
@@ -57,9 +57,9 @@ def SpanPrecision(match_table: MatchTable, metric: Metric) -> NDArray[np.float64
 
     What hits share counts twice in the denominator, and so does a hit from another document.
     """
-    covered, wanted, returned = _characters(match_table, metric.k)
+    covered, labelled, returned = _characters(match_table, metric.k)
     # White space that was folded on the way in can make a hit shorter than what it covers
-    return _left_out(match_table, np.minimum(per_query(covered, returned), 1.0), wanted)
+    return _left_out(match_table, np.minimum(per_query(covered, returned), 1.0), labelled)
 
 
 @metric(
@@ -73,8 +73,8 @@ def SpanPrecision(match_table: MatchTable, metric: Metric) -> NDArray[np.float64
 )
 def SpanIoU(match_table: MatchTable, metric: Metric) -> NDArray[np.float64]:
     """SpanIoU@k = covered passage characters / (Σ hit lengths + passage characters not covered). Range [0, 1]."""
-    covered, wanted, returned = _characters(match_table, metric.k)
-    return _left_out(match_table, np.minimum(per_query(covered, returned + wanted - covered), 1.0), wanted)
+    covered, labelled, returned = _characters(match_table, metric.k)
+    return _left_out(match_table, np.minimum(per_query(covered, returned + labelled - covered), 1.0), labelled)
 
 
 @metric(
@@ -106,13 +106,15 @@ def SpanPrecisionOmega(match_table: MatchTable, metric: Metric) -> NDArray[np.fl
         raise ConfigurationError(
             f"{metric}: found a system whose chunks are not known; expected them, as evaluate(..., chunks=chunks)"
         )
-    covered, wanted, chunks = (part.astype(np.float64) for part in (reach.covered, reach.passages, reach.chunks))
-    return _left_out(match_table, np.minimum(per_query(covered, chunks + wanted - covered), 1.0), wanted)
+    covered, labelled, chunks = (part.astype(np.float64) for part in (reach.covered, reach.passages, reach.chunks))
+    return _left_out(match_table, np.minimum(per_query(covered, chunks + labelled - covered), 1.0), labelled)
 
 
-def _left_out(match_table: MatchTable, values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _left_out(
+    match_table: MatchTable, values: NDArray[np.float64], labelled: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Put NaN if a query has facts and none of them has a text."""
-    return np.where((wanted == 0) & (count_by_query(match_table.facts.query, match_table) > 0), np.nan, values)
+    return np.where((labelled == 0) & (count_by_query(match_table.facts.query, match_table) > 0), np.nan, values)
 
 
 def _characters(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.float64], ...]:
@@ -123,9 +125,9 @@ def _characters(match_table: MatchTable, k: int | None) -> tuple[NDArray[np.floa
     overlaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row, start, end in zip(rows.tolist(), found.start.tolist(), found.end.tolist(), strict=True):
         overlaps[row].append((start, end))
-    covered, wanted = covered_characters(match_table.queries, match_table.facts, match_table.passages, overlaps)
+    covered, labelled = covered_characters(match_table.queries, match_table.facts, match_table.passages, overlaps)
     query = np.repeat(np.arange(match_table.queries), match_table.hits)
     first = np.cumsum(match_table.hits) - match_table.hits
     early = np.arange(len(query)) - first[query] < depth(k)
     returned = np.bincount(query[early], weights=match_table.lengths[early], minlength=match_table.queries)
-    return covered.astype(np.float64), wanted.astype(np.float64), returned.astype(np.float64)
+    return covered.astype(np.float64), labelled.astype(np.float64), returned.astype(np.float64)

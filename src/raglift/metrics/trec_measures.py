@@ -341,8 +341,8 @@ def _gains(match_table: MatchTable, metric: Metric) -> Iterator[tuple[int, Relev
     queries = np.arange(match_table.queries + 1)
     first, ideal = np.searchsorted(hits.query, queries).tolist(), np.searchsorted(owner, queries).tolist()
     for query in np.unique(hits.query).tolist():
-        own, theirs = slice(first[query], first[query + 1]), slice(ideal[query], ideal[query + 1])
-        yield query, RelevantHits(hits.query[own], hits.rank[own], hits.grade[own]), grades[theirs]
+        of_run, theirs = slice(first[query], first[query + 1]), slice(ideal[query], ideal[query + 1])
+        yield query, RelevantHits(hits.query[of_run], hits.rank[of_run], hits.grade[of_run]), grades[theirs]
 
 
 def _cumulated(grade: NDArray[np.int64], rank: NDArray[np.int64]) -> Values:

@@ -91,11 +91,11 @@ class Resolution:
     def notes(self) -> tuple[str, ...]:
         """What there is to say of it, in a sentence each."""
         notes = []
-        taken = [quote for quote in self.inexact if quote.is_taken]
-        if taken:
-            least = min(taken, key=lambda quote: quote.similarity)
+        tolerated = [quote for quote in self.inexact if quote.is_taken]
+        if tolerated:
+            least = min(tolerated, key=lambda quote: quote.similarity)
             notes.append(
-                f"{counted(len(taken), 'quote')} of labels found in another form, at least {least.similarity:.0%} "
+                f"{counted(len(tolerated), 'quote')} of labels found in another form, at least {least.similarity:.0%} "
                 f"alike: {least} (raglift labels check lists them)"
             )
         passed = [quote for quote in self.inexact if not quote.is_taken]

@@ -157,7 +157,7 @@ class Dataset:
             ConfigurationError: neither is given, no query has a tag, or none has both.
             DatasetError: no query has an id.
         """
-        wanted_tags, wanted_ids = ({given} if isinstance(given, str) else set(given) for given in (tags, ids))
+        wanted_tags, wanted_ids = ({names} if isinstance(names, str) else set(names) for names in (tags, ids))
         if not wanted_tags and not wanted_ids:
             raise ConfigurationError('only: found neither tags nor ids; expected one of them, as only(tags="hard")')
         known = list(dict.fromkeys(tag for query in self for tag in query.tags))
@@ -201,11 +201,11 @@ class Dataset:
         checked = _documents(documents)
         sources = Sources(checked)
         queries = []
-        given: object = relevant
-        if not isinstance(given, Mapping):
-            location.fault(f"an object of type {type(given).__name__}", "a mapping from question to texts")
-            given = {}
-        for index, (question, value) in enumerate(given.items(), start=1):
+        labels: object = relevant
+        if not isinstance(labels, Mapping):
+            location.fault(f"an object of type {type(labels).__name__}", "a mapping from question to texts")
+            labels = {}
+        for index, (question, value) in enumerate(labels.items(), start=1):
             here = location / shown(question)
             text = read_string(question, here)
             facts = read_facts([value] if isinstance(value, str) else _as_list(value), here, sources)
@@ -280,18 +280,18 @@ def check_documents(documents: Sequence[object], faults: list[Fault]) -> tuple[D
     return tuple(checked)
 
 
-def _documents(given: object) -> tuple[Document, ...]:
+def _documents(source: object) -> tuple[Document, ...]:
     """Return the documents of a dataset that is built in Python, checked.
 
     Raises:
         DatasetError: something that is not a document, or an id that occurs twice; every fault is listed.
     """
-    if given is None:
+    if source is None:
         return ()
-    if isinstance(given, Mapping):
-        given = [Document(key, text) for key, text in given.items()]
+    if isinstance(source, Mapping):
+        source = [Document(key, text) for key, text in source.items()]
     faults: list[Fault] = []
-    records = given if isinstance(given, Sequence) and not isinstance(given, (str, bytes)) else [given]
+    records = source if isinstance(source, Sequence) and not isinstance(source, (str, bytes)) else [source]
     checked = check_documents(records, faults)
     if faults:
         raise DatasetError("documents", faults)
@@ -333,10 +333,10 @@ def summary_of_dataset(dataset: Dataset) -> Report:
 def _tags(tags: Counter[str]) -> Section:
     rows = tuple(row_of((tag, f"{count:,}")) for tag, count in tags.most_common(_TAGS))
     more = len(tags) - len(rows)
-    said = (f"and {more:,} more",) if more else ()
+    rest = (f"and {more:,} more",) if more else ()
     return Section(
         f"Tags: {len(tags):,}",
-        said,
+        rest,
         (Table("Queries of each tag", ("tag", "queries"), rows, rests_on_labels=False),),
         detail=Detail.DETAILS,
     )

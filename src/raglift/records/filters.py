@@ -90,26 +90,26 @@ class Filter:
     """At least one."""
 
     @classmethod
-    def of(cls, given: object, location: Location | None = None) -> Filter:
+    def of(cls, mapping: object, location: Location | None = None) -> Filter:
         """Read a filter as it is written in labels: `{"year": 2024, "language": ["de", "en"], "pages": {"gte": 10}}`.
 
         Args:
-            given: the mapping.
+            mapping: the filter.
             location: where faults are noted; by default the first ones are raised.
 
         Raises:
             DatasetError: something else than such a mapping, and no location.
         """
-        if isinstance(given, Filter):
-            return given
+        if isinstance(mapping, Filter):
+            return mapping
         faults: list[Any] = []
         where = Location("filter", faults) if location is None else location
         conditions: list[Condition] = []
-        if not isinstance(given, Mapping) or not given:
-            found = "an empty mapping" if isinstance(given, Mapping) else described(given)
+        if not isinstance(mapping, Mapping) or not mapping:
+            found = "an empty mapping" if isinstance(mapping, Mapping) else described(mapping)
             where.fault(found, 'a mapping from keys of the metadata to values, as {"year": 2024}')
         else:
-            for key, value in given.items():
+            for key, value in mapping.items():
                 conditions += _conditions(key, value, where)
         raise_faults("filter", faults)
         return cls(tuple(conditions))

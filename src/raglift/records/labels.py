@@ -149,8 +149,8 @@ class Fact:
     """The alternatives, at least one. A list becomes a tuple."""
 
     def __post_init__(self) -> None:
-        given: object = self.passages
-        if type(given) is tuple and given and all(type(each) is Passage and each.grade > 0 for each in given):
+        passages: object = self.passages
+        if type(passages) is tuple and passages and all(type(each) is Passage and each.grade > 0 for each in passages):
             return
         faults: list[Fault] = []
         location = Location("Fact", faults) / "passages"
@@ -223,7 +223,7 @@ class Query:
             and self.id[:1].isalnum()
             and type(self.text) is str
             and has_words(self.text)
-            and all(type(given) is tuple for given in (self.facts, self.tags, self.judged_irrelevant))
+            and all(type(values) is tuple for values in (self.facts, self.tags, self.judged_irrelevant))
             and all(type(fact) is Fact for fact in self.facts)
             and all(type(tag) is str and tag[:1].isalnum() for tag in self.tags)
             and all(type(passage) is Passage and passage.grade == 0 for passage in self.judged_irrelevant)
@@ -254,8 +254,8 @@ class Query:
         _check_annotator(self.annotator, location)
         if self.judged is not None and self.judged not in JUDGED:
             (location / "judged").fault(described(self.judged), JUDGED_EXPECTED)
-        given: object = self.filter
-        chosen = None if given is None else Filter.of(given, location / "filter")
+        filter_: object = self.filter
+        chosen = None if filter_ is None else Filter.of(filter_, location / "filter")
         raise_faults(location.file, faults)
         object.__setattr__(self, "filter", chosen)
         object.__setattr__(self, "facts", facts)
@@ -330,8 +330,8 @@ class LabelSources:
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return both counts as JSON has them, people as `people`."""
-        told = {"passages": self.passages, "queries": self.queries}
-        return {what: {name or _PEOPLE: count for name, count in counts.items()} for what, counts in told.items()}
+        provenance = {"passages": self.passages, "queries": self.queries}
+        return {what: {name or _PEOPLE: count for name, count in counts.items()} for what, counts in provenance.items()}
 
     def __str__(self) -> str:
         parts = [_told("labels", self.passages, "passage", "judged"), _told("queries", self.queries, "", "written")]

@@ -33,10 +33,10 @@ class Tokens:
     """The most tokens that the hits may have together."""
 
     def __post_init__(self) -> None:
-        given: object = self.most
-        if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= int(given) <= _MOST_TOKENS:
-            raise ConfigurationError(f"tokens: found {given!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
-        object.__setattr__(self, "most", int(given))
+        most: object = self.most
+        if isinstance(most, bool) or not isinstance(most, Integral) or not 1 <= int(most) <= _MOST_TOKENS:
+            raise ConfigurationError(f"tokens: found {most!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
+        object.__setattr__(self, "most", int(most))
 
     def __str__(self) -> str:
         return f"tokens({self.most})"
@@ -56,10 +56,10 @@ class Calls:
     """How many calls count."""
 
     def __post_init__(self) -> None:
-        given: object = self.most
-        if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= int(given) <= _MOST_TOKENS:
-            raise ConfigurationError(f"calls: found {given!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
-        object.__setattr__(self, "most", int(given))
+        most: object = self.most
+        if isinstance(most, bool) or not isinstance(most, Integral) or not 1 <= int(most) <= _MOST_TOKENS:
+            raise ConfigurationError(f"calls: found {most!r}; expected an integer from 1 to {_MOST_TOKENS:,}")
+        object.__setattr__(self, "most", int(most))
 
     def __str__(self) -> str:
         return f"calls({self.most})"

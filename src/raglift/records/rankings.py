@@ -150,9 +150,9 @@ class Call:
     """Why the call failed; None if it did not."""
 
     def __post_init__(self) -> None:
-        for name, given in (("query", self.query), ("tool", self.tool), ("error", self.error or "")):
-            if not isinstance(given, str):
-                raise ConfigurationError(f"Call.{name}: found {described(given)}; expected a text")
+        for name, text in (("query", self.query), ("tool", self.tool), ("error", self.error or "")):
+            if not isinstance(text, str):
+                raise ConfigurationError(f"Call.{name}: found {described(text)}; expected a text")
         if not isinstance(self.stages, (list, tuple)) or not all(isinstance(one, StageTrace) for one in self.stages):
             raise ConfigurationError(
                 f"Call.stages: found {described(self.stages)}; expected a StageTrace for each stage, or rankings or "

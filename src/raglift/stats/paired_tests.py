@@ -96,12 +96,12 @@ def sign_flip_test(matrix: ArrayLike, *, seed: int, resamples: int = 10_000) -> 
 def _whole_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return differences in whole steps, so small a part of the largest one that rounding does not tell."""
     sizes = np.abs(differences)
-    kept = np.where(sizes > TIED, differences, 0.0)  # NaN compares as false
-    largest = float(np.abs(kept).max(initial=0.0))
+    untied = np.where(sizes > TIED, differences, 0.0)  # NaN compares as false
+    largest = float(np.abs(untied).max(initial=0.0))
     if largest == 0.0:
-        return kept
-    digits = min(_STEPS, _EXACT_DIGITS - len(kept).bit_length())
-    return np.rint(kept / largest * 2.0**digits)
+        return untied
+    digits = min(_STEPS, _EXACT_DIGITS - len(untied).bit_length())
+    return np.rint(untied / largest * 2.0**digits)
 
 
 def _exact(steps: NDArray[np.float64]) -> SignFlipTest:

@@ -152,8 +152,8 @@ def _half_step(steps: NDArray[np.float64]) -> float:
         return 0.0
     known, often = np.unique(sizes, return_counts=True)
     commonest = float(known[np.argmax(often)])
-    kept = np.abs(np.cos(np.pi / commonest * _OVERTONES * sizes)).prod(axis=1)
-    return float((kept * commonest / _OVERTONES[:, 0]).max())
+    product = np.abs(np.cos(np.pi / commonest * _OVERTONES * sizes)).prod(axis=1)
+    return float((product * commonest / _OVERTONES[:, 0]).max())
 
 
 # The minimum detectable effect of a number of queries, before anything was measured: that of the paired t test.

@@ -245,7 +245,7 @@ def _least_squares(
         target: what is to be explained.
     """
     size = (columns**2).sum(axis=0)  # what is left of it by rounding is nothing
-    kept: list[int] = []
+    independent: list[int] = []
     basis: list[NDArray[np.float64]] = []
     for place in range(columns.shape[1]):
         rest = columns[:, place].copy()
@@ -253,15 +253,15 @@ def _least_squares(
             for direction in basis:
                 rest -= (direction @ rest) * direction
         length = float(rest @ rest)
-        if length > _NEGLIGIBLE * float(size[place]) and len(target) > len(kept):
+        if length > _NEGLIGIBLE * float(size[place]) and len(target) > len(independent):
             basis.append(rest / math.sqrt(length))
-            kept.append(place)
+            independent.append(place)
     fit = np.zeros(columns.shape[1])
     leverage = np.zeros(len(target))
-    if kept:
-        fit[kept] = np.linalg.lstsq(columns[:, kept], target, rcond=None)[0]
+    if independent:
+        fit[independent] = np.linalg.lstsq(columns[:, independent], target, rcond=None)[0]
         leverage = np.minimum(np.sum(np.square(basis), axis=0), _MOST_LEVERAGE)
-    return fit, leverage, len(kept)
+    return fit, leverage, len(independent)
 
 
 def _variance(parts: NDArray[np.float64], most: int) -> tuple[float, float]:

@@ -188,8 +188,8 @@ class Race:
     @property
     def leader(self) -> int:
         """The position of the running system with the highest mean, of equal ones the first."""
-        left = self.running
-        return int(left[np.argmax(self.totals[left])])
+        running = self.running
+        return int(running[np.argmax(self.totals[running])])
 
     @property
     def p(self) -> Numbers:
@@ -211,23 +211,23 @@ class Race:
             ConfigurationError: values of another shape, outside their range or missing, more queries than there are, or
                 systems that were dropped or set aside before.
         """
-        left = self.running if systems is None else self._checked(systems)
+        running = self.running if systems is None else self._checked(systems)
         table = numbers("values", values, dimensions=2)
-        if table.shape[1] != len(left):
-            raise ConfigurationError(f"values: found {table.shape[1]:,} systems; expected {len(left):,}")
+        if table.shape[1] != len(running):
+            raise ConfigurationError(f"values: found {table.shape[1]:,} systems; expected {len(running):,}")
         if self.asked + len(table) > self.queries:
             raise ConfigurationError(
                 f"values: found {len(table):,} queries; expected at most {self.queries - self.asked:,} more"
             )
         if not ((table >= self.low) & (table <= self.high)).all():
             raise ConfigurationError(f"values: found others; expected all from {self.low:g} to {self.high:g}")
-        asked = self.asked + len(table)
+        total = self.asked + len(table)
         totals, asked_of = self.totals.copy(), self.asked_of.copy()
-        totals[left] += table.sum(axis=0)
-        asked_of[left] = asked
-        wealth, most = (self._wealth, self._most) if explore else self._bet(left, table)
-        later = replace(self, asked=asked, totals=totals, asked_of=asked_of, _wealth=wealth, _most=most)
-        return replace(later, dropped=_dropped(later, left, most))
+        totals[running] += table.sum(axis=0)
+        asked_of[running] = total
+        wealth, most = (self._wealth, self._most) if explore else self._bet(running, table)
+        later = replace(self, asked=total, totals=totals, asked_of=asked_of, _wealth=wealth, _most=most)
+        return replace(later, dropped=_dropped(later, running, most))
 
     def joined(self, systems: Sequence[int] | NDArray[np.intp], totals: ArrayLike) -> Race:
         """Return the race with systems that join late, and were asked the queries so far by themselves.
@@ -260,36 +260,36 @@ class Race:
             )
         return chosen
 
-    def _bet(self, left: NDArray[np.intp], table: Numbers) -> tuple[Numbers, Numbers]:
+    def _bet(self, running: NDArray[np.intp], table: Numbers) -> tuple[Numbers, Numbers]:
         """Return what each bet has made after a batch, and the most that each system's lag ever made."""
         span = self.high - self.low
-        weights = self._weights(left)
+        weights = self._weights(running)
         lags = (table @ weights)[:, None] - table
-        largest_mean = np.zeros(len(left))
+        largest_mean = np.zeros(len(running))
         if self.estimand == "queries" and self.asked:
-            so_far = self.totals[left] @ weights - self.totals[left]
+            so_far = self.totals[running] @ weights - self.totals[running]
             largest_mean = -so_far / (self.queries - self.asked) / span
         stakes = _BETS / (1.0 + np.maximum(largest_mean, 0.0))[:, None]
         wealth, most = self._wealth.copy(), self._most.copy()
-        wealth[left] += np.log1p(stakes * (lags / span - largest_mean)[:, :, None]).sum(axis=0)
-        most[left] = np.maximum(most[left], np.logaddexp.reduce(wealth[left], axis=1) - math.log(len(_BETS)))
+        wealth[running] += np.log1p(stakes * (lags / span - largest_mean)[:, :, None]).sum(axis=0)
+        most[running] = np.maximum(most[running], np.logaddexp.reduce(wealth[running], axis=1) - math.log(len(_BETS)))
         return wealth, most
 
-    def _weights(self, left: NDArray[np.intp]) -> Numbers:
+    def _weights(self, running: NDArray[np.intp]) -> Numbers:
         """Return how much each survivor counts among what the others are measured against; by what is known so far."""
         if not self.asked:
-            return np.full(len(left), 1.0 / len(left))
-        means = self.totals[left] / self.asked / (self.high - self.low)
+            return np.full(len(running), 1.0 / len(running))
+        means = self.totals[running] / self.asked / (self.high - self.low)
         weights = np.exp(_SHARPNESS * math.sqrt(self.asked) * (means - means.max()))
         return np.asarray(weights / weights.sum())
 
 
-def _dropped(race: Race, left: NDArray[np.intp], most: Numbers) -> NDArray[np.bool_]:
+def _dropped(race: Race, running: NDArray[np.intp], most: Numbers) -> NDArray[np.bool_]:
     """Return what is dropped once some systems were asked a batch, by Holm's procedure; their leader stays."""
     dropped = race.dropped.copy()
-    best = race.totals[left].max()
+    best = race.totals[running].max()
     remaining = int(np.count_nonzero(~dropped))
-    for position in left[np.argsort(-most[left], kind="stable")]:
+    for position in running[np.argsort(-most[running], kind="stable")]:
         if most[position] < math.log(remaining / race.alpha):
             break
         if race.totals[position] < best:

@@ -86,8 +86,8 @@ def labels(match_table: MatchTable) -> tuple[NDArray[np.int64], NDArray[np.int64
     """Return query and grade of each label, query after query, better grades first."""
     facts, passages = match_table.facts, match_table.passages
     query = np.repeat(facts.query, facts.passages)
-    own = passages.same_as == np.arange(len(query))
-    query, grade = query[own], label_grades(match_table)[own]
+    is_first = passages.same_as == np.arange(len(query))
+    query, grade = query[is_first], label_grades(match_table)[is_first]
     order = np.lexsort((-grade, query))
     return query[order], grade[order]
 
@@ -170,5 +170,5 @@ class Profile:
 
     def difference(self, name: str) -> str:
         """Return what a measure does otherwise than the default, be a query empty or not; nothing if it does not."""
-        said = self.differences.get(name, "")
-        return f"{said} {_LEFT_OUT}" if name in self.leaves_out_empty else said
+        sentence = self.differences.get(name, "")
+        return f"{sentence} {_LEFT_OUT}" if name in self.leaves_out_empty else sentence

@@ -42,9 +42,9 @@ def precision(match_table: MatchTable, metric: Metric) -> Values:
 
 def r_precision(match_table: MatchTable, metric: Metric) -> Values:
     """Rprec = relevant documents among the first R hits / R, with R all relevant documents."""
-    wanted = count_by_query(labels(match_table)[0], match_table)
+    facts = count_by_query(labels(match_table)[0], match_table)
     hits = first_matches(match_table, metric)
-    return per_query(count_by_query(hits.query[hits.rank <= wanted[hits.query]], match_table), wanted)
+    return per_query(count_by_query(hits.query[hits.rank <= facts[hits.query]], match_table), facts)
 
 
 def f1(match_table: MatchTable, metric: Metric) -> Values:
