@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 import raglift as rl
-from raglift.components.http.retriever import HttpRetriever
+from raglift.components.services.http_retriever import HttpRetriever
 from raglift.records.dataset import Dataset
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 

@@ -252,7 +252,7 @@ class MappingError(_Misdescribed):
     """An HTTP service or MCP server is not described as it must be. Nothing was asked.
 
     Attributes:
-        source: the file that was read, or `HttpMapping` or `McpMapping` for one made in Python.
+        source: the file that was read, or `ServiceMapping` for one made in Python.
         faults: every fault found, in the order of the file.
     """
 

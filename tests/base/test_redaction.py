@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from raglift.base.display import Secrets
-from raglift.components.http.retriever import HttpRetriever
+from raglift.components.services.http_retriever import HttpRetriever
 from raglift.errors import ServiceFailed
 from raglift.testing.search_server import SearchAnswer, SearchServer
 

@@ -122,14 +122,6 @@ def test_a_mapping_without_a_service_is_refused(run, address: str, system: list[
     assert "expected it with the address of an HTTP service" in err
 
 
-def test_chat_asks_a_service(run, address: str) -> None:
-    asked = ["--question", "When is the lamp lit?", "--model", "none", "--reranker", "none", "--json"]
-    code, out, _ = run("chat", "labels.jsonl", "--system", address, "--mapping", "search.yaml", *asked)
-    assert code == 0
-    hits = json.loads(out)["stages"][0]["hits"]
-    assert [hit["text"] for hit in hits] == ["The lamp is lit at dusk.", "The horn."]
-
-
 def test_a_sweep_measures_services_with_a_mapping_each(address: str) -> None:
     Path("sweep.yaml").write_text(
         "dataset: ./labels.jsonl\nks: [1]\nmetrics: [recall]\nretries: 0\n"

@@ -1,8 +1,7 @@
-"""MCP on the command line: servers as systems, the list of their tools, and how processes end."""
+"""MCP on the command line: servers as systems, and how processes end."""
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import shlex
@@ -51,16 +50,6 @@ def test_a_server_that_cannot_be_asked_ends_with_one_line_and_measures_nothing(
     assert said.startswith("raglift: error: the MCP server")
     assert "one of search_notes, findNotes, delete_notes" in said
     assert not folder.exists()
-
-
-def test_the_tools_of_a_server_are_written_as_documents(tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "tools.json"
-    code, _, said = run("tools", reference("pages"), "-o", file)
-    assert (code, said) == (0, f"10 tools written to {file}\n")
-    assert len(json.loads(file.read_text())["tools"]) == 10  # of all pages
-    code, _, said = run("tools", reference("pages"), "-o", file)
-    assert code == 2
-    assert "expected a free name, or --overwrite" in said
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from raglift.components.http.mapping import HttpMapping, load_mapping
-from raglift.components.http.retriever import HttpRetriever
+from raglift.components.services.http_retriever import HttpRetriever
+from raglift.components.services.mapping import load_mapping
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 from raglift.records.rankings import Ranking
 
@@ -26,7 +26,6 @@ _MAPPING: dict[str, Any] = {
     "json": {"match": {"text": "{query}"}, "size": "{k}"},
     "response": {"hits": "hits.hits", "text": "_source.text", "id": "_id", "score": "_score", "metadata": "_source"},
     "timeout": 2.5,
-    "most_bytes": 100_000,
 }
 _HITS = [
     {"id": "c1", "text": "The cat sat.", "doc_id": "cat", "start": 0, "end": 12, "score": 0.9, "metadata": {"n": 1}},
@@ -63,7 +62,7 @@ class _Service(threading.Thread):
 @cache
 def _asking() -> tuple[_Service, HttpRetriever, asyncio.AbstractEventLoop]:
     service = _Service()
-    mapping = HttpMapping(json={"query": "{query}", "k": "{k}"}, timeout=3.0, most_bytes=100_000)
+    mapping = {"json": {"query": "{query}", "k": "{k}"}, "timeout": 3.0}
     return service, HttpRetriever(service.address, mapping), asyncio.new_event_loop()
 
 
@@ -80,15 +79,12 @@ def _valid(ranking: Ranking) -> None:
 
 
 READERS: tuple[Reader, ...] = (
-    *(
-        Reader(
-            f"HTTP mapping, {ending}",
-            lambda folder, ending=ending: (folder / f"mapping.{ending}").write_text(json.dumps(_MAPPING)),
-            lambda folder, ending=ending: load_mapping(folder / f"mapping.{ending}"),
-            (ConfigurationError,),
-            repr,
-        )
-        for ending in ("yaml", "json")
+    Reader(
+        "HTTP mapping",
+        lambda folder: (folder / "mapping.yaml").write_text(json.dumps(_MAPPING)),
+        lambda folder: load_mapping(folder / "mapping.yaml"),
+        (ConfigurationError,),
+        repr,
     ),
     Reader(
         "answer of a service",

@@ -1,4 +1,4 @@
-"""MCP servers: the mapping, what a tool returns, a list of tools, and the folder that an agent sees."""
+"""MCP servers: the mapping, what a tool returns, and the folder that an agent sees."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 from raglift.apps.mcp_server.workspace import Workspace
 from raglift.base.display import Secrets
-from raglift.components.http.mapping import ResponseFields
-from raglift.components.mcp.answers import ResultReader
-from raglift.components.mcp.mapping import load_mcp_mapping
-from raglift.datasets.documents import read_documents
+from raglift.components.services.mapping import ResponseFields, load_mapping
+from raglift.components.services.mcp_results import ResultReader
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
 
 from .reader import Reader
@@ -26,7 +24,6 @@ _MAPPING: dict[str, Any] = {
     "response": {"hits": "found.rows", "text": "text", "id": "id"},
     "separator": "\n---\n",
     "timeout": 2.5,
-    "most_bytes": 100_000,
 }
 _HITS = [{"text": "The cat sat.", "id": "c1", "doc_id": "cat", "score": 0.9}, {"text": "Ünten am Fluß", "id": 2}]
 _RESULT = {
@@ -37,14 +34,6 @@ _RESULT = {
     ],
     "structuredContent": {"result": _HITS},
 }
-_TOOLS = [
-    {
-        "name": "search",
-        "description": "Finds.",
-        "inputSchema": {"properties": {"q": {"type": "string"}}, "required": ["q"]},
-    },
-    {"type": "function", "function": {"name": "blow", "parameters": {"properties": {"n": {"enum": [1, 2]}}}}},
-]
 _QUERY = {"id": "q1", "query": "Where?", "relevant": ["The cat sat."]}
 
 
@@ -55,7 +44,7 @@ def _read_result(folder: Path) -> object:
         result = CallToolResult.model_validate_json((folder / "result.json").read_bytes(), by_name=False)
     except (ValueError, OSError, RecursionError):  # as the SDK refuses it
         raise ServiceUnusable("no result") from None
-    return ResultReader("search", ResponseFields(), "\n", "No", Secrets(())).read(result)
+    return ResultReader(ResponseFields(), "\n", "No", Secrets(())).read(result, "search")
 
 
 def _listed(folder: Path) -> object:
@@ -75,7 +64,7 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "MCP mapping",
         lambda folder: (folder / "mapping.yaml").write_text(json.dumps(_MAPPING)),
-        lambda folder: load_mcp_mapping(folder / "mapping.yaml"),
+        lambda folder: load_mapping(folder / "mapping.yaml"),
         (ConfigurationError,),
         repr,
     ),
@@ -85,12 +74,6 @@ READERS: tuple[Reader, ...] = (
         _read_result,
         (ServiceFailed, ServiceUnusable),
         _texts,
-    ),
-    Reader(
-        "list of tools",
-        lambda folder: (folder / "tools.json").write_text(json.dumps({"tools": _TOOLS})),
-        lambda folder: read_documents(folder / "tools.json"),
-        check=lambda found: [str(each.text) for each in found],
     ),
     Reader(
         "folder of an agent",

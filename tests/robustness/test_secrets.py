@@ -23,7 +23,7 @@ from raglift.adapters.clearing import Clearing
 from raglift.base.display import describe_error
 from raglift.base.secret_holders import Clearance, secrets_held_by
 from raglift.base.secrets import KnownSecrets, is_secret_name, is_unmistakable
-from raglift.components.http import HttpRetriever
+from raglift.components.services import HttpRetriever
 from raglift.errors import QueryFailed
 from raglift.metrics import HitRate
 from raglift.records.documents import Chunk

@@ -10,7 +10,6 @@ import pytest
 
 from raglift.apps.review.server import MOST_BYTES
 from raglift.base.limits import VARIABLE, most_bytes
-from raglift.components.http.mapping import HttpMapping
 from raglift.storage.rankings.read_tables import LONGEST_OBJECT, LONGEST_ROW, MOST_FAULTS
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +39,6 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert "| 2 GiB |" in TEXT
     assert VARIABLE in TEXT
     assert (LONGEST_ROW, LONGEST_OBJECT) == (2**20, 128 * 2**20)
-    assert f"{HttpMapping().most_bytes:,} bytes" in TEXT
     assert MOST_BYTES == 2**20
     assert f"| {MOST_FAULTS:,} |" in TEXT
 

@@ -28,7 +28,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, TextNode
 
 import raglift as rl
-from raglift.components.http.retriever import HttpRetriever
+from raglift.components.services.http_retriever import HttpRetriever
 from raglift.records.dataset import Dataset
 from raglift.testing.search_server import SearchAnswer, SearchServer
 

@@ -15,10 +15,9 @@ from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
 from raglift.adapters.results import chunk_of_mapping, read_all, require_text, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.chunk_store import StoredChunks
-from raglift.components.http.client import is_http_address
-from raglift.components.http.retriever import HttpRetriever
-from raglift.components.mcp.address import is_mcp_reference
-from raglift.components.mcp.retriever import McpRetriever
+from raglift.components.services.addresses import is_http_address, is_mcp_reference
+from raglift.components.services.http_retriever import HttpRetriever
+from raglift.components.services.mcp_retriever import McpRetriever
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Hit, Ranking

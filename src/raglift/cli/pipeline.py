@@ -227,30 +227,6 @@ class Export:
 
 @command(
     group,
-    "tools",
-    FILES,
-    "Save the tools of an MCP server as documents",
-    run="raglift.cli.tools:run",
-    examples=["raglift tools 'mcp:python server.py' -o tools.json"],
-)
-@dataclass(frozen=True)
-class Tools:
-    """Write the list of an MCP server's tools to a file, for labels that name tools: --documents reads it."""
-
-    server: Annotated[
-        str, typer.Argument(help="The server: 'mcp:COMMAND' that starts it, or its address as mcp+http://….")
-    ]
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write, such as tools.json. Default: print.")
-    ] = None
-    mapping: Annotated[Path | None, typer.Option(help="A YAML or JSON file with its environment (env) or headers.")] = (
-        None
-    )
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
-
-
-@command(
-    group,
     "mcp",
     MORE,
     "Serve a folder to a coding agent over MCP",

@@ -12,7 +12,6 @@ from raglift.base.streams import is_stream
 from raglift.base.strict_files import check_encoding, parse_object, stream_lines
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.folders import read_file, read_folder
-from raglift.datasets.tool_lists import read_tool_list
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.records.dataset import check_documents
 from raglift.records.documents import Document
@@ -130,8 +129,7 @@ def read_documents(
 
     Args:
         documents: None for no documents; records; a mapping from id to text; a path to a file, whose name is
-            the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`); a path to a
-            `.json` file with a list of tools, as an MCP server answers to `tools/list`, each a document under its name;
+            the id; a path to a `.jsonl` file with one document on each line (`read_document_lines`);
             or a path to a folder, with all `*.txt`, `*.md`, `*.pdf` and `*.docx` below it, whose ids are the paths
             below it, with forward slashes. A file of TREC's `<DOC>` records, whatever its name ends in, is a document
             for each, whose id is its `<DOCNO>`. Hidden files, and links out of the folder, are not read.
@@ -178,5 +176,4 @@ def _from_file(path: Path, faults: list[Fault], encoding: str | None) -> tuple[D
         return ()
     if path.suffix.lower() in LINES_SUFFIXES:
         return read_document_lines(path, faults)
-    tools = read_tool_list(path, faults) if path.suffix.lower() == ".json" else None
-    return read_file(path, faults, encoding) if tools is None else tools
+    return read_file(path, faults, encoding)

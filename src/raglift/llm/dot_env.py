@@ -136,7 +136,7 @@ def _check_server(added: Mapping[str, str]) -> None:
 
 def _is_here(url: str) -> bool:
     """Whether a server is on this machine; what is no address is sent nothing."""
-    from raglift.components.http.client import is_loopback
+    from raglift.components.services.addresses import is_loopback
 
     try:
         return "://" not in url or is_loopback(url)

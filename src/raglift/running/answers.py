@@ -18,10 +18,9 @@ from raglift.base.display import printable, shorten
 from raglift.base.functions import settings_of
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
-from raglift.components.http.mapping import mapping_digest
-from raglift.components.http.retriever import HttpRetriever
-from raglift.components.mcp.mapping import mcp_mapping_digest
-from raglift.components.mcp.retriever import McpRetriever
+from raglift.components.services.http_retriever import HttpRetriever
+from raglift.components.services.mapping import mapping_digest
+from raglift.components.services.mcp_retriever import McpRetriever
 from raglift.errors import CacheError, RunError, SystemCrashed
 from raglift.records.rankings import Ranking
 from raglift.records.sessions import Session
@@ -99,10 +98,8 @@ def _name_of(system: Any) -> str:
     """Return what tells systems apart as far as raglift can see: an address, or where a function or class is from."""
     if isinstance(system, str):
         return system
-    if isinstance(system, HttpRetriever):
+    if isinstance(system, (HttpRetriever, McpRetriever)):
         return f"{system} {mapping_digest(system.mapping)}"
-    if isinstance(system, McpRetriever):
-        return f"{system} {mcp_mapping_digest(system.mapping)}"
     named = system if hasattr(system, "__qualname__") else type(system)
     module = getattr(named, "__module__", "")
     return f"{module}:{named.__qualname__} of {getattr(sys.modules.get(str(module)), '__file__', None)}"

@@ -153,8 +153,8 @@ def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: S
     Args:
         system: a LangChain retriever, vector store or Runnable (a chain, graph or agent); a LlamaIndex retriever, query
             engine, index, agent or workflow; a Haystack retriever or pipeline; a function from a query's text to
-            results; the address of an HTTP service, or a `raglift.components.http.HttpRetriever`; an MCP server, as
-            `mcp:python server.py#search`, or a `raglift.components.mcp.McpRetriever`; or an object with
+            results; the address of an HTTP service, or a `raglift.components.services.HttpRetriever`; an MCP server, as
+            `mcp:python server.py#search`, or a `raglift.components.services.McpRetriever`; or an object with
             `retrieve(queries, k)`. A composite (a `ContextualCompressionRetriever`, a query engine with postprocessors,
             a pipeline with a ranker) is opened into its stages. An agent, a graph or a workflow makes its own searches,
             so each query becomes a session: see `evaluate_sessions`. It is never changed: depths are set on copies.

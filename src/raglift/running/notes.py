@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.scoring import cut_stages
 from raglift.base.display import counted
-from raglift.components.mcp.retriever import McpRetriever
+from raglift.components.services.mcp_retriever import McpRetriever
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
 from raglift.records.dataset import Dataset

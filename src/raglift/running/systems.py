@@ -20,15 +20,13 @@ from raglift.components.chunk_store import hold_chunks
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
-from raglift.components.http.client import is_http_address, perhaps_address, shown_address
-from raglift.components.http.mapping import HttpMapping, load_mapping, mapping_digest, variables_of
-from raglift.components.http.retriever import HttpRetriever
 from raglift.components.late_chunking import is_late
-from raglift.components.mcp.address import is_mcp_reference
-from raglift.components.mcp.mapping import McpMapping, load_mcp_mapping, mcp_mapping_digest
-from raglift.components.mcp.retriever import McpRetriever
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
+from raglift.components.services.addresses import is_http_address, is_mcp_reference, perhaps_address, shown_address
+from raglift.components.services.http_retriever import HttpRetriever
+from raglift.components.services.mapping import mapping_digest, mapping_of, variables_of
+from raglift.components.services.mcp_retriever import McpRetriever
 from raglift.errors import ConfigurationError, order_to_stop
 from raglift.llm.dot_env import load_dot_env
 
@@ -59,14 +57,10 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
         MappingError: the mapping is not described as it must be; every fault is listed.
         MissingKey: an environment variable that the mapping names is not set.
     """
-    if isinstance(given, str) and is_http_address(given):
-        service = HttpMapping() if mapping is None else load_mapping(mapping)
-        load_dot_env(variables_of([service.headers, service.params]))
-        return HttpRetriever(given, service)
-    if isinstance(given, str) and is_mcp_reference(given):
-        server = McpMapping() if mapping is None else load_mcp_mapping(mapping)
-        load_dot_env(variables_of([given, server.env, server.headers]))
-        return McpRetriever(given, server)
+    if isinstance(given, str) and (is_http_address(given) or is_mcp_reference(given)):
+        service = mapping_of(mapping)
+        load_dot_env(variables_of([given, service.headers, service.params, service.env]))
+        return HttpRetriever(given, service) if is_http_address(given) else McpRetriever(given, service)
     if isinstance(given, str) and perhaps_address(given):
         raise ConfigurationError(
             f"system: found {quoted(shown_address(given))}; expected the address of a service with http:// or https:// "
@@ -123,13 +117,7 @@ def _imported(reference: str) -> Any:
 
 def identity_of(name: str | None, mapping: str | os.PathLike[str] | None) -> str:
     """Return what tells systems apart that are given by reference: the reference, and what their mapping says."""
-    return json.dumps([name, None if mapping is None else digest_of_mapping(name, mapping)])
-
-
-def digest_of_mapping(system: Any, mapping: str | os.PathLike[str]) -> str:
-    """Return what tells whether the mapping of a system by reference has changed."""
-    is_mcp = isinstance(system, str) and is_mcp_reference(system)
-    return mcp_mapping_digest(mapping) if is_mcp else mapping_digest(mapping)
+    return json.dumps([name, None if mapping is None else mapping_digest(mapping)])
 
 
 def opened(system: Any) -> AbstractContextManager[Any]:

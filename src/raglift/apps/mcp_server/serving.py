@@ -14,7 +14,7 @@ from raglift.apps.mcp_server.evaluating import EvaluationRequest, evaluate_in_pr
 from raglift.apps.mcp_server.workspace import bounded
 from raglift.base.display import printable
 from raglift.base.validation import nearest, quoted
-from raglift.components.mcp.connection import require_sdk
+from raglift.components.services.mcp_connection import require_sdk
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.report.format import number_text
 from raglift.results.comparison import compare

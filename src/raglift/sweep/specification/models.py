@@ -17,11 +17,10 @@ from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
 from raglift.components.devices import Dtype
 from raglift.components.headings import HEADINGS
-from raglift.components.http.client import is_http_address
 from raglift.components.index_notation import Dimensions, IndexSpec
-from raglift.components.mcp.address import is_mcp_reference
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
+from raglift.components.services.addresses import is_http_address, is_mcp_reference
 from raglift.errors import ConfigurationError
 from raglift.matching.rule import MODES, MatchRule
 from raglift.metrics.computing import choose_metrics

@@ -11,13 +11,13 @@ from raglift.components.bm25 import BM25_VERSION
 from raglift.components.devices import split_device
 from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.retrievers import RetrieverSpec
+from raglift.components.services.mapping import mapping_digest
 from raglift.datasets.loading import title_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import code_of
-from raglift.running.systems import digest_of_mapping
 from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
 
@@ -252,9 +252,7 @@ class Sweep:
     @property
     def mappings(self) -> dict[str, str]:
         """For each system with a mapping, by its name, what tells whether the content of that file has changed."""
-        return {
-            each.name: digest_of_mapping(each.system, each.mapping) for each in self.systems if each.mapping is not None
-        }
+        return {each.name: mapping_digest(each.mapping) for each in self.systems if each.mapping is not None}
 
     @property
     def uses_bm25(self) -> bool:

@@ -23,14 +23,19 @@ from raglift.base.validation import described, nearest, quoted, shown, wrong
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import checked_device, split_device
 from raglift.components.headings import HEADINGS, ContextualChunker
-from raglift.components.http.client import checked_address, is_http_address, perhaps_address, shown_address
-from raglift.components.http.mapping import load_mapping
 from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index
 from raglift.components.late_chunking import LATE, base_of, is_late
-from raglift.components.mcp.address import is_mcp_reference, parse_mcp_reference
-from raglift.components.mcp.mapping import load_mcp_mapping
 from raglift.components.models import EMBEDDED_MODEL, STATIC_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
+from raglift.components.services.addresses import (
+    checked_address,
+    is_http_address,
+    is_mcp_reference,
+    parse_mcp_reference,
+    perhaps_address,
+    shown_address,
+)
+from raglift.components.services.mapping import load_mapping
 from raglift.datasets.corpora.catalogue import find_corpus
 from raglift.datasets.formats.catalogue import named_format
 from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
@@ -322,15 +327,12 @@ def mapping(value: Any, folder: Path | None) -> str | None:
     if value is None:
         return None
     path = existing(value, folder)
-    found: list[list[Any]] = []
-    for load in (load_mapping, load_mcp_mapping):  # which of them the system takes is known when it is made
-        try:
-            load(path)
-        except ConfigurationError as error:
-            found.append(list(error.faults) if isinstance(error, MappingError) else [str(error)])
-        else:
-            return path
-    first, *more = min(found, key=len)
+    try:
+        load_mapping(path)
+    except MappingError as error:
+        first, *more = error.faults
+    else:
+        return path
     others = f" (and {len(more)} more)" if more else ""
     raise wrong(
         f"{quoted(str(value))}, of which {first}{others}",

@@ -41,7 +41,7 @@ def listed(mode: str, cursor: str | None) -> dict[str, object]:
     return {"tools": [tool("search")]}
 
 
-def called(mode: str, request: dict[str, object], count: int) -> None:
+def called(mode: str, request: dict[str, object]) -> None:
     query = request["params"]["arguments"]["query"]  # type: ignore[index]
     if mode == "dies" or (mode == "dies once" and query == "die" and not Path(sys.argv[2]).exists()):
         if mode == "dies once":
@@ -51,16 +51,6 @@ def called(mode: str, request: dict[str, object], count: int) -> None:
         os._exit(7)
     if mode == "hangs" or (mode == "hangs once" and query == "hang"):
         time.sleep(60)
-    if mode == "long" and query == "long":
-        size = 100_000_000
-        sys.stdout.write(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{{"content":[{{"type":"text","text":"')
-        for _ in range(size // 1_000_000):
-            sys.stdout.write("x" * 1_000_000)
-        say('"}]}}')
-        return
-    if mode == "long without id" and query == "long":
-        say("x" * 5_000_000)
-        return
     if mode == "other result":
         answer(request, {"content": "no list"})
         return
@@ -70,7 +60,7 @@ def called(mode: str, request: dict[str, object], count: int) -> None:
     answer(request, {"content": [{"type": "text", "text": text}]})
 
 
-def main() -> None:
+def main() -> None:  # noqa: C901 — one branch a mode
     mode = sys.argv[1] if len(sys.argv) > 1 else ""
     if mode == "dies at start":
         sys.exit("cannot open the index: hush-hush-4711")
@@ -79,7 +69,10 @@ def main() -> None:
     if mode == "says nothing":
         say("ready!")
         time.sleep(60)
-    for count, line in enumerate(sys.stdin):
+    if mode == "stays":
+        with Path(sys.argv[2]).open("a") as pids:
+            pids.write(f"{os.getpid()}\n")
+    for line in sys.stdin:
         request = json.loads(line)
         method = request.get("method")
         if method == "initialize":
@@ -89,7 +82,7 @@ def main() -> None:
         elif method == "tools/list":
             answer(request, listed(mode, (request.get("params") or {}).get("cursor")))
         elif method == "tools/call":
-            called(mode, request, count)
+            called(mode, request)
         elif "id" in request:
             error = {"code": -32601, "message": "Method not found"}
             say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.components.mcp import McpRetriever, tool_documents
+from raglift.components.services import McpRetriever
 
 pytestmark = pytest.mark.slow
 
@@ -75,9 +75,3 @@ def test_nodes_of_a_graph_are_found(node_server: Callable[[str], str], tmp_path:
     with McpRetriever(node_server("server-memory"), mapping) as retriever:  # search_nodes is its only search
         (hit,) = retriever.retrieve_one("dusk", 3).hits
     assert (hit.chunk.id, hit.chunk.text) == ("lamp", notes["lamp"])
-
-
-def test_the_tools_of_a_server_are_documents(node_server: Callable[[str], str], tmp_path: Path) -> None:
-    found = {each.id: each.text for each in tool_documents(f"{node_server('server-filesystem')} '{tmp_path}'")}
-    assert "- pattern (string, required)" in found["search_files"]
-    assert len(found) > 10

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import raglift as rl
-from raglift.components.http.retriever import HttpRetriever
+from raglift.components.services.http_retriever import HttpRetriever
 from raglift.records.dataset import Dataset
 from raglift.testing.search_server import SearchAnswer, SearchRequest, SearchServer
 

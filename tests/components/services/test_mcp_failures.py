@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.components.mcp import McpRetriever
-from raglift.components.mcp.processes import _running
-from raglift.errors import ConfigurationError, MappingError, MissingKey, RagliftError, ServiceFailed, ServiceUnusable
+from raglift.components.services import McpRetriever
+from raglift.errors import ConfigurationError, MissingKey, RagliftError, ServiceFailed, ServiceUnusable
 from raglift.running.systems import load_system
 from raglift.testing.search_server import SearchAnswer, SearchServer
 
@@ -54,52 +52,26 @@ def test_a_reference_that_is_none_is_refused_and_no_secret_is_repeated(reference
 @pytest.mark.parametrize(
     ("mode", "mapping", "tool", "message"),
     [
-        pytest.param("dies at start", None, "", "ended before it was ready: it ended with exit code 1", id="start"),
+        ("dies at start", None, "", "ended before it was ready; it said last: cannot open the index"),
         pytest.param(
-            "says nothing",
-            {"start_timeout": 1},
-            "",
-            "was not ready within 1 s; its stdout has",
-            id="silent",
-            marks=pytest.mark.slow,
+            "says nothing", {"start_timeout": 1}, "", "was not ready within 1 s; expected one", marks=pytest.mark.slow
         ),
-        pytest.param("dies", None, "", "the MCP server ended before an answer — it ended with exit code 7", id="dies"),
-        pytest.param("hangs", {"timeout": 0.3}, "", "no answer within 0.3 s", id="hangs", marks=pytest.mark.slow),
-        pytest.param(
-            "", None, "#serch", 'found no tool "serch"; expected one of "search"; nearest: "search"', id="no such tool"
-        ),
-        pytest.param(
-            "no tools", None, "#search", "expected a server that has tools: this one lists none", id="no tools"
-        ),
-        pytest.param(
-            "two searches",
-            None,
-            "",
-            "found 2 tools that look like search; expected the name of a tool behind #, one of",
-            id="several",
-        ),
-        pytest.param(
-            "", {"arguments": {"query": "{query}", "limt": "{k}"}}, "", 'found the argument "limt"', id="arguments"
-        ),
-        pytest.param("", {"arguments": {"k": "{query}"}}, "", 'without "query"; expected all that', id="missing"),
-        pytest.param("long", None, "", "an answer of more than 10,000,000 bytes: not read on", id="100 MB"),
-        pytest.param(
-            "long without id", {"most_bytes": 100_000}, "", "it sent a message of more than 100,000", id="5 MB"
-        ),
-        pytest.param("other result", None, "", "not what the protocol or the tool's schema says", id="result"),
-        pytest.param("ids", None, "", "JSON of another shape", id="no text"),
-        pytest.param(
-            "", {"response": {"hits": "found.rows"}}, "", "nothing at hits: found.rows", id="mapping does not fit"
-        ),
+        ("dies", None, "", "the MCP server ended before an answer; it said last: Segmentation fault"),
+        pytest.param("hangs", {"timeout": 0.3}, "", "no answer within 0.3 s", marks=pytest.mark.slow),
+        ("", None, "#serch", 'found no tool "serch"; expected one of "search"; nearest: "search"'),
+        ("no tools", None, "#search", "expected a server that has tools: this one lists none"),
+        ("two searches", None, "", "found 2 tools that look like search; expected the name of a tool behind #, one of"),
+        ("", {"arguments": {"query": "{query}", "limt": "{k}"}}, "", 'found the argument "limt"'),
+        ("", {"arguments": {"k": "{query}"}}, "", 'without "query"; expected all that'),
+        ("other result", None, "", "not what the protocol or the tool's schema says"),
+        ("ids", None, "", "JSON of another shape"),
+        ("", {"response": {"hits": "found.rows"}}, "", "nothing at hits: found.rows"),
     ],
 )
 def test_a_server_that_cannot_be_asked_says_why(
     mode: str, mapping: Any, tool: str, message: str, raw: Callable[..., str]
 ) -> None:
-    said = failure(raw(mode) + tool, mapping)
-    assert message in said
-    assert SECRET not in said or mode.startswith("dies")
-    assert not _running
+    assert message in failure(raw(mode) + tool, mapping)
 
 
 def test_a_command_that_is_not_there_is_named() -> None:
@@ -130,24 +102,6 @@ def test_a_secret_in_what_a_server_says_last_is_hidden(
 def test_a_variable_that_is_not_set_is_told_before_anything_is_started(raw: Callable[..., str]) -> None:
     with pytest.raises(MissingKey, match="the variable INDEX_KEY names a variable that is not set: set NOT_SET_HERE"):
         McpRetriever(raw(""), {"env": {"INDEX_KEY": "${NOT_SET_HERE}"}})
-
-
-@pytest.mark.parametrize(
-    ("mapping", "message"),
-    [
-        ({"argument": {}}, "argument"),
-        ({"arguments": {"q": "{question}"}}, 'expected one of "{k}", "{query}"'),
-        ({"arguments": {"q": "lamp"}}, "arguments: found no {query}"),
-        ({"arguments": ["{query}"]}, "expected the arguments by name"),
-        ({"env": {"A B": "c"}}, "expected the name of an environment variable"),
-        ({"timeout": 0}, "expected a number of seconds above 0"),
-        ({"response": {"hits": ""}}, "expected a path with dots"),
-    ],
-)
-def test_a_mapping_that_cannot_be_used_lists_its_faults(mapping: Any, message: str) -> None:
-    with pytest.raises(MappingError) as raised:
-        McpRetriever("mcp:server", mapping)
-    assert message in str(raised.value)
 
 
 def test_parts_of_a_mapping_that_are_of_the_other_kind_of_server_are_refused() -> None:
@@ -208,16 +162,12 @@ JSON = {"Content-Type": "application/json"}
     [
         (SearchAnswer(status=401, body={"error": "who are you?"}), 'HTTP 401 Unauthorized — {"error": "who are you?"}'),
         (SearchAnswer(status=500, body=b"oops"), "HTTP 500 Internal Server Error — oops"),
-        (SearchAnswer(headers=JSON, body=b"x" * 200_000), "an answer of more than 100,000 bytes: not read on"),
-        (SearchAnswer(headers=JSON, body=b"<html>", endless=True), "an answer of more than 100,000 bytes"),
         (SearchAnswer(headers=JSON, body=b"<html>"), "the server answers with an error — Failed to parse JSON"),
         (SearchAnswer(headers={"Content-Type": "text/html"}, body=b"<p>"), "Unexpected content type: text/html"),
-        (SearchAnswer(headers=JSON, body=b"{" * 100, cut_off=True), "the connection broke off before an answer"),
+        (SearchAnswer(headers=JSON, body=b"{" * 100, cut_off=True), "the MCP server ended before an answer — "),
         (SearchAnswer(seconds=5), "no answer within 0.5 s"),
         (SearchAnswer(status=307, headers={"Location": "http://elsewhere.invalid/mcp"}), "elsewhere.invalid"),
-        (SearchAnswer(headers={**JSON, "Content-Encoding": "gzip"}, body=b"xx"), "an answer packed as gzip"),
     ],
-    ids=["401", "500", "long", "endless", "no JSON", "a page", "cut off", "late", "redirect", "gzip"],
 )
 def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer: SearchAnswer, message: str) -> None:
     def call(request: Any) -> Any:
@@ -225,7 +175,7 @@ def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer
 
     with (
         scripted(call) as (reference, _),
-        McpRetriever(reference, {"timeout": 0.5, "most_bytes": 100_000}) as retriever,
+        McpRetriever(reference, {"timeout": 0.5}) as retriever,
     ):
         with pytest.raises((ServiceFailed, ServiceUnusable)) as raised:
             retriever.retrieve_one("bad", 3)
@@ -233,14 +183,9 @@ def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer
         assert [hit.chunk.text for hit in retriever.retrieve_one("other", 3).hits] == ["good"]
 
 
-@pytest.mark.slow
-def test_nobody_at_the_address_is_said_after_two_seconds() -> None:
-    began = time.monotonic()
-    assert (
-        "no connection to http://127.0.0.1:9/mcp: Connection refused; expected an MCP server there: is it running?"
-        in (failure("mcp+http://127.0.0.1:9/mcp"))
-    )
-    assert time.monotonic() - began < 6
+def test_nobody_at_the_address_is_one_line() -> None:
+    said = failure("mcp+http://127.0.0.1:9/mcp")
+    assert "no connection to http://127.0.0.1:9/mcp: Connection refused; expected a server: is it running?" in said
 
 
 def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,17 +203,18 @@ def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> 
     assert SECRET not in said
 
 
-def test_a_session_that_the_server_forgot_is_begun_anew_at_once() -> None:
+def test_a_session_that_the_server_forgot_is_begun_anew() -> None:
     seen: list[str] = []
 
     def call(request: Any) -> Any:
         seen.append(request.json["method"])
-        return SearchAnswer(status=404) if len(seen) == 2 else '[{"text": "good"}]'
+        return SearchAnswer(status=404) if len(seen) == 2 else '[{"text": "lit at dusk"}]'
 
-    with scripted(call) as (reference, server), McpRetriever(reference) as retriever:
-        for _ in range(3):
-            assert len(retriever.retrieve_one("a", 1).hits) == 1
+    dataset = rl.Dataset.from_dict({query: ["lit at dusk"] for query in ("a", "b", "c")})
+    with scripted(call) as (reference, server):
+        evaluation = rl.evaluate(reference, dataset, ks=[1], metrics=["recall"], progress=False)
         assert sum('"method":"initialize"' in request.body.decode() for request in server.requests) == 2
+    assert evaluation.scores.mean("retrieve", "recall@1") == 1.0
 
 
 def test_a_mapping_by_a_file_is_read_on_the_command_line(
