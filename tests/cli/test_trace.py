@@ -11,7 +11,8 @@ import pytest
 from raglift.results import load_evaluation
 
 FIXTURES = Path(__file__).parents[1] / "tracing" / "fixtures"
-TRACES = FIXTURES / "phoenix_frame.jsonl"
+TRACES = FIXTURES / "phoenix_api.json"
+COLUMNS = ("--column", "span=id,parent=parent_run_id,kind=run_type,input=inputs,output=outputs")
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -29,7 +30,7 @@ def test_traces_are_evaluated_printed_and_saved(run: Run, tmp_path: Path) -> Non
 def test_json_has_the_traces_and_the_evaluation(run: Run) -> None:
     code, out, _ = run(
         *("trace", FIXTURES / "langsmith_runs.jsonl", TRACES, "--data", "lighthouse", "--json"),
-        *("--join-by", "query_id", "-k", "1,3", "--metrics", "session_recall"),
+        *(*COLUMNS, "--join-by", "extra.metadata.query_id", "-k", "1,3", "--metrics", "session_recall"),
     )
     assert code == 0
     found = json.loads(out)
@@ -46,7 +47,7 @@ def test_queries_that_were_not_asked_may_be_left_out(run: Run, tmp_path: Path) -
         text.replace("price for one adult, museum and tower", "price of a cat") + "{oops\n", encoding="utf-8"
     )
     folder = tmp_path / "run"
-    code, _, err = run("trace", more, "--data", "lighthouse", "--only-joined", "-o", folder, "--json")
+    code, _, err = run("trace", more, "--data", "lighthouse", *COLUMNS, "--only-joined", "-o", folder, "--json")
     assert code == 0, err
     saved = load_evaluation(folder)
     assert [trace.query_id for trace in saved.run.traces] == ["fog-signal-interval"]
@@ -75,6 +76,7 @@ def test_traces_of_other_questions_are_shown_and_nothing_is_saved(run: Run, tmp_
         (["--listen", "--address", "0.0.0.0:4318"], "expected an address and port of this machine"),
         (["none.jsonl"], "no readable file"),
         ([TRACES, "-k", "0"], "-k: found"),
+        ([TRACES, "--column", "span"], "--column: found 'span'; expected a part of a span and its column"),
     ],
 )
 def test_a_command_that_contradicts_itself_is_refused(

@@ -88,6 +88,11 @@ def _read(folder: Path) -> TraceImport:
     return read_traces(folder, _DATA, join_by="query_id", doc_key=None, text_tools=["c"])
 
 
+def _read_rows(folder: Path) -> TraceImport:
+    columns = {"span": "id", "parent": "parent_run_id", "kind": "run_type", "input": "inputs", "output": "outputs"}
+    return read_traces(folder, _DATA, join_by="extra.metadata.query_id", columns=columns)
+
+
 def _check(found: TraceImport) -> None:
     assert str(found)
     assert found.to_markdown()
@@ -158,10 +163,7 @@ READERS: tuple[Reader, ...] = (
         _read,
         check=_check,
     ),
-    Reader("traces of Phoenix", _export("phoenix_frame.jsonl"), _read, check=_check),
-    Reader("traces of MLflow", _export("mlflow_traces.jsonl"), _read, check=_check),
-    Reader("traces of LangSmith", _export("langsmith_runs.jsonl"), _read, check=_check),
-    Reader("traces of Langfuse", _export("langfuse_otlp.jsonl"), _read, check=_check),
+    Reader("traces as rows of another export", _export("langsmith_runs.jsonl"), _read_rows, check=_check),
     Reader(
         "request of OTLP as JSON",
         lambda folder: (folder / "request.json").write_text(json.dumps(_otlp())),

@@ -1,4 +1,4 @@
-"""What tracing tools export of one agent gives the same sessions, whichever tool recorded it."""
+"""What is exported of one agent gives the same sessions, whichever form it has."""
 
 from __future__ import annotations
 
@@ -8,24 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import raglift as rl
-from raglift.tracing.decoding.files import spans_in
-from raglift.tracing.options import Options
+from raglift.errors import ConfigurationError, DatasetError
+from raglift.tracing import TraceImport
 
 from . import agents
 
 FIXTURES = Path(__file__).parent / "fixtures"
-EXPORTS = (
-    "otlp_file_exporter.jsonl.gz",
-    "phoenix_frame.jsonl",
-    "phoenix_api.json",
-    "mlflow_traces.jsonl",
-    "langfuse_otlp.jsonl",
-    "langsmith_runs.jsonl",
-)
+EXPORTS = ("otlp_file_exporter.jsonl.gz", "phoenix_api.json", "langsmith_runs.jsonl")
+RUNS = {"span": "id", "parent": "parent_run_id", "kind": "run_type", "input": "inputs", "output": "outputs"}
+"""The columns of runs of LangSmith."""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +39,11 @@ def searched(lighthouse: rl.Dataset) -> Any:
     return found
 
 
+def read(name: str, dataset: rl.Dataset, **settings: Any) -> TraceImport:
+    columns = RUNS if name.startswith("langsmith") else None
+    return rl.read_traces(FIXTURES / name, dataset, columns=columns, **settings)
+
+
 def searches_in(sessions: Any) -> Any:
     return {
         (session.query_id, call.query): [[hit.chunk.id for hit in stage.ranking] for stage in call.stages]
@@ -55,7 +54,7 @@ def searches_in(sessions: Any) -> Any:
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_each_export_gives_the_searches_of_the_agent(lighthouse: rl.Dataset, searched: Any, name: str) -> None:
-    imported = rl.read_traces(FIXTURES / name, lighthouse)
+    imported = read(name, lighthouse)
     assert not imported.faults
     assert not imported.not_joined
     assert searches_in(imported.sessions) == searched
@@ -76,98 +75,31 @@ def test_each_export_gives_the_searches_of_the_agent(lighthouse: rl.Dataset, sea
 @pytest.mark.parametrize("name", EXPORTS)
 def test_all_exports_give_the_same_figures(lighthouse: rl.Dataset, name: str) -> None:
     def means(file: str) -> list[float]:
-        imported = rl.read_traces(FIXTURES / file, lighthouse)
+        imported = read(file, lighthouse)
         return rl.evaluate_sessions(imported.sessions, lighthouse).scores.values.tolist()
 
     assert repr(means(name)) == repr(means(EXPORTS[0]))  # NaN equals itself so
 
 
-@pytest.mark.parametrize("name", [name for name in EXPORTS if not name.startswith("mlflow")])
+@pytest.mark.parametrize("name", EXPORTS)
 def test_metadata_given_to_the_framework_is_in_the_export(lighthouse: rl.Dataset, name: str) -> None:
-    imported = rl.read_traces(FIXTURES / name, lighthouse, join_by="query_id")
+    join_by = "extra.metadata.query_id" if name.startswith("langsmith") else "query_id"
+    imported = read(name, lighthouse, join_by=join_by)
     assert [trace.joined_by for trace in imported.traces] == ["id", "id"]
 
 
-def test_data_frames_of_clients_are_read_as_they_are(lighthouse: rl.Dataset, searched: Any) -> None:
-    lines = (FIXTURES / "phoenix_frame.jsonl").read_text(encoding="utf-8").splitlines()
-    frame = pd.DataFrame([json.loads(line) for line in lines])
-    for name in ("start_time", "end_time"):
-        frame[name] = pd.to_datetime(frame[name], unit="ms", utc=True)
-    for given in (frame, frame.set_index("context.span_id"), [frame, FIXTURES / "phoenix_frame.jsonl"]):
-        imported = rl.read_traces(given, lighthouse)  # type: ignore[arg-type]
-        assert not imported.faults
-        assert searches_in(imported.sessions) == searched
-
-
-def test_rows_of_mlflow_hold_a_trace_each(lighthouse: rl.Dataset, searched: Any) -> None:
-    lines = (FIXTURES / "mlflow_traces.jsonl").read_text(encoding="utf-8").splitlines()
-    frame = pd.DataFrame({"trace_id": range(len(lines)), "trace": lines})
-    assert searches_in(rl.read_traces(frame, lighthouse).sessions) == searched
-
-
-# Langfuse's exports, made of what its SDK sent: its server is no Python package.
-
-
-def observations() -> list[dict[str, Any]]:
-    found = []
-    for raw in spans_in(FIXTURES / "langfuse_otlp.jsonl", [], Options()):
-        given = {name.removeprefix("langfuse.observation."): value for name, value in raw.attributes.items()}
-        found.append(
-            {
-                "id": raw.span_id,
-                "traceId": raw.trace_id,
-                "type": given["type"].upper(),
-                "name": raw.name,
-                "startTime": pd.Timestamp(raw.start, tz="UTC").isoformat(),
-                "endTime": pd.Timestamp(raw.end, tz="UTC").isoformat(),
-                "parentObservationId": raw.parent_id,
-                "input": given.get("input"),
-                "output": given.get("output"),
-                "metadata": {"resourceAttributes": {}},
-                "level": "DEFAULT",
-                "statusMessage": None,
-                "usageDetails": {"input": 100, "output": 10} if given["type"] == "generation" else {},
-            }
-        )
-    return found
-
-
-def snake(entry: dict[str, Any]) -> dict[str, Any]:
-    """With the names that its exports to storage have."""
-    return {"".join(f"_{each.lower()}" if each.isupper() else each for each in name): entry[name] for name in entry}
-
-
-def as_lines(entries: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
-
-
-def as_traces(entries: list[dict[str, Any]]) -> str:
-    by_trace: dict[str, list[Any]] = {}
-    for entry in entries:
-        by_trace.setdefault(entry["traceId"], []).append(entry)
-    return json.dumps({"data": [{"id": name, "observations": found} for name, found in by_trace.items()]})
-
-
 @pytest.mark.parametrize(
-    "written",
-    [
-        as_lines,
-        lambda entries: as_lines([snake(entry) for entry in entries]),
-        json.dumps,
-        lambda entries: json.dumps({"data": entries, "meta": {"page": 1}}, indent=2),
-        as_traces,
-    ],
-    ids=["lines", "storage", "list", "api", "traces"],
+    ("columns", "said"),
+    [({"spam": "id"}, "found 'spam'; expected parts of a span: trace, span"), ({"span": ""}, "span: found ''")],
 )
-def test_observations_of_langfuse_are_read(
-    lighthouse: rl.Dataset, searched: Any, tmp_path: Path, written: Callable[[Any], str]
-) -> None:
-    file = tmp_path / "observations.json"
-    file.write_text(written(observations()), encoding="utf-8")
-    imported = rl.read_traces(file, lighthouse)
-    assert not imported.faults
-    assert searches_in(imported.sessions) == searched
-    assert imported.traces[0].prompt_tokens == 300
+def test_columns_that_no_span_has_are_refused(lighthouse: rl.Dataset, columns: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        rl.read_traces(FIXTURES / EXPORTS[0], lighthouse, columns=columns)
+
+
+def test_without_columns_rows_are_no_traces(lighthouse: rl.Dataset) -> None:
+    with pytest.raises(DatasetError, match="--column"):
+        rl.read_traces(FIXTURES / "langsmith_runs.jsonl", lighthouse)
 
 
 # Forms of files.

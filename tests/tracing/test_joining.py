@@ -164,7 +164,7 @@ def test_hostile_texts_are_shown_as_texts(tmp_path: Path) -> None:
 def test_arguments_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match='text_tools: found "search"; expected a list of names'):
         rl.read_traces(tmp_path, DATA, text_tools="search")
-    with pytest.raises(ConfigurationError, match="expected a file, a folder or a data frame"):
+    with pytest.raises(ConfigurationError, match="expected a file or a folder"):
         rl.read_traces([3], DATA)  # type: ignore[list-item]
     with pytest.raises(DatasetError, match="a folder without traces"):
         rl.read_traces(tmp_path, DATA)

@@ -250,9 +250,9 @@ class Evaluate(Settings):
 class Trace:
     """Evaluate what an agent searched, from its traces.
 
-    Reads OpenTelemetry's JSON with the conventions of OpenInference or OpenTelemetry for generative AI, and exports of
-    Phoenix, MLflow, Langfuse and LangSmith. With --listen, receive them: set OTEL_EXPORTER_OTLP_ENDPOINT to
-    http://127.0.0.1:4318 for the application.
+    Reads OpenTelemetry's JSON with the conventions of OpenInference or OpenTelemetry for generative AI, and rows of
+    other exports by --column. With --listen, receive them: set OTEL_EXPORTER_OTLP_ENDPOINT to http://127.0.0.1:4318
+    for the application.
     """
 
     data: Annotated[
@@ -280,6 +280,11 @@ class Trace:
     text_tools: Annotated[
         tuple[str, ...],
         typer.Option("--text-tool", help="Names of tools whose answer is a text: all of it is one hit."),
+        separate,
+    ] = ()
+    columns: Annotated[
+        tuple[str, ...],
+        typer.Option("--column", help="Of another export: a part of a span and its column, such as kind=run_type."),
         separate,
     ] = ()
     only_joined: Annotated[

@@ -52,9 +52,23 @@ def run(request: Trace) -> None:
         check_free(request.output, overwrite=request.overwrite)
     files: Sequence[Path] = [_received(request)] if request.listen else request.files
     imported = read_traces(
-        files, dataset, join_by=request.join_by, doc_key=request.doc_key, text_tools=request.text_tools
+        files,
+        dataset,
+        join_by=request.join_by,
+        doc_key=request.doc_key,
+        text_tools=request.text_tools,
+        columns=_columns(request.columns),
     )
     _finish(request, imported, dataset, settings)
+
+
+def _columns(given: Sequence[str]) -> dict[str, str] | None:
+    """Return what `--column` says, for example `kind=run_type`."""
+    pairs = [text.partition("=") for text in given]
+    wrong = next(("".join(pair) for pair in pairs if not all(pair)), None)
+    if wrong is not None:
+        raise ConfigurationError(f"--column: found {wrong!r}; expected a part of a span and its column: kind=run_type")
+    return {name: column for name, _, column in pairs} or None
 
 
 def _check(request: Trace) -> None:

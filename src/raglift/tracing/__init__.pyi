@@ -1,3 +1,4 @@
+from .decoding.rows import SpanColumns as SpanColumns
 from .reading import read_traces as read_traces
 from .receiving.receiver import TraceReceiver as TraceReceiver
 from .records import REASONS as REASONS

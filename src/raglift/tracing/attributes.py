@@ -17,11 +17,8 @@ _READ = (
     *("tag.tags", "llm.input_messages", "llm.token_count.", "graph.node.name", "agent.name"),
     *("gen_ai.operation.name", "gen_ai.retrieval.", "gen_ai.tool.name", "gen_ai.tool.call.", "gen_ai.input.messages"),
     *("gen_ai.usage.", "gen_ai.agent.name", "gen_ai.prompt", "gen_ai.completion"),
-    *("mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.chat.tokenUsage"),
-    *("langfuse.observation.", "langfuse.trace.metadata", "langfuse.trace.tags", "langfuse.trace.input"),
-    *("langsmith.span.kind", "langsmith.inputs", "langsmith.outputs", "langsmith.metadata", "langsmith.span.tags"),
 )
-_NOT_READ = ("langfuse.observation.model", "langfuse.observation.prompt", "gen_ai.prompt.name", "input.images")
+_NOT_READ = ("gen_ai.prompt.name", "input.images")
 
 
 def is_read(name: str, join_by: str | None = None) -> bool:
@@ -83,7 +80,7 @@ def flat(value: Mapping[str, Any]) -> dict[str, Any]:
     Of `{"document": {"id": 1}}` one is `document.id`.
 
     Args:
-        value: an item of a list, as Phoenix has them.
+        value: an item of a list.
     """
     fields: dict[str, Any] = {}
     waiting: list[tuple[str, Any, int]] = [(str(name), each, 0) for name, each in value.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from raglift.base.streams import as_file
 from raglift.base.validation import described, fault
@@ -13,7 +13,8 @@ from raglift.errors import ConfigurationError, DatasetError
 from raglift.rendering.presenting import view_of, whole
 from raglift.running.evaluation import checked_dataset
 from raglift.tracing.conventions.reading import read_span
-from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in, spans_in_frame
+from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in
+from raglift.tracing.decoding.rows import SpanColumns
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.options import Options
 from raglift.tracing.records import TraceImport
@@ -22,9 +23,7 @@ from raglift.tracing.trees import trees_of
 from raglift.tracing.view import traces_view
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    import pandas as pd
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from raglift.base.secrets import KnownSecrets
     from raglift.errors import Fault
@@ -34,12 +33,13 @@ if TYPE_CHECKING:
 
 
 def read_traces(
-    traces: str | os.PathLike[str] | pd.DataFrame | Sequence[str | os.PathLike[str] | pd.DataFrame],
+    traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     dataset: Dataset | str | os.PathLike[str],
     *,
     join_by: str | None = None,
     doc_key: str | None = None,
     text_tools: Collection[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> TraceImport:
     """Read what an application did from its traces, as sessions that `evaluate_sessions` scores.
 
@@ -47,20 +47,20 @@ def read_traces(
         print(imported)
         evaluation = rl.evaluate_sessions(imported.sessions, data)
 
-    Reads OTLP as JSON (of a file exporter or collector), spans of OpenTelemetry a line, and exports of Phoenix, MLflow,
-    Langfuse and LangSmith, also packed with gzip; attributes as OpenInference and OpenTelemetry's conventions for
-    generative AI have them. Spans of retrievers and rerankers, and tools that return documents, are the calls; the
-    hits in the prompt of the answer are the final context. Several traces of one query are repetitions.
+    Reads OTLP as JSON (of a file exporter or collector) and spans of OpenTelemetry a line, also packed with gzip;
+    attributes as OpenInference and OpenTelemetry's conventions for generative AI have them. Of a tool's own export,
+    `columns` names the columns of its rows. Spans of retrievers and rerankers, and tools that return documents, are
+    the calls; the hits in the prompt of the answer are the final context. Several traces of one query are repetitions.
 
     Args:
-        traces: a file, a folder of files, a data frame of Phoenix's or MLflow's client, or several of these. What
-            cannot be read is in the result's `faults`.
+        traces: a file, a folder of files, or several of these. What cannot be read is in the result's `faults`.
         dataset: labelled queries, as for `evaluate`.
         join_by: the name of the attribute, field of the metadata, or tag (`name:value`) that holds the id of the
             query. Where a trace does not have it, and without a name, traces are joined by the normalized text of the
             question.
         doc_key: the metadata key that holds the ids of documents, where hits have them there.
         text_tools: names of tools whose answer is a text: all of it is one hit.
+        columns: for rows of another export, the column of each part of a span: see `raglift.tracing.SpanColumns`.
 
     Raises:
         DatasetError: nothing can be read; every fault is listed.
@@ -69,13 +69,12 @@ def read_traces(
     if isinstance(text_tools, str):
         raise ConfigurationError(f"text_tools: found {described(text_tools)}; expected a list of names")
     data = checked_dataset(dataset)
-    is_one = isinstance(traces, (str, os.PathLike)) or hasattr(traces, "columns")
-    given: list[Any] = [traces] if is_one else list(cast("Sequence[Any]", traces))
+    given = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
     faults: list[Fault] = []
-    options = Options(join_by, doc_key)
+    options = Options(join_by, doc_key, None if columns is None else SpanColumns.of(columns))
     spans = list(_bounded(_spans(given, faults, options), faults))
     if not spans:
-        listed = ", ".join("a data frame" if hasattr(each, "columns") else str(each) for each in given) or "traces"
+        listed = ", ".join(map(str, given)) or "traces"
         raise DatasetError(listed, faults or [fault(listed, "no spans", "traces with spans in them")])
     trees = trees_of(spans, faults)
     read = sessions_of(trees, data, text_tools)
@@ -95,14 +94,11 @@ def read_traces(
 
 def _spans(given: Iterable[Any], faults: list[Fault], options: Options) -> Iterator[Span]:
     for each in given:
-        if isinstance(each, (str, os.PathLike)):
-            for path in files_in(each):
-                with as_file(path) as file:
-                    yield from (read_span(raw, options) for raw in spans_in(file, faults, options))
-        elif hasattr(each, "columns"):
-            yield from (read_span(raw, options) for raw in spans_in_frame(each, faults, options))
-        else:
-            raise ConfigurationError(f"traces: found {described(each)}; expected a file, a folder or a data frame")
+        if not isinstance(each, (str, os.PathLike)):
+            raise ConfigurationError(f"traces: found {described(each)}; expected a file or a folder")
+        for path in files_in(each):
+            with as_file(path) as file:
+                yield from (read_span(raw, options) for raw in spans_in(file, faults, options))
 
 
 def _bounded(spans: Iterator[Span], faults: list[Fault]) -> Iterator[Span]:

@@ -6,19 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raglift.tracing.attributes import labels_of
-from raglift.tracing.conventions import genai, openinference, recorded
+from raglift.tracing.conventions import genai, openinference
 from raglift.tracing.spans import Kind, RawSpan, Span
 
 if TYPE_CHECKING:
     from raglift.tracing.options import Options
 
-_CONVENTIONS = (
-    openinference.span_of,
-    recorded.mlflow_span,
-    recorded.langfuse_span,
-    recorded.langsmith_span,
-    genai.span_of,  # the last: LangSmith calls its retrievers "embeddings" there
-)
+_CONVENTIONS = (openinference.span_of, genai.span_of)
 
 
 def read_span(raw: RawSpan, options: Options) -> Span:

@@ -1,1 +1,1 @@
-"""Spans from files: OTLP, and what Phoenix, MLflow, Langfuse and LangSmith export."""
+"""Spans from files: OTLP, and rows of other exports by a mapping."""

@@ -12,14 +12,12 @@ from raglift.base.limits import allowed, is_folder, most_bytes, user_path
 from raglift.base.strict_files import decode_text, lines_of, parse_list_or_object, parse_object
 from raglift.base.validation import Location, shown
 from raglift.errors import DatasetError, Fault
-from raglift.tracing.decoding import exports, otlp
+from raglift.tracing.decoding import otlp, rows
 
 if TYPE_CHECKING:
     import os
     from pathlib import Path
     from typing import IO
-
-    import pandas as pd
 
     from raglift.tracing.options import Options
     from raglift.tracing.spans import RawSpan
@@ -30,11 +28,10 @@ MOST_SPANS = 1_000_000
 _LONGEST_LINE = 256 * 2**20
 _GZIP = b"\x1f\x8b"
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
-_LISTS = ("data", "runs", "traces", "spans", "observations", "results", "items")
+_LISTS = ("data", "traces", "spans", "results", "items")
 _DEEPEST_LIST = 4
 _FORMS = (
-    "a trace: OTLP (resourceSpans), a span of OpenTelemetry, Phoenix or Langfuse, a trace of MLflow, "
-    "or a run of LangSmith"
+    "a trace: OTLP (resourceSpans) or a span of OpenTelemetry; of another export, columns (--column) say what is what"
 )
 
 
@@ -67,22 +64,6 @@ def spans_in(path: Path, faults: list[Fault], options: Options) -> Iterator[RawS
         yield from spans_of_record(entry, here, options)
 
 
-def spans_in_frame(frame: pd.DataFrame, faults: list[Fault], options: Options) -> Iterator[RawSpan]:
-    """Yield the spans of a data frame, as Phoenix's and MLflow's clients return them.
-
-    Args:
-        frame: one row a span, or a trace; an index with a name is a column too.
-        faults: where every fault is noted.
-        options: how spans are read.
-    """
-    location = Location("the data frame", faults)
-    names = [name for name in frame.index.names if isinstance(name, str) and name not in frame.columns]
-    rows = frame.reset_index(names) if names else frame
-    for number, row in enumerate(rows.to_dict("records")):
-        entry = exports.plain_row({str(name): value for name, value in row.items()})
-        yield from spans_of_record(entry, location / number, options)
-
-
 def spans_of_record(entry: Any, location: Location, options: Options, depth: int = 0) -> Iterator[RawSpan]:
     """Yield the spans of one JSON value: a request, a span, a trace, or a list of these.
 
@@ -100,14 +81,15 @@ def spans_of_record(entry: Any, location: Location, options: Options, depth: int
         location.fault(shown(entry), _FORMS)
         return
     found = otlp.spans_of(entry, location, options)
-    if found is None:
-        found = exports.spans_of(entry, location, options)
     if found is not None:
         yield from found
         return
     inner = next((name for name in _LISTS if isinstance(entry.get(name), list)), None)
-    if inner is None and isinstance(entry.get("trace"), Mapping):  # as Tempo answers
+    if inner is None and isinstance(entry.get("trace"), Mapping):  # the answer of Tempo
         inner = "trace"
+    if inner is None and options.columns is not None:
+        yield from rows.span_of(entry, location, options, options.columns)
+        return
     if inner is None or depth > _DEEPEST_LIST:
         location.fault(shown(entry), _FORMS)
         return

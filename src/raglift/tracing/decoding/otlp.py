@@ -100,7 +100,7 @@ def _one(
 
 
 def _of_sdk(entry: Mapping[str, Any], location: Location, options: Options) -> Iterator[RawSpan]:
-    """Yield a span as the Python SDK prints it, or as Phoenix's API has it."""
+    """Yield a span as the Python SDK prints it."""
     reader = SpanReader(entry, location, options)
     try:
         start, end = reader.duration(reader.instant("start_time"), reader.instant("end_time"))

@@ -159,7 +159,6 @@ class TraceReceiver:
         return Starlette(
             routes=[
                 Route("/v1/traces", self._take, methods=["POST"]),
-                Route("/api/public/otel/v1/traces", self._take, methods=["POST"]),  # where Langfuse sends them
                 Route("/v1/metrics", self._drop, methods=["POST"]),
                 Route("/v1/logs", self._drop, methods=["POST"]),
             ]
