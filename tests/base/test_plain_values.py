@@ -31,14 +31,6 @@ def cyclic() -> dict[str, Any]:
     return found
 
 
-def branching() -> dict[str, Any]:
-    """Return 2^60 values in sixty lists."""
-    found: list[Any] = []
-    for _ in range(60):
-        found = [found, found]
-    return {"lists": found}
-
-
 def deep(levels: int) -> dict[str, Any]:
     found: list[Any] = []
     for _ in range(levels):
@@ -66,11 +58,9 @@ def test_vectors_dates_and_mappings_of_other_classes_are_ordinary() -> None:
         deep(2000),
         {"odd": Unprintable()},
         {"odd": {"keys": {Unprintable(): 1}}},
-        {"odd": [10**5000]},
         {"odd": np.array([Unprintable()], dtype=object)},
-        pytest.param(branching(), marks=pytest.mark.slow),
     ],
-    ids=["cyclic", "deep", "repr raises", "repr of a key raises", "huge integer", "array of objects", "branching"],
+    ids=["cyclic", "deep", "repr raises", "repr of a key raises", "array of objects"],
 )
 def test_odd_metadata_becomes_texts_that_say_so(metadata: dict[str, Any]) -> None:
     made = plain_metadata(metadata)
@@ -88,8 +78,3 @@ def test_what_is_not_odd_stays_beside_what_is() -> None:
 
 def test_a_hundred_levels_are_left_as_they_are() -> None:
     assert plain_metadata(deep(98)) == deep(98)
-
-
-def test_long_integers_are_written_as_texts() -> None:
-    assert plain(2**70) == 2**70
-    assert isinstance(plain({"n": 10**5000})["n"], str)

@@ -1,4 +1,4 @@
-"""What a system returned is cleared of secrets and of what cannot be saved, before it is kept, matched or shown."""
+"""What a system returned is cleared of secrets and of what cannot be saved, before it is matched, saved or shown."""
 
 from __future__ import annotations
 
@@ -7,53 +7,61 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.plain_values import plain_metadata
-from raglift.base.secret_holders import Clearance, is_in
-from raglift.base.secrets import HIDDEN
+from raglift.base.secrets import KnownSecrets, secrets_of_environment
 from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
     from raglift.records.documents import Chunk
-    from raglift.records.rankings import Call, Trace
+    from raglift.records.rankings import Call
     from raglift.records.sessions import Session
 
 
-_REMEMBERED = 100_000
+_DEEPEST = 60
 
 
 class Clearing:
-    """Clears chunks of the secrets of a system and of the environment.
+    """Clears what a system returns of the secrets of the environment, and of those that its parts say they were given.
+
+    In messages every secret is hidden; out of documents are taken only those that no document contains by chance, since
+    a changed text may no longer match its labels.
 
     Args:
-        *parts: what is asked, and what gets its hits: the secrets of each are taken out of the hits of all.
-        known: a clearing of the same parts, whose work is not done again.
+        *parts: retrievers and rerankers; one that was given secrets by variables has them as `secrets`.
+        shared: a clearing of the same parts.
     """
 
-    def __init__(self, *parts: object, known: Clearing | None = None) -> None:
+    def __init__(self, *parts: object, shared: Clearing | None = None) -> None:
         self.changed = 0
-        """How many hits held a secret."""
+        """How many hits contained a secret."""
         self._parts = parts
-        self._known: Clearing | None = known
-        self._chunks: dict[int, tuple[Chunk, Chunk]] = {}
-        """By its identity, each chunk, kept alive so that no other one is taken for it, and it without secrets."""
-        self._clean: set[str] = set()
-        """Texts without secrets: systems return the same ones again and again."""
-        self._metadata: dict[int, object] = {}
-        """Metadata without secrets, by its identity, kept alive as chunks are."""
+        self._shared = shared
 
     def of_a_stage(self) -> Clearing:
-        """Return a clearing that counts the changed hits of one stage, and shares everything else."""
-        return Clearing(known=self)
+        """Return a clearing that counts the changed hits of one stage."""
+        return Clearing(shared=self)
 
     @cached_property
-    def clearance(self) -> Clearance:
-        """What is known to be secret: looked for once, when it is first asked for."""
-        return Clearance(*self._parts) if self._known is None else self._known.clearance
+    def secrets(self) -> KnownSecrets:
+        """What is hidden in messages."""
+        if self._shared is not None:
+            return self._shared.secrets
+        values = secrets_of_environment()
+        for part in self._parts:
+            given = getattr(part, "secrets", None)
+            values |= given.values if isinstance(given, KnownSecrets) else set()
+        return KnownSecrets(values)
+
+    @cached_property
+    def _distinctive(self) -> KnownSecrets:
+        return KnownSecrets(self.secrets.values, distinctive=True)
+
+    def message(self, text: str) -> str:
+        """Return a text about the system without secrets."""
+        return self.secrets.cleared(text)
 
     def ranking(self, ranking: Ranking) -> Ranking:
         """Return a ranking without secrets in its chunks, whose metadata can be saved."""
         ranking = _with_plain_metadata(ranking)
-        if not self.clearance.has_any:
-            return ranking
         cleared = [self.chunk(hit.chunk) for hit in ranking.hits]
         changed = sum(chunk is not hit.chunk for chunk, hit in zip(cleared, ranking.hits, strict=True))
         if not changed:
@@ -64,34 +72,16 @@ class Clearing:
 
     def chunk(self, chunk: Chunk) -> Chunk:
         """Return a chunk without secrets in its text, ids and metadata."""
-        if self._known is not None:
-            return self._known.chunk(chunk)
-        if not self.clearance.has_any:
+        secrets = self._distinctive
+        if not secrets.values:
             return chunk
-        found = self._chunks.get(id(chunk))
-        if found is not None and found[0] is chunk:
-            return found[1]
-        cleared = chunk if self._is_clean(chunk) else self._without_secrets(chunk)
-        if len(self._chunks) >= _REMEMBERED:
-            self._chunks.clear()
-        self._chunks[id(chunk)] = (chunk, cleared)
-        return cleared
-
-    def _is_clean(self, chunk: Chunk) -> bool:
-        may_be_in = self.clearance.may_be_in
-        if chunk.text not in self._clean:
-            if may_be_in(chunk.text):
-                return False
-            if len(self._clean) >= _REMEMBERED:
-                self._clean.clear()
-            self._clean.add(chunk.text)
-        if id(chunk.metadata) not in self._metadata:
-            if may_be_in(chunk.metadata):
-                return False
-            if len(self._metadata) >= _REMEMBERED:
-                self._metadata.clear()
-            self._metadata[id(chunk.metadata)] = chunk.metadata
-        return not may_be_in(chunk.id, chunk.doc_id)
+        parts = {name: getattr(chunk, name) for name in ("text", "id", "doc_id", "metadata")}
+        cleared = {name: _cleared(value, secrets) for name, value in parts.items() if _may_be_in(value, secrets)}
+        if not cleared:
+            return chunk
+        if "text" in cleared:  # its offsets are those of another text
+            cleared |= {"start": None, "end": None}
+        return replace(chunk, **cleared)
 
     def answer(self, answer: Ranking | Session) -> Ranking | Session:
         """Return what a system answered to a query without secrets."""
@@ -108,24 +98,12 @@ class Clearing:
         )
 
     def _call(self, call: Call) -> Call:
-        said: dict[str, Any] = {name: getattr(call, name) for name in ("query", "tool", "error")}
-        said["arguments"] = plain_metadata(call.arguments)
+        texts: dict[str, Any] = {name: getattr(call, name) for name in ("query", "tool", "error")}
+        texts["arguments"] = plain_metadata(call.arguments)
         stages = tuple(replace(stage, ranking=self.ranking(stage.ranking)) for stage in call.stages)
-        return replace(call, stages=stages, **{name: self.clearance.value(value) for name, value in said.items()})
-
-    def message(self, text: str) -> str:
-        """Return a text about the system without secrets."""
-        return self.clearance.message(text)
-
-    def _without_secrets(self, chunk: Chunk) -> Chunk:
-        given = {name: getattr(chunk, name) for name in ("text", "id", "doc_id", "metadata")}
-        kept = {name: self.clearance.value(value) for name, value in given.items()}
-        changed = {name: value for name, value in kept.items() if value is not given[name]}
-        if not changed or not any(_differ(value, given[name]) for name, value in changed.items()):
-            return chunk
-        if "text" in changed:  # its offsets are those of another text
-            changed |= {"start": None, "end": None}
-        return replace(chunk, **changed)
+        return replace(
+            call, stages=stages, **{name: _cleared(value, self._distinctive) for name, value in texts.items()}
+        )
 
 
 def _with_plain_metadata(ranking: Ranking) -> Ranking:
@@ -135,33 +113,40 @@ def _with_plain_metadata(ranking: Ranking) -> Ranking:
     return replace(ranking, hits=tuple(replace(hit, chunk=one) for one, hit in zip(chunks, ranking.hits, strict=True)))
 
 
-def without_uncleared_origins(trace: Trace) -> Trace:
-    """Return a trace whose chunks that were cleared have no framework's object any more: it is as it was retrieved.
-
-    Rerankers that are tried on a run later do not know the secrets of the system that it is of.
-    """
-    return replace(
-        trace, stages=tuple(replace(stage, ranking=_without_origins(stage.ranking)) for stage in trace.stages)
-    )
-
-
-def _without_origins(ranking: Ranking) -> Ranking:
-    if not any(_was_cleared(hit.chunk) for hit in ranking.hits):
-        return ranking
-    hits = (
-        Hit(replace(hit.chunk, origin=None), hit.rank, hit.score) if _was_cleared(hit.chunk) else hit
-        for hit in ranking.hits
-    )
-    return replace(ranking, hits=tuple(hits))
+def _may_be_in(value: Any, secrets: KnownSecrets, depth: int = 0) -> bool:
+    """Whether a text in a value of JSON contains a secret."""
+    if isinstance(value, str):
+        return secrets.may_be_in(value)
+    if value is None or isinstance(value, (int, float)) or depth >= _DEEPEST:
+        return False
+    if isinstance(value, dict):
+        return any(
+            _may_be_in(key, secrets) or _may_be_in(part, secrets, depth + 1) for key, part in list(value.items())
+        )
+    if isinstance(value, (list, tuple)):
+        return any(_may_be_in(part, secrets, depth + 1) for part in value)
+    return secrets.may_be_in(_text_of(value))
 
 
-def _was_cleared(chunk: Chunk) -> bool:
-    kept = [chunk.text, chunk.id, chunk.doc_id, chunk.metadata]
-    return chunk.origin is not None and is_in(kept, lambda text: HIDDEN in text)
+def _cleared(value: Any, secrets: KnownSecrets, depth: int = 0) -> Any:
+    """Return a value of JSON with its texts cleared."""
+    if isinstance(value, str):
+        return secrets.cleared(value)
+    if depth >= _DEEPEST or value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_cleared(part, secrets, depth + 1) for part in value]
+    if isinstance(value, dict):
+        return {_cleared(key, secrets): _cleared(part, secrets, depth + 1) for key, part in value.items()}
+    text = _text_of(value)
+    return secrets.cleared(text) if secrets.may_be_in(text) else value
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _text_of(value: Any) -> str:
+    """Return the text that a saved run has of a value that JSON does not know; "" for arrays of numbers."""
+    if getattr(getattr(value, "dtype", None), "kind", "O") not in "OUS":
+        return ""
     try:
-        return bool(one != other)
-    except Exception:  # noqa: BLE001 — arrays, and objects of users, may not say so
-        return True
+        return str(value.tolist() if hasattr(value, "tolist") else value)
+    except Exception:  # noqa: BLE001 — an object of a user's; saving it says what is the matter
+        return ""

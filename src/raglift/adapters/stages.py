@@ -60,7 +60,7 @@ class RetrieveStage:
     """Whether an agent is asked for sessions; otherwise for the hits of its searches, one search after the other."""
 
     shared: Clearing | None = field(default=None, repr=False, compare=False)
-    """Knows the secrets of all stages of the system, where the stage is one of several."""
+    """Knows the secrets of all stages of the system, if the stage is one of several."""
 
     @property
     def is_agent(self) -> bool:
@@ -69,7 +69,7 @@ class RetrieveStage:
 
     @cached_property
     def clearing(self) -> Clearing:
-        """What clears its hits of secrets; it looks for those that the stages hold when it is first used."""
+        """What clears its hits of secrets."""
         return (self.shared or Clearing(self.retriever)).of_a_stage()
 
 
@@ -93,11 +93,11 @@ class RerankStage:
     """Why a composite is asked as a whole, as for a `RetrieveStage`."""
 
     shared: Clearing | None = field(default=None, repr=False, compare=False)
-    """Knows the secrets of all stages of the system, where the stage is one of several."""
+    """Knows the secrets of all stages of the system, if the stage is one of several."""
 
     @cached_property
     def clearing(self) -> Clearing:
-        """What clears its hits of secrets; it looks for those that the stages hold when it is first used."""
+        """What clears its hits of secrets."""
         return (self.shared or Clearing(self.reranker)).of_a_stage()
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from itertools import islice
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.held_objects import contents_of, is_users_module
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.words import length_in_letters
 from raglift.components.analyzers import NO_LANGUAGE
@@ -30,6 +32,7 @@ _READ = 40_000
 """Characters of all texts that are looked at."""
 _PIECE = 500
 _MOST_OBJECTS = 2_000
+_MOST_ITEMS = 100
 _DEEPEST = 8
 _LOADED = ("SentenceTransformer", "CrossEncoder", "MultiVectorEncoder", "SparseEncoder")
 """The classes of sentence-transformers, whatever wraps them."""
@@ -84,16 +87,39 @@ def names_of_models(system: Any) -> Iterator[str]:
             if name is not None:
                 yield name
             elif depth < _DEEPEST:
-                waiting.extend((depth + 1, value) for _, value in contents_of(held))
+                waiting.extend((depth + 1, value) for value in _parts_of(held))
 
 
 def _holds_no_model(held: Any) -> bool:
     if held is None or isinstance(held, (str, bytes, int, float, type)):
         return True
     if isinstance(held, ModuleType):
-        return not is_users_module(held.__name__, held)
+        return "site-packages" in (held.__file__ or "") or held.__name__.partition(".")[0] in sys.stdlib_module_names
     module = type(held).__module__
     return module.partition(".")[0] in _NOT_LOOKED_INTO or module.startswith("raglift.records.")
+
+
+def _parts_of(held: Any) -> Iterator[Any]:
+    """Yield the items or attributes of an object, and the variables that a function uses."""
+    if isinstance(held, (dict, list, tuple)):
+        yield from islice(held.values() if isinstance(held, dict) else held, _MOST_ITEMS)
+        return
+    if isinstance(held, MethodType):
+        yield held.__self__
+        held = held.__func__
+    if isinstance(held, FunctionType):
+        used = inspect.getclosurevars(held)
+        yield from (*used.nonlocals.values(), *used.globals.values(), *(held.__defaults__ or ()))
+    if isinstance(held, partial):
+        yield from (held.func, held.args, held.keywords)
+    for name in ("__dict__", "__pydantic_private__"):
+        with suppress(AttributeError):
+            yield from list((object.__getattribute__(held, name) or {}).values())
+    for kind in type(held).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else tuple(slots):
+            with suppress(AttributeError):
+                yield object.__getattribute__(held, name)
 
 
 def _name_of(held: Any) -> str | None:

@@ -152,7 +152,7 @@ def _session(agent: RetrieveStage, query: Query, under_way: UnderWay, outcome: O
     if outcome.value is not None:
         retries = outcome.tries - 1
         return replace(outcome.value, query_id=query.id, repetition=under_way.repetition, retries=retries)
-    error = describe_error(outcome.error or QueryFailed("no session"), secrets=agent.clearing.clearance.held)
+    error = describe_error(outcome.error or QueryFailed("no session"), secrets=agent.clearing.secrets)
     tried = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
     stopped = Session(
         query.id, under_way.calls(), None, under_way.repetition, f"{agent.name}: {error}{tried}", outcome.tries - 1

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, named_stages
-from raglift.adapters.clearing import without_uncleared_origins
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage, clearing_of
 from raglift.base.progress import steps
@@ -108,7 +107,7 @@ def rerank(
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given
     provenance = Provenance(replace(dataset, documents=()))
     depth = run.spec["candidates"]
-    retrieved = tuple(map(without_uncleared_origins, without_filling(run)))
+    retrieved = tuple(without_filling(run))
     traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved)
     # Lost before the reranker came, lost after it
     traces = tuple(

@@ -186,7 +186,6 @@ def ask_stage(
     """
     if stage.keeper is not None and not is_bypassed():
         return stage.keeper.ask(stage, inputs, policy, advance)
-    stage.clearing.clearance  # noqa: B018 — it looks for secrets once, before threads ask for it and seconds are counted
     # After the calls: it takes time that is not the system's, and would block the event loop
     return [_cleared(stage, outcome) for outcome in _asked(stage, inputs, policy, advance)]
 
@@ -231,7 +230,7 @@ def _asked(
 
 def _described(stage: Stage, error: BaseException) -> str:
     """Return an error of a stage as one line, without the secrets that its system holds."""
-    return describe_error(error, secrets=stage.clearing.clearance.held)
+    return describe_error(error, secrets=stage.clearing.secrets)
 
 
 def _is_misuse(error: BaseException | None) -> bool:

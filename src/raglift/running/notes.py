@@ -135,8 +135,8 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             notes.append(f"{stage.name}: {what} could not be set on {parts}")
         if changed := stage.clearing.changed:
             notes.append(
-                f"{stage.name}: {counted(changed, 'hit')} held a key of the system or a secret of the "
-                "environment, kept as ***; what was changed may no longer match its labels"
+                f"{stage.name}: {counted(changed, 'hit')} contained a key from the environment, "
+                "which is saved as ***; what was changed may no longer match its labels"
             )
         notes += [
             f"{count:,} of {counted(distinct, 'distinct chunk')} ({percent_text(count / distinct, 0)}) "

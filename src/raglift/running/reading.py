@@ -38,7 +38,7 @@ def stage_infos(
         try:
             found = _read_in_part(stage, queries, traces)
         except Exception as error:  # noqa: BLE001 — rankings that are there are not lost because of a count
-            said = describe_error(error, secrets=stage.clearing.clearance.held)
+            said = describe_error(error, secrets=stage.clearing.secrets)
             notes.append(f"{stage.name}: whether it read its candidates whole is not known: {said}")
         own = isinstance(stage, RetrieveStage) and stage.has_own_depth and not stage.depth_fixed
         infos.append(

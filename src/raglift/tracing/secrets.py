@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.secret_holders import secrets_by_name
-from raglift.base.secrets import HIDDEN, KnownSecrets, is_secret_name
+from raglift.base.secrets import HIDDEN, KnownSecrets, is_distinctive, is_secret_name
 from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ class FoundSecrets:
         while waiting and len(self.values) < _MOST:
             depth, called, each = waiting.pop()
             if isinstance(each, str):
-                if _is_secret_name(called):
-                    self.values.update(secrets_by_name(called, each))
+                if _is_secret_name(called) and is_distinctive(each):
+                    self.values.add(each)
             elif isinstance(each, Mapping) and depth < _DEEPEST:
                 waiting += [(depth + 1, str(inner), inside) for inner, inside in each.items()]
             elif isinstance(each, (list, tuple)) and depth < _DEEPEST:
@@ -72,7 +71,7 @@ def without_named(value: Any, depth: int = 0) -> Any:
 
 def _hidden(name: str, value: Any, depth: int) -> Any:
     if isinstance(value, str) and _is_secret_name(name):
-        is_secret = _SURE.search(name) is not None or next(secrets_by_name(name, value), None) is not None
+        is_secret = _SURE.search(name) is not None or is_distinctive(value)
         return HIDDEN if is_secret else value
     return without_named(value, depth + 1)
 

@@ -86,8 +86,8 @@ class HttpRetriever:
                 raise ConfigurationError(f"the header {name}: found letters that no header can have; expected ASCII")
         self._headers = {**_HEADERS, **{name.lower(): value for name, value in headers.items()}}
         self._params = {**params, **texts}
-        self._secrets = Secrets((*in_headers, *in_params))
-        self._reader = AnswerReader(self.mapping.response, self._secrets)
+        self.secrets = Secrets((*in_headers, *in_params))
+        self._reader = AnswerReader(self.mapping.response, self.secrets)
         self._connections = _Connections(self._address)
 
     def __str__(self) -> str:
@@ -162,12 +162,12 @@ class HttpRetriever:
         except TimeoutError as error:
             raise ServiceFailed(f"no answer within {self.mapping.timeout:g} s") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise self._connections.failure(self._secrets.hidden(reason_of(error))) from error
+            raise self._connections.failure(self.secrets.hidden(reason_of(error))) from error
         except httpx.HTTPError as error:
-            reason = self._secrets.beginning(reason_of(error).encode("utf-8", "replace"))
+            reason = self.secrets.beginning(reason_of(error).encode("utf-8", "replace"))
             raise ServiceFailed(f"the connection broke off before the end of an answer — {reason}") from error
         if not response.is_success:
-            raise failed_status(response.status_code, response.headers, self._secrets.beginning(body), _ADVICE)
+            raise failed_status(response.status_code, response.headers, self.secrets.beginning(body), _ADVICE)
         if len(body) > _MOST_BYTES:
             raise ServiceFailed(f"an answer of more than {_MOST_BYTES:,} bytes: not read on", status_code=200)
         try:
@@ -177,7 +177,7 @@ class HttpRetriever:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
         # Not a failure of one query: a wrong address often answers with a page, and 200
         raise ServiceUnusable(
-            f"the answer is {'not JSON' if body.strip() else 'empty'} — {reason}: {self._secrets.beginning(body)}; "
+            f"the answer is {'not JSON' if body.strip() else 'empty'} — {reason}: {self.secrets.beginning(body)}; "
             f"expected JSON{': this is a page, so look at the address, and at who asks' if is_page else ''}"
         )
 

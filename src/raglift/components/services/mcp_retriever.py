@@ -69,12 +69,12 @@ class McpRetriever:
         command, in_command = resolved({str(place): word for place, word in enumerate(address.command)}, "the word")
         env, in_env = resolved(self.mapping.env, "the variable")
         headers, in_headers = resolved(self.mapping.headers, "the header", is_secret_header)
-        secrets = Secrets((*in_command, *in_env, *in_headers))
+        self.secrets = Secrets((*in_command, *in_env, *in_headers))
         limits = (self.mapping.timeout, self.mapping.start_timeout)
         self._server = Server(
-            address.shown, tuple(command.values()), env, address.url, headers, *limits, secrets=secrets
+            address.shown, tuple(command.values()), env, address.url, headers, *limits, secrets=self.secrets
         )
-        self._reader = ResultReader(self.mapping.response, self.mapping.separator, self.mapping.empty, secrets)
+        self._reader = ResultReader(self.mapping.response, self.mapping.separator, self.mapping.empty, self.secrets)
         self._state = _State()
         weakref.finalize(self._state, _close, self._state.connections)
 
