@@ -1,5 +1,6 @@
-"""Calls on threads that keep no process from ending, and how a process ends while they are under way."""
+"""Calls on threads and on the event loop, and how a process ends while they are under way."""
 
+import asyncio
 import contextvars
 import subprocess
 import sys
@@ -9,73 +10,48 @@ from concurrent.futures import CancelledError, wait
 
 import pytest
 
+from raglift.base.event_loops import EventLoop, current_loop, result_of
 from raglift.base.threads import WorkerPool
+from raglift.errors import ConfigurationError
 
 
-def ended(script: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+def ended(script: str) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
 
 
 CALL = """
-import atexit, sys, time
+import atexit, os, signal, sys, time
+import raglift.base.threads
 from raglift.base.threads import end_process, start_thread
 
 def call(seconds):
     time.sleep(seconds)
     print("the call came back")
 """
-
-
-# However busy the machine
-LONG_MOMENT = "import raglift.base.threads\nraglift.base.threads._MOMENT = 30\n"
+LONG_MOMENT = "raglift.base.threads._MOMENT = 30\n"  # however busy the machine
 
 
 def test_a_call_has_a_moment_to_come_back() -> None:
-    found = ended(CALL + LONG_MOMENT + "start_thread(lambda: call(0.1), 'call')\n")
-    assert (found.returncode, found.stdout, found.stderr) == (0, "the call came back\n", "")
+    assert ended(CALL + LONG_MOMENT + "start_thread(lambda: call(0.1), 'call')\n") == (0, "the call came back\n", "")
 
 
 def test_a_call_that_hangs_keeps_no_process_from_ending() -> None:
-    begin = time.monotonic()
-    found = ended(CALL + "start_thread(lambda: call(1000), 'call')\nsys.exit(3)\n")
-    assert (found.returncode, found.stdout, found.stderr) == (3, "", "")
-    assert time.monotonic() - begin < 30
+    assert ended(CALL + "start_thread(lambda: call(1000), 'call')\nsys.exit(3)\n") == (3, "", "")
 
 
 @pytest.mark.slow
 def test_a_process_that_is_ended_during_a_call_has_printed_everything_and_its_exit_code() -> None:
-    tail = "start_thread(lambda: call(1000), 'call')\nprint('kept', end='')\nprint('told', file=sys.stderr)\n"
+    tail = "start_thread(lambda: call(1000), 'call')\nprint('out', end='')\nprint('err', file=sys.stderr)\n"
     for code, expected in (("3", 3), ("None", 0), ("'words'", 1)):
-        found = ended(CALL + tail + f"end_process({code})\nprint('never')\n")
-        assert (found.returncode, found.stdout, found.stderr) == (expected, "kept", "told\n")
+        assert ended(CALL + tail + f"end_process({code})\nprint('never')\n") == (expected, "out", "err\n")
 
 
 def test_without_a_call_under_way_nothing_is_ended() -> None:
-    found = ended(CALL + "end_process(3)\nprint('goes on')\n")
-    assert (found.returncode, found.stdout, found.stderr) == (0, "goes on\n", "")
-
-
-COMMAND = """
-from raglift import cli
-from raglift.__main__ import main
-
-def command(seconds):
-    start_thread(lambda: call(seconds), "call")
-    sys.exit(5)
-
-"""
-
-
-def test_the_command_waits_a_moment_and_ends_with_its_own_exit_code() -> None:
-    back = ended(CALL + COMMAND + LONG_MOMENT + "cli.main = lambda: command(0.1)\nmain()\n")
-    assert (back.returncode, back.stdout, back.stderr) == (5, "the call came back\n", "")
-    hanging = ended(CALL + COMMAND + "cli.main = lambda: command(1000)\nmain()\n")
-    assert (hanging.returncode, hanging.stdout, hanging.stderr) == (5, "", "")
+    assert ended(CALL + "end_process(3)\nprint('continues')\n") == (0, "continues\n", "")
 
 
 PRESS = """
-import os, signal
-
 def press():
     time.sleep(0.1)
     os.kill(os.getpid(), signal.SIGINT)
@@ -85,34 +61,12 @@ start_thread(lambda: call(1000), "call")
 """
 
 
-def test_ctrl_c_during_the_moment_tells_nothing_and_keeps_the_exit_code() -> None:
-    as_library = ended(CALL + PRESS + "sys.exit(7)\n")
-    assert (as_library.returncode, as_library.stderr) == (7, "")
-    as_command = ended(CALL + "atexit.register(lambda: end_process(130))\n" + PRESS)
-    assert (as_command.returncode, as_command.stderr) == (130, "")
+def test_ctrl_c_during_the_moment_prints_nothing_and_keeps_the_exit_code() -> None:
+    assert ended(CALL + PRESS + "sys.exit(7)\n") == (7, "", "")
+    assert ended(CALL + "atexit.register(lambda: end_process(130))\n" + PRESS) == (130, "", "")
 
 
-def test_without_standard_output_a_process_still_ends() -> None:
-    found = ended(CALL + "start_thread(lambda: call(1000), 'call')\nsys.stdout = None\nend_process(3)\n")
-    assert (found.returncode, found.stderr) == (3, "")
-
-
-def test_a_pool_makes_no_more_calls_at_once_than_it_has_workers() -> None:
-    lock, under_way, most = threading.Lock(), 0, 0
-
-    def count(number: int) -> int:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        time.sleep(0.005)
-        with lock:
-            under_way -= 1
-        return number
-
-    with WorkerPool(3, "test") as pool:
-        assert [future.result() for future in [pool.submit(count, n) for n in range(30)]] == list(range(30))
-    assert most == 3
+# The pool of threads.
 
 
 def test_without_a_number_of_workers_every_call_has_a_thread() -> None:
@@ -130,13 +84,17 @@ def test_what_a_call_raises_is_raised_where_its_result_is_taken() -> None:
         assert passing.result() == (3, 1)
 
 
-def test_a_call_sees_the_context_of_its_submit() -> None:
+def test_a_call_sees_the_context_of_its_submit_and_so_does_its_coroutine() -> None:
     variable = contextvars.ContextVar("variable", default="unset")
+
+    async def get() -> str:
+        return variable.get()
+
     with WorkerPool(1, "test") as pool:
         token = variable.set("set")
-        seen = pool.submit(variable.get)
+        seen = pool.submit(variable.get), pool.submit(lambda: result_of(get()))
         variable.reset(token)
-        assert (seen.result(), pool.submit(variable.get).result()) == ("set", "unset")
+        assert [future.result() for future in (*seen, pool.submit(variable.get))] == ["set", "set", "unset"]
 
 
 def test_a_pool_that_is_left_waits_for_nothing_and_begins_nothing_more() -> None:
@@ -173,14 +131,91 @@ def test_another_thread_takes_the_place_of_an_abandoned_call_unless_too_many_han
         assert pool.is_stuck
         assert not wait([waiting], 0.05).done
         release.set()
-        assert waiting.result(10).name == "test"  # there is room for a thread again
+        assert waiting.result(10).name == "test"
 
 
-def test_an_abandoned_call_that_is_over_already_changes_nothing() -> None:
+# The event loop.
+
+ON_THE_LOOP = """
+import asyncio
+from raglift.base.event_loops import current_loop
+
+async def last():
+    try:
+        await asyncio.sleep({seconds})
+        print("done")
+    except asyncio.CancelledError:
+        print("cancelled")
+        raise
+
+asyncio.run_coroutine_threadsafe(last(), current_loop().loop)
+"""
+
+
+def test_what_is_on_the_loop_when_a_process_ends_is_soon_done_or_cancelled() -> None:
+    assert ended(ON_THE_LOOP.format(seconds=0.01)) == (0, "done\n", "")
+    assert ended(ON_THE_LOOP.format(seconds=1000)) == (0, "cancelled\n", "")
+
+
+async def five() -> int:
+    await asyncio.sleep(0)
+    return 5
+
+
+def test_a_coroutine_is_waited_for_on_any_thread_but_that_of_the_loop_itself() -> None:
+    async def waits() -> int:
+        return result_of(five())
+
+    assert result_of(five()) == 5
+    assert asyncio.run(waits()) == 5  # a cell of a notebook
+    with pytest.raises(ConfigurationError, match="expected the async form, awaited"):
+        result_of(waits())
+
+
+def test_a_coroutine_is_cancelled_if_the_call_that_waits_for_it_was_abandoned() -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def hang() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
     with WorkerPool(1, "test") as pool:
-        done = pool.submit(int)
-        assert done.result(10) == 0
-        time.sleep(0.05)
-        pool.abandon(done)
-        assert pool.abandoned == 0
-        assert pool.submit(int).result(10) == 0
+        future = pool.submit(lambda: result_of(hang()))
+        assert begun.wait(10)
+        pool.abandon(future)
+        assert cancelled.wait(10)
+
+
+def is_closed_soon(loop: EventLoop) -> bool:
+    for _ in range(1000):
+        if loop.loop.is_closed():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_blocked_loop_is_left_with_what_has_begun_and_ends_when_that_is_over() -> None:
+    begun, release, queued = threading.Event(), threading.Event(), threading.Event()
+
+    async def block() -> None:
+        begun.set()
+        release.wait(60)
+
+    def wait_for_five() -> int:
+        queued.set()
+        return result_of(five())
+
+    left = current_loop()
+    with WorkerPool(2, "test") as pool:
+        blocking = pool.submit(lambda: result_of(block()))
+        assert begun.wait(10)
+        waiting = pool.submit(wait_for_five)
+        assert queued.wait(10)
+        pool.abandon(blocking)
+        assert waiting.result(10) == 5
+        assert current_loop() is not left
+        release.set()
+    assert is_closed_soon(left)

@@ -94,7 +94,9 @@ def _holds_no_model(held: Any) -> bool:
     if held is None or isinstance(held, (str, bytes, int, float, type)):
         return True
     if isinstance(held, ModuleType):
-        return "site-packages" in (held.__file__ or "") or held.__name__.partition(".")[0] in sys.stdlib_module_names
+        top = held.__name__.partition(".")[0]
+        is_installed = "site-packages" in (getattr(held, "__file__", None) or "")
+        return is_installed or top == "raglift" or top in sys.stdlib_module_names
     module = type(held).__module__
     return module.partition(".")[0] in _NOT_LOOKED_INTO or module.startswith("raglift.records.")
 

@@ -1,9 +1,9 @@
-"""Many calls of one function: in order, in a bounded pool of threads, or as tasks on an event loop.
+"""Many calls of one function: in order, or in a bounded pool of threads.
 
-Results always come back in the order of the arguments. A thread cannot be stopped, so a call that exceeds its timeout
-is abandoned on its own (daemon) thread and another thread replaces it; a coroutine is cancelled, and if it blocks its
-event loop, another loop replaces that. When too many are abandoned, the system is considered to hang, and the remaining
-calls fail without being made.
+Results always come back in the order of the arguments. Each call of an async function is a coroutine on raglift's
+event loop, for which a thread of the pool waits. A thread cannot be stopped, so a call that exceeds its timeout is
+abandoned on its own (daemon) thread, which another one replaces; a coroutine is cancelled. When too many are abandoned,
+the system is considered to hang, and the remaining calls fail without being made.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import tenacity
 
 from raglift.base.display import describe_error
-from raglift.base.event_loops import AsyncWorkerPool, cancellations
+from raglift.base.event_loops import cancellations, is_loop_blocked, result_of
 from raglift.base.threads import LOOK_UP, WorkerPool
 from raglift.errors import QueryTimeout, order_to_stop
 
@@ -75,74 +75,82 @@ def call_all(calls: Sequence[Call[T]], policy: Policy, finished: Callable[[int],
         FirstFailure: a call failed, and the policy says `raise`; or it was told to stop, as by KeyboardInterrupt.
     """
     if policy.concurrency > 1 or policy.timeout is not None:
-        watched: _WatchedCalls[T] = _WatchedCalls(calls, policy, finished, WorkerPool)
-        return watched.run()
-    outcomes = []
+        return _WatchedCalls([partial(_make, call) for call in calls], policy, finished).run()
+    outcomes: list[Outcome[T]] = []
     for place, call in enumerate(calls):
-        outcomes.append(_outcome(call, policy, _Tries()))
+        outcomes.append(_outcome(partial(_make, call), policy, _Tries()))
         _stop_if_asked(place, outcomes[-1], policy)
         finished(1)
     return outcomes
 
 
 def call_all_async(calls: Sequence[AsyncCall[T]], policy: Policy, finished: Callable[[int], None]) -> list[Outcome[T]]:
-    """Make asynchronous calls, each with its retries, on the event loop that raglift keeps for them.
+    """Make asynchronous calls, each with its retries, on the event loop that raglift has for them.
 
     The loop runs on its own thread, so that this works inside a notebook, whose thread already has a loop, and so that
     a call that blocks the loop is given up on as any other.
 
     Args and Raises: as `call_all`.
     """
-    watched: _WatchedCalls[T] = _WatchedCalls(calls, policy, finished, AsyncWorkerPool)
-    return watched.run()
+    return _WatchedCalls([partial(_make_async, call) for call in calls], policy, finished).run()
 
 
 class _Tries:
     """How often a call was made so far, and how it failed the last time."""
 
     def __init__(self) -> None:
+        self.began: float | None = None
+        """When the first one began; None while the call waits for its event loop."""
         self.made = 0
         self.last: BaseException | None = None
         self.given_up = False
         """Whether it is not to be made again."""
 
-    def retrying(self, policy: Policy) -> dict[str, Any]:
-        """Return the arguments for tenacity's `Retrying` and `AsyncRetrying`, which count the tries here."""
+    def begin(self) -> None:
+        """Note that the call begins."""
+        if self.began is None:
+            self.began = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """How long the call has taken so far."""
+        return 0.0 if self.began is None else time.perf_counter() - self.began
+
+    def retrying(self, policy: Policy) -> tenacity.Retrying:
+        """Return what makes the call again, and counts here how often."""
         settings = policy.retry_policy.for_tenacity()
         is_enough = settings["stop"]
 
-        def begin(_state: Any) -> None:
+        def before(_state: tenacity.RetryCallState) -> None:
             self.made += 1
 
-        def stop(state: Any) -> bool:
-            self.last = state.outcome.exception()
+        def stop(state: tenacity.RetryCallState) -> bool:
+            self.last = state.outcome.exception() if state.outcome else None
             return self.given_up or is_enough(state)
 
-        return {**settings, "before": begin, "stop": stop}
+        return tenacity.Retrying(**{**settings, "before": before, "stop": stop})
 
 
-def _outcome(call: Call[T], policy: Policy, tries: _Tries) -> Outcome[T]:
-    """Make one call with its retries; none is made once the call has been given up on."""
-    started = time.perf_counter()
-    try:
-        value = tenacity.Retrying(**tries.retrying(policy))(call)
-    except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
-        return Outcome(None, time.perf_counter() - started, error, tries.made)
-    return Outcome(value, time.perf_counter() - started, tries=tries.made)
+def _make(call: Call[T], tries: _Tries) -> T:
+    tries.begin()
+    return call()
 
 
-async def _outcome_async(call: AsyncCall[T], policy: Policy, tries: _Tries) -> Outcome[T]:
-    """Make one asynchronous call, as `_outcome` does."""
-    started = time.perf_counter()
-
-    async def attempt() -> T:  # tenacity awaits only what is declared async
+def _make_async(call: AsyncCall[T], tries: _Tries) -> T:
+    async def run() -> T:
+        tries.begin()
         return await call()
 
+    return result_of(run())
+
+
+def _outcome(call: Callable[[_Tries], T], policy: Policy, tries: _Tries) -> Outcome[T]:
+    """Make one call with its retries; none is made once the call has been given up on."""
     try:
-        value: T = await tenacity.AsyncRetrying(**tries.retrying(policy))(attempt)
-    except BaseException as error:  # noqa: BLE001 — also where the user's system cancels itself
-        return Outcome(None, time.perf_counter() - started, error, tries.made)
-    return Outcome(value, time.perf_counter() - started, tries=tries.made)
+        value = tries.retrying(policy)(call, tries)
+    except BaseException as error:  # noqa: BLE001 — whatever the user's system raises is that query's result
+        return Outcome(None, tries.seconds, error, tries.made)
+    return Outcome(value, tries.seconds, tries=tries.made)
 
 
 def _stop_if_asked(place: int, outcome: Outcome[T], policy: Policy) -> None:
@@ -163,38 +171,32 @@ def _timed_out(policy: Policy, last: BaseException | None = None, *, blocked: bo
 
 
 class _WatchedCalls(Generic[T]):
-    """Calls made by a pool of workers, and watched by the caller's thread, which gives up on those that are late.
+    """Calls made by a pool of threads, and watched by the caller's thread, which gives up on those that are late.
 
     A thread cannot be stopped, and a coroutine may ignore that it is cancelled, so nothing here waits for a call.
     """
 
-    def __init__(
-        self, calls: Sequence[Any], policy: Policy, finished: Callable[[int], None], kind: type[WorkerPool]
-    ) -> None:
+    def __init__(self, calls: Sequence[Callable[[_Tries], T]], policy: Policy, finished: Callable[[int], None]) -> None:
         self._calls = calls
         self._policy = policy
         self._finished = finished
-        self._kind = kind
-        self._make = self._make_async if issubclass(kind, AsyncWorkerPool) else self._make_in_thread
         self._outcomes: dict[int, Outcome[T]] = {}
         self._unreported: deque[int] = deque()
         self._submitted: dict[int, Future[None]] = {}
-        self._under_way: dict[int, tuple[float, _Tries]] = {}
-        """When each began, the first one first."""
+        self._under_way: dict[int, _Tries] = {}
         self._next = 0
         self._changed = threading.Condition()
 
     def run(self) -> list[Outcome[T]]:
         most_abandoned = max(_LEFT_BEHIND_AT_LEAST, _LEFT_BEHIND_PER_WORKER * self._policy.concurrency)
         # When this thread is interrupted, or a failure stops the run, the pool begins no further call
-        with self._kind(self._policy.concurrency, "raglift-call", most_abandoned=most_abandoned) as pool, self._changed:
+        with WorkerPool(self._policy.concurrency, "raglift-call", most_abandoned=most_abandoned) as pool, self._changed:
             cancelled = cancellations()
             while len(self._outcomes) < len(self._calls):
                 self._submit_more(pool)
                 self._changed.wait(min(LOOK_UP, self._seconds_to_next_timeout()))
                 if cancellations() > cancelled:
                     raise asyncio.CancelledError
-                pool.look_after()
                 self._give_up_on_late_calls(pool)
                 self._report()
         return [self._outcomes[place] for place in range(len(self._calls))]
@@ -204,44 +206,23 @@ class _WatchedCalls(Generic[T]):
         while self._next < len(self._calls) and len(self._submitted) < self._policy.concurrency + _SUBMITTED_AHEAD:
             place, self._next = self._next, self._next + 1
             self._submitted[place] = pool.submit(self._make, place)
-            self._submitted[place].add_done_callback(partial(self._end_unmade, place))
 
-    def _make_in_thread(self, place: int) -> None:
-        if (tries := self._begin(place)) is not None:
-            self._end(place, _outcome(self._calls[place], self._policy, tries))
-
-    async def _make_async(self, place: int) -> None:
-        if (tries := self._begin(place)) is not None:
-            self._end(place, await _outcome_async(self._calls[place], self._policy, tries))
-
-    def _begin(self, place: int) -> _Tries | None:
+    def _make(self, place: int) -> None:
         with self._changed:
             if place in self._outcomes:  # all that remained were given up on
-                return None
-            tries = _Tries()
-            self._under_way[place] = time.monotonic(), tries
-            return tries
-
-    def _end(self, place: int, outcome: Outcome[T]) -> None:
+                return
+            tries = self._under_way[place] = _Tries()
+        outcome = _outcome(self._calls[place], self._policy, tries)
         with self._changed:
             if self._under_way.pop(place, None) is not None:  # else it has been given up on
                 self._finish(place, outcome)
-
-    def _end_unmade(self, place: int, future: Future[None]) -> None:
-        """Note the error of a call that another one kept from being made, as by cancelling all tasks of the loop."""
-        error = None if future.cancelled() else future.exception()
-        if error is not None:
-            with self._changed:
-                self._under_way.pop(place, None)
-                if place not in self._outcomes:
-                    self._finish(place, Outcome(None, 0.0, error))
 
     def _finish(self, place: int, outcome: Outcome[T]) -> None:
         self._outcomes[place] = outcome
         self._submitted.pop(place, None)
         self._unreported.append(place)
         is_all = len(self._outcomes) == len(self._calls)
-        # Waking the caller's thread takes longer than many a call, so it is done only where it has something to do
+        # Waking the caller's thread takes longer than many a call, so it is done only when it has something to do
         if is_all or outcome.error is not None or len(self._submitted) <= self._policy.concurrency:
             self._changed.notify_all()
 
@@ -255,27 +236,23 @@ class _WatchedCalls(Generic[T]):
         """Return how long to wait at most; a call that no worker has begun yet cannot be late any sooner."""
         if self._policy.timeout is None:
             return math.inf
-        now = time.monotonic()
-        earliest, _ = next(iter(self._under_way.values()), (now, None))
-        return max(0.0, earliest + self._policy.timeout - now)
+        longest = max((tries.seconds for tries in self._under_way.values()), default=0.0)
+        return max(0.0, self._policy.timeout - longest)
 
     def _give_up_on_late_calls(self, pool: WorkerPool) -> None:
-        if self._policy.timeout is None:
+        limit = self._policy.timeout
+        if limit is None:
             return
-        now = time.monotonic()
-        while self._under_way:
-            place, (began, tries) = next(iter(self._under_way.items()))
-            if now - began < self._policy.timeout:
-                break
+        for place, tries in list(self._under_way.items()):
+            if (seconds := tries.seconds) < limit:
+                continue
             del self._under_way[place]
             tries.given_up = True
-            reason = _timed_out(self._policy, tries.last, blocked=pool.is_blocked(self._submitted[place]))
+            reason = _timed_out(self._policy, tries.last, blocked=is_loop_blocked())
             pool.abandon(self._submitted[place])
-            self._finish(place, Outcome(None, now - began, reason, tries.made))
+            self._finish(place, Outcome(None, seconds, reason, tries.made))
         if pool.is_stuck:
-            reason = QueryTimeout(
-                f"not asked: {pool.abandoned} earlier calls hang past the timeout of {self._policy.timeout:g} s"
-            )
+            reason = QueryTimeout(f"not asked: {pool.abandoned} earlier calls hang past the timeout of {limit:g} s")
             for place in range(len(self._calls)):
                 if place not in self._outcomes:
                     self._finish(place, Outcome(None, 0.0, reason))
