@@ -86,7 +86,12 @@ class EventLoop:
             # A system may stop its loop, or leave a task behind that exits; the other calls continue
             with suppress(BaseException):
                 self.loop.run_forever()
-        self.loop.close()
+        if not self.loop.is_closed():
+            # asyncio has no public way to the connections that clients left open; nobody can use them any more
+            for connection in list(getattr(self.loop, "_transports", {}).values()):
+                connection.abort()
+            self.loop.run_until_complete(asyncio.sleep(0))
+            self.loop.close()
 
 
 _making = threading.Lock()
