@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from sqlalchemy import text
 from sqlalchemy.pool import NullPool
 
-from raglift.adapters import vector_stores
-from raglift.adapters.adapt import adapt_system
 from raglift.adapters.filters import langchain_filter, llama_index_filters
-from raglift.adapters.store_search import store_search
-from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset
 from raglift.records.filters import Filter
 from raglift.records.labels import Fact, Passage, Query
@@ -210,24 +205,6 @@ def dataset(filters: Any = None) -> Dataset:
     )
 
 
-@pytest.mark.parametrize(("name", "distance"), STORES)
-def test_the_vectors_are_read_out_and_searched_by_the_distance_of_the_store(
-    name: str, distance: str, request: pytest.FixtureRequest
-) -> None:
-    data = dataset()
-    evaluation = evaluate(retriever_of(name, distance, request), data, exact=True, ks=(1, K))
-    assert evaluation.run.spec["exact"] == {"stage": "retrieve", "k": K, "source": "read out"}
-    for query, trace in zip(data, evaluation.run.traces, strict=True):
-        expected = nearest(query.text, distance)
-        assert trace.exact is not None
-        assert [hit.chunk.text for hit in trace.exact.full] == expected
-        assert [hit.chunk.text for hit in trace.stages[0].ranking] == expected
-    losses = evaluation.index_losses()
-    assert losses.step("together").overlap == 1.0
-    assert evaluation.run.inventory is not None
-    assert evaluation.run.inventory.chunks == len(TEXTS)
-
-
 FILTERS: list[dict[str, Any]] = [
     {"year": 2021},
     {"year": [2021, 2023]},
@@ -240,10 +217,6 @@ def returned(evaluation: Any) -> list[list[str]]:
     return [[hit.chunk.text for hit in trace.stages[0].ranking] for trace in evaluation.run.traces]
 
 
-def exact(evaluation: Any) -> list[list[str]]:
-    return [[hit.chunk.text for hit in trace.exact.full] for trace in evaluation.run.traces]
-
-
 def expected_of(data: Dataset, distance: str, written: Any) -> list[list[str]]:
     allowed = Filter.of(written)
     return [nearest(query.text, distance, lambda year: allowed.matches({"year": year})) for query in data]
@@ -254,8 +227,8 @@ def test_filters_are_passed_on(name: str, distance: str, request: pytest.Fixture
     retriever = retriever_of(name, distance, request)
     for written in FILTERS:
         data = dataset(written)
-        evaluation = evaluate(retriever, data, exact=True, ks=(1, K))
-        assert returned(evaluation) == exact(evaluation) == expected_of(data, distance, written)
+        evaluation = evaluate(retriever, data, ks=(1, K))
+        assert returned(evaluation) == expected_of(data, distance, written)
         assert not [note for note in evaluation.notes if "filter" in note]
 
 
@@ -269,19 +242,6 @@ def test_a_retrievers_own_filter_holds_as_well(name: str, distance: str, request
         retriever._filters = llama_index_filters(own)
     data = dataset({"year": {"gte": 2021}})
     assert returned(evaluate(retriever, data, ks=(1,))) == expected_of(data, distance, {"year": 2021})
-
-
-@pytest.mark.parametrize("name", [name for name in LIBRARIES if name.startswith("LangChain")])
-def test_all_pages_are_read(name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_stores, "PAGE", 7)
-    (stage,) = adapt_system(retriever_of(name, "l2", request), as_deployed=True)
-    _, store, is_read_out = store_search(stage.retriever, None, None)  # type: ignore[union-attr]
-    assert is_read_out
-    assert store.chunks is not None
-    assert store.vectors is not None
-    held = {chunk.text: vector for chunk, vector in zip(store.chunks, store.vectors, strict=True)}
-    assert len(store.chunks) == len(held) == len(TEXTS)
-    np.testing.assert_allclose([held[one] for one in TEXTS], [vector_of(one) for one in TEXTS], rtol=1e-6)
 
 
 VALUES: list[dict[str, Any]] = [
@@ -309,8 +269,7 @@ def test_values_of_every_kind_are_passed_on(
     for written in VALUES:
         if any((name, key) in UNABLE for key in written):
             continue
-        evaluation = evaluate(retriever, dataset(written), exact=True, ks=(1,))
-        assert returned(evaluation) == exact(evaluation), written
+        evaluation = evaluate(retriever, dataset(written), ks=(1,))
         assert all(len(texts) == K for texts in returned(evaluation)), written
 
 
@@ -320,95 +279,3 @@ UNABLE = {
     ("LlamaIndex PGVectorStore", "is_read"),  # it compares true with a text or a number
 }
 """What the library itself fails on: such queries fail, with what it says."""
-
-
-def test_milvus_with_a_field_for_all_metadata(tmp_path: Path) -> None:
-    retriever = langchain_milvus(tmp_path, "l2", metadata_field="facts")
-    data = dataset({"year": {"gte": 2023}})
-    evaluation = evaluate(retriever, data, exact=True, ks=(1, K))
-    assert evaluation.run.spec["exact"]["source"] == "read out"
-    assert returned(evaluation) == exact(evaluation) == expected_of(data, "l2", {"year": {"gte": 2023}})
-
-
-# Faults with filters.
-
-
-def short_queries(evaluation: Any) -> int:
-    """How many queries a note says that the store under-returns for."""
-    (note,) = [note for note in evaluation.notes if "under-returns" in note]
-    short = sum(len(texts) < K for texts in returned(evaluation))
-    assert f"for {short} queries of {len(returned(evaluation))} with a filter" in note
-    return short
-
-
-def test_lancedb_filters_after_its_search_unless_it_is_told_to_do_so_before(tmp_path: Path) -> None:
-    retriever = langchain_lancedb(tmp_path, "l2")
-    del retriever.search_kwargs["prefilter"]
-    evaluation = evaluate(retriever, dataset({"year": 2021}), exact=True, ks=(1, K))
-    assert short_queries(evaluation) > 10
-
-
-def test_chroma_that_filters_after_its_search_is_found(tmp_path: Path) -> None:
-    module = pytest.importorskip("langchain_chroma")
-
-    class Late(module.Chroma):  # type: ignore[misc, name-defined]
-        def similarity_search_with_score(self, query: str, k: int = 4, filter: Any = None, **more: Any) -> Any:  # noqa: A002
-            found = super().similarity_search_with_score(query, k, **more)
-            return [pair for pair in found if pair[0].metadata["year"] == filter["year"]]
-
-    retriever = langchain_chroma(tmp_path, "l2")
-    retriever.vectorstore.__class__ = Late
-    evaluation = evaluate(retriever, dataset({"year": 2021}), exact=True, ks=(1, K))
-    assert short_queries(evaluation) > 10
-
-
-def test_hnsw_of_pgvector_filters_after_its_search(request: pytest.FixtureRequest) -> None:
-    retriever = langchain_pgvector(request.getfixturevalue("postgres")(), "l2")
-    store = retriever.vectorstore
-    with store.session_maker() as session:
-        session.execute(text(f"ALTER TABLE langchain_pg_embedding ALTER embedding TYPE vector({DIMENSIONS})"))
-        session.execute(text("CREATE INDEX ON langchain_pg_embedding USING hnsw (embedding vector_l2_ops)"))
-        session.execute(text("ALTER ROLE CURRENT_USER SET enable_seqscan = off"))
-        session.execute(text("ALTER ROLE CURRENT_USER SET hnsw.ef_search = 8"))
-        session.commit()
-    evaluation = evaluate(retriever, dataset({"year": 2021}), exact=True, ks=(1, K))
-    assert short_queries(evaluation) > 10
-
-
-def test_a_lancedb_store_that_takes_no_filters_is_found(tmp_path: Path) -> None:
-    pytest.importorskip("lancedb")
-    module = pytest.importorskip("langchain_lancedb")
-    retriever = module.LanceDB.from_documents(documents(), Words(), uri=tmp_path).as_retriever(search_kwargs={"k": K})
-    data = dataset({"year": 2021})
-    evaluation = evaluate(retriever, data, exact=True, ks=(1, K))
-    assert evaluation.run.spec["exact"]["source"] == "read out"
-    assert exact(evaluation) == expected_of(data, "l2", {"year": 2021})
-    assert returned(evaluation) == [nearest(query.text, "l2") for query in data]
-    assert any("do not match the filter" in note for note in evaluation.notes)
-
-
-# What cannot be read.
-
-
-def test_a_store_that_cannot_be_read_says_why(tmp_path: Path) -> None:
-    retriever = langchain_milvus(tmp_path, "l2")
-    retriever.vectorstore.client.close()
-    with pytest.raises(
-        ConfigurationError, match=r"Milvus does not give out its vectors \(.+\); expected all of its chunks"
-    ):
-        evaluate(retriever, dataset(), exact=True, ks=(1,))
-
-
-def test_milvus_with_several_vectors_is_refused(tmp_path: Path) -> None:
-    module = pytest.importorskip("langchain_milvus")
-    pytest.importorskip("milvus_lite")
-    several = module.Milvus(
-        [Words(), Words()],
-        connection_args={"uri": str(tmp_path / "milvus.db")},
-        vector_field=["one", "other"],
-    )
-    several.add_documents(documents())
-    with pytest.raises(
-        ConfigurationError, match="found Milvus with the vectors one, other, which returns something else"
-    ):
-        evaluate(several.as_retriever(), dataset(), exact=True, ks=(1,))

@@ -25,7 +25,7 @@ DATASET = Dataset((QUERY,), (DOCUMENT,), "lights")
     [
         ({"chunkers": "recursive:1000/100"}, "expected a list"),
         ({"chunkers": [1000]}, "found a int; expected chunkers"),
-        ({"chunkers": ["words:5"]}, "chunker: found 'words'"),
+        ({"chunkers": ["words:5"]}, "chunker: found 'words:5'"),
         ({"chunks": "text"}, "found a str; expected a list of Chunk"),
         ({"chunks": ["text"]}, r"chunks\[0\]: found a str; expected a Chunk"),
         ({"match": "fuzzy"}, "expected 'coverage' or 'containment'"),

@@ -280,33 +280,6 @@ def test_saving_over_something_is_refused_before_any_work_is_done(run, tmp_path:
     assert thesis.read_text(encoding="utf-8") == "years of work"
 
 
-_STORE = """
-from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.vectorstores import InMemoryVectorStore
-import raglift as rl
-
-store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
-store.add_documents([Document(each.text, id=each.id) for each in rl.load_dataset("lighthouse").documents])
-retriever = store.as_retriever(search_kwargs={"k": 3})
-"""
-
-
-@pytest.mark.slow
-def test_a_store_of_the_users_is_compared_with_exact_search(run, tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "app_with_store.py").write_text(_STORE, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    asked = ("lighthouse", "--reranker", "none", "-k", "3")
-    code, _, err = run("evaluate", *asked, "--system", "app_with_store:retriever", "--exact", "-o", "run")
-    assert code == 0, err
-    losses = rl.load_evaluation(tmp_path / "run").index_losses()
-    assert losses.source == "read out"
-    assert losses.step("together").overlap == 1.0
-    code, out, err = run("evaluate", *asked, "--retriever", "bm25", "--exact")
-    assert (code, out) == (2, "")
-    assert "--exact: found it without --system; expected it with a vector store of your own" in " ".join(err.split())
-
-
 @pytest.mark.slow
 def test_a_system_that_fails_on_every_query_is_no_success(run, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "broken_rag.py").write_text(

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from raglift.adapters.splitters import chunker_by_name
 from raglift.apps.generation.questions import parse_styles, shares
 from raglift.cli.choices import separate
 from raglift.cli.evaluate import depths
@@ -142,15 +141,6 @@ READERS: Sequence[Reader] = (
         check=partial(_back, parse_retriever),
     ),
     _notation("chunker", parse_chunker, "recursive:1000/100", "token:250/125:tokens:cl100k_base"),
-    _notation(
-        "chunker by name",
-        chunker_by_name,
-        "recursive:100/10:tokens:cl100k_base",
-        "token:250/125",
-        "semantic(model=minilm,percentile=95):1000/100:characters+headings",
-        "code(language=python):1500",
-        check=partial(_back, chunker_by_name),
-    ),
     _notation("bound, at least", _asked, "ndcg@10=0.75", "rerank:recall@5 = 0.5", check=_check_bounds),
     _notation("bound, at most", _asked_at_most, "p95_latency=500ms", "retrieve:empty=3", check=_check_bounds),
     _notation("styles", _styles, "natural=2,keyword", "typo=0.5, natural = 1"),

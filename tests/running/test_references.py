@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from raglift.adapters.references import is_factory
 from raglift.errors import ConfigurationError
-from raglift.running.systems import is_factory, load_system
+from raglift.running.systems import load_system
 
 MODULE = """
 made = []

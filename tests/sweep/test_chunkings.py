@@ -1,4 +1,4 @@
-"""Chunkers by structure and meaning, contextual headers and late chunking in a sweep."""
+"""Chunkers by reference and contextual headers in a sweep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import raglift as rl
 from raglift.adapters.splitters import chunker_by_name
-from raglift.components.late_chunking import LateChunkingEmbedder
+from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Document
 from raglift.running.systems import LocalSystem, build_retriever
@@ -17,7 +17,8 @@ from raglift.sweep.engine import plan_sweep, run_sweep
 from raglift.sweep.specification.record import Sweep
 
 pytestmark = pytest.mark.slow
-CHUNKERS = ["markdown:120", "markdown:120/0+headings", "semantic(model=minilm)"]
+CHUNKERS = ["recursive:60/0", "recursive:60/0+headings", "my_splitters:by_paragraphs"]
+SPLITTERS = "def by_paragraphs(text):\n    return text.split('\\n\\n')\n"
 PAGES = {
     "returns.md": "# Returns\n\nWrap it well.\n\n## Television sets\n\nWe fetch them within a week.\n\n## Cameras\n\n"
     "Post them within thirty days.\n",
@@ -38,11 +39,12 @@ def dataset() -> rl.Dataset:
 
 
 @pytest.fixture
-def sweep(dataset: rl.Dataset) -> Sweep:
+def sweep(dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweep:
+    (tmp_path / "my_splitters.py").write_text(SPLITTERS)
+    monkeypatch.syspath_prepend(tmp_path)
     return Sweep(
         dataset=dataset,
         chunkers=CHUNKERS,
-        embeddings=["minilm", "minilm (late)"],
         retrievers=["dense", "bm25"],
         candidates=4,
         ks=(1, 3),
@@ -59,13 +61,13 @@ def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
     sweep: Sweep, dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = plan_sweep(sweep)
-    assert [each.chunker for each in plan.chunkings] == ["markdown:120/0", "markdown:120/0+headings", CHUNKERS[2]]
-    assert [each.error for each in (*plan.chunkings, *plan.embeddings)] == [None] * 5
-    assert [each.model for each in plan.embeddings] == ["minilm", "minilm(late)"]
+    assert [each.chunker for each in plan.chunkings] == CHUNKERS
+    assert [each.error for each in (*plan.chunkings, *plan.embeddings)] == [None] * 4
+    assert [each.model for each in plan.embeddings] == ["minilm"]
     assert all(each.texts >= 8 for each in plan.embeddings)
 
     result = run_sweep(sweep, tmp_path / "sweep", progress=False)
-    assert len(result.finished) == len(plan.cells) == 9
+    assert len(result.finished) == len(plan.cells) == 6
     for entry in result.finished:
         cell = entry.cell
         parts = LocalSystem(
@@ -78,10 +80,8 @@ def test_each_cell_is_what_evaluating_it_alone_gives_and_resumes(
         assert rankings(entry.evaluation, sweep.candidates) == rankings(alone)
         hits = [chunk for trace in alone.run.traces for chunk in trace.stages[-1].ranking.chunks]
         assert all(chunk.text == PAGES[str(chunk.doc_id)][chunk.start : chunk.end] for chunk in hits)
-    models = next(each.models for each in result.finished if each.cell.chunker == CHUNKERS[2])
-    assert models[CHUNKERS[2]].endswith("float32:padded16")
 
-    monkeypatch.setattr(LateChunkingEmbedder, "embed", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(SentenceTransformerEmbedder, "embed", lambda *_: pytest.fail("computed again"))
     again = run_sweep(replace(sweep, ks=(1,), primary="ndcg@1"), tmp_path / "other", progress=False)
     assert not again.failed
 
@@ -97,20 +97,16 @@ def test_chunkers_are_written_as_texts_and_as_mappings() -> None:
     made = Sweep(
         dataset="lighthouse",
         chunkers=[
-            {"splitter": "markdown", "size": 1000},
-            {"splitter": "markdown"},
+            {"splitter": "my_rag:splitter"},
             {"splitter": "recursive", "size": 100, "overlap": 0, "headings": True},
-            {"splitter": "code(language=python)", "size": 1500, "unit": "characters"},
-            "llama_index.SentenceSplitter:100/10:characters",
+            "my_rag.splitters:by_lines+headings",
             "recursive:100/0:characters+headings",
         ],
     )
     assert made.chunkers == (
-        "markdown:1000/0",
-        "markdown",
+        "my_rag:splitter",
         "recursive:100/0+headings",
-        "code(language=python):1500",
-        "llama_index.SentenceSplitter:100/10:characters",
+        "my_rag.splitters:by_lines+headings",
     )
     assert {replace(cell).key for cell in made.cells()} == {cell.key for cell in made.cells()}
-    assert len({cell.key for cell in made.cells()}) == 5
+    assert len({cell.key for cell in made.cells()}) == 3

@@ -25,7 +25,7 @@ ASK = {
 }
 CELLS = (
     {"chunker": "recursive:200/20", "embedding": "minilm", "reranker": "late-interaction"},
-    {"chunker": "llama_index.SentenceSplitter:32/8", "embedding": "minilm-static"},
+    {"chunker": "recursive:60/10:tokens", "embedding": "minilm-static"},
     {"chunker": "recursive:120/0", "retriever": "bm25(k1=0.9,stemmer=porter)"},
     {"chunker": "token:40/0", "embedding": "minilm", "retriever": "hybrid(dense=0.7,bm25=0.3,language=none)"},
 )
@@ -131,12 +131,7 @@ def test_texts_of_the_user_stand_in_scripts_as_constants_alone(text: str, script
 
 @pytest.mark.slow
 def test_scripts_are_formatted_and_without_a_finding(tmp_path: Path) -> None:
-    chunkers = (
-        "recursive:100/0",
-        "token:40/0",
-        "langchain.CharacterTextSplitter:100/0",
-        "llama_index.MarkdownNodeParser",
-    )
+    chunkers = ("recursive:100/0", "token:40/0", "my_rag:splitter")
     for number, chunker in enumerate(chunkers):
         for kind in ("dense", "bm25", "hybrid(dense=0.7,bm25=0.3,language=en)"):
             for reranker in ("none", "late-interaction", "some/cross-encoder"):

@@ -4,6 +4,7 @@ from .embeddings import LangChainEmbedder as LangChainEmbedder
 from .embeddings import embedder_by_name as embedder_by_name
 from .functions import chunk_and_score as chunk_and_score
 from .policy import Policy as Policy
+from .splitters import SplitterChunker as SplitterChunker
 from .splitters import chunker_by_name as chunker_by_name
 from .stages import RerankStage as RerankStage
 from .stages import RetrieveStage as RetrieveStage

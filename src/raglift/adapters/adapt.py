@@ -14,7 +14,6 @@ from raglift.adapters import functions as plain
 from raglift.adapters.base import adapter_of
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
-from raglift.components.chunk_store import StoredChunks
 from raglift.components.devices import split_device
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.records.documents import Chunk, Document
@@ -173,8 +172,6 @@ def all_chunks(system: Any, given: Sequence[Any] | None, *, doc_key: str | None)
     Raises:
         ConfigurationError: what was given is not a list of chunks, or is empty, or something in it is not a chunk.
     """
-    if isinstance(given, StoredChunks):
-        return given
     if given is not None:
         return [_chunk(item, place, doc_key) for place, item in enumerate(_listed(given))]
     adapter = adapter_of(system)

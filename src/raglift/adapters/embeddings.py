@@ -14,7 +14,6 @@ from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.components.devices import split_device
 from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
-from raglift.components.late_chunking import LATE, LateChunkingEmbedder, base_of, is_late
 from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
@@ -279,12 +278,10 @@ def embedder_by_name(
     """Return an embedding model.
 
     Args:
-        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it); `minilm(late)`, or
-            any other model on this machine with `(late)` behind its name, for late chunking;
+        name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it);
             `provider:model`, as `openai:text-embedding-3-small`, for any provider that
             `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers. The
-            name of a sentence-transformers model may bring its device: `minilm(device=cuda:1)`,
-            `minilm(late,device=cuda)`.
+            name of a sentence-transformers model may bring its device: `minilm(device=cuda:1)`.
         dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
         device: where such a model computes, unless its name says so; `minilm-static` always uses the CPU.
         batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
@@ -303,13 +300,6 @@ def embedder_by_name(
             "alone"
         )
     device = own or device
-    if is_late(name):
-        base = base_of(name)
-        if is_of_provider(base):
-            raise ConfigurationError(
-                f"embedding: found {name!r}; expected late chunking of a model on this machine, as minilm{LATE}"
-            )
-        return LateChunkingEmbedder(base, dtype=dtype, device=device, batch_tokens=batch_tokens)
     if name == STATIC_MODEL:
         return StaticEmbedder()
     if not is_of_provider(name):

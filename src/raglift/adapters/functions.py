@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
 from raglift.adapters.results import chunk_of_mapping, read_all, require_text, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
-from raglift.components.chunk_store import StoredChunks
 from raglift.components.services.addresses import is_http_address, is_mcp_reference
 from raglift.components.services.http_retriever import HttpRetriever
 from raglift.components.services.mcp_retriever import McpRetriever
@@ -110,8 +109,6 @@ class PlainAdapter(Adapter):
         """Return the chunks that raglift's own retrievers, or their indexes, hold."""
         for holder in (system, getattr(system, "index", None)):
             chunks = getattr(holder, "chunks", None)
-            if isinstance(chunks, StoredChunks):
-                return chunks
             if chunks and isinstance(chunks, (tuple, list)) and all(isinstance(chunk, Chunk) for chunk in chunks):
                 return list(chunks)
         return None

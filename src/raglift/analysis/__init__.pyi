@@ -7,10 +7,6 @@ from .answering import ScoreGroup as ScoreGroup
 from .answering import StageSeparation as StageSeparation
 from .answering import abstention as abstention
 from .comparison import compare_systems as compare_systems
-from .exact_comparison import ExactRanks as ExactRanks
-from .exact_comparison import IndexLosses as IndexLosses
-from .exact_comparison import IndexStep as IndexStep
-from .exact_comparison import index_losses as index_losses
 from .explanation import ExplainedHit as ExplainedHit
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain

@@ -116,7 +116,7 @@ def filter_notes(run: Run, queries: Sequence[Query]) -> list[str]:
     ):
         notes.append(
             "how many chunks match the filters is not known, so it cannot be told whether too few hits come back; "
-            "expected all chunks with their metadata (chunks=), or a store that gives them out (exact=True)"
+            "expected all chunks with their metadata (chunks=)"
         )
     return notes
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.exact_comparison import lost_facts
 from raglift.analysis.upper_bound import attainable_facts, depth_of, match_tables_of, rule_of
 from raglift.metrics.measure import first_satisfactions
 from raglift.metrics.session_prefixes import rank_in_call
@@ -31,9 +30,6 @@ OUTCOMES = (
     "found",
     "below_k",
     "dropped",
-    "lost_by_filter",
-    "lost_by_index",
-    "lost_by_compression",
     "not_retrieved",
     "not_attainable",
     "missed",
@@ -48,8 +44,7 @@ class OutcomeFacts:
 
     outcome: str
     """Their outcome: `failed`, `found`, `below_k`, `dropped`, `not_retrieved`, `not_attainable`, or `missed` (the last
-    two in one, where the chunks of the index are not known); `lost_by_filter`, `lost_by_index` or `lost_by_compression`
-    where exact search was asked too."""
+    two in one, if the chunks of the index are not known)."""
     stage: str | None
     """The stage that dropped them, or made them findable; None for the other outcomes."""
     facts: int
@@ -118,8 +113,6 @@ def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOut
     `failed`: its query failed. `found`: the last ranking satisfies it by rank k (of a session: by rank k of a call).
     `below_k`: by a later rank. `dropped`: an earlier stage's ranking satisfied it; stage S lost it. `not_retrieved`:
     the chunks of the index allow it, but it was not among the candidates. `not_attainable`: the chunks do not allow it.
-    Where exact search was asked too, `lost_by_filter`, `lost_by_index` and `lost_by_compression` (see
-    `raglift.analysis.exact_comparison.lost_facts`) come after `found` or, where rerankers follow, after `dropped`.
 
     Args:
         evaluation: the evaluation.
@@ -139,14 +132,11 @@ def fact_outcomes(evaluation: EvaluationRecord, k: int | None = None) -> FactOut
     satisfied = ranks > 0
     # the stage after the last one that satisfied it
     lost_at = len(stages) - np.argmax(satisfied[::-1], axis=0)
-    lost = lost_facts(evaluation, k)
     outcomes: dict[tuple[str, str | None], NDArray[np.bool_]] = {
         ("failed", None): failed,
         ("found", None): satisfied[-1] & (ranks[-1] <= k),
-        **(lost if len(stages) == 1 else {}),
         ("below_k", None): satisfied[-1],
         **{("dropped", stages[n]): satisfied.any(axis=0) & (lost_at == n) for n in range(1, len(stages))},
-        **lost,
         **_never_seen(attainable, len(query)),
     }
     # The last one always applies

@@ -62,9 +62,6 @@ _COSTS: dict[str, Callable[[Cost], float | None]] = {
     "latency_p95": _whole("p95"),
     "index_seconds": _index("seconds"),
     "index_bytes": _index("bytes"),
-    "search_seconds": lambda cost: (
-        None if cost.index is None or not cost.index.queries_per_second else 1.0 / cost.index.queries_per_second
-    ),
     "chunks": _index("chunks"),
 }
 """What a run says of its cost, by name."""

@@ -145,7 +145,7 @@ def _index(dataset: Dataset, settings: Settings, console: Console) -> DenseRetri
     say(console, f"{len(chunks):,} chunks; the median has {lengths[len(lengths) // 2]:,} characters", wrap=True)
     _heading(console, 3, "Embed the chunks, normalize the vectors, index them in FAISS by inner product")
     embedder = embedder_by_name(settings.system.embedding, dtype=settings.system.dtype, device=settings.system.device)
-    index = build_index(chunks, embedder, documents=dataset.documents, progress=None)
+    index = build_index(chunks, embedder, progress=None)
     say(console, f"model: {embedder.identity}")
     distinct = len({chunk.text for chunk in chunks})
     say(

@@ -118,8 +118,8 @@ def try_what_helps(
         finer: list[DenseRetriever] = []
 
         def with_smaller_chunks() -> Trial:
-            cut, documents = chunks_of(evaluation.dataset, smaller), evaluation.dataset.documents
-            finer.append(DenseRetriever(build_index(cut, retriever.index.embedder, documents=documents)))
+            cut, _documents = chunks_of(evaluation.dataset, smaller), evaluation.dataset.documents
+            finer.append(DenseRetriever(build_index(cut, retriever.index.embedder)))
             return measure(f"{named}, {more} candidates", finer[0])
 
         def with_everything() -> Trial:

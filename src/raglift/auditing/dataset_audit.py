@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from raglift.adapters.splitters import chunker_by_name
+from raglift.adapters.splitters import as_chunker
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
@@ -204,7 +204,7 @@ _GIVEN = "given chunks"
 def audit(
     dataset: Dataset,
     *,
-    chunkers: Sequence[Chunker | str] = (),
+    chunkers: Sequence[Any] = (),
     chunks: Sequence[Chunk] | None = None,
     match: str | MatchRule = "coverage",
     ks: Sequence[int] = (1, 3, 5, 10),
@@ -215,8 +215,8 @@ def audit(
     Args:
         dataset: the labels, and the documents they are about; without documents, nothing can be said of where texts
             occur, and no chunker can be applied.
-        chunkers: ways to chunk the documents, as `RecursiveChunker(1000, 100)`, `"recursive:1000/100"` or
-            `"markdown:1000"`.
+        chunkers: ways to chunk the documents: `"recursive:1000/100"`, `"module:factory"`, a `Chunker`,
+            or a splitter of another library.
         chunks: chunks that are already there, as those of an index.
         match: "coverage", "containment" or a `MatchRule` of one of them, for the attainable recall; that by the other
             stands beside it.
@@ -229,7 +229,7 @@ def audit(
     """
     rule, depths = _checked_rule(match), _checked_depths(ks)
     _check_dataset(dataset, chunkers, chunks)
-    ways = [chunker_by_name(chunker) if isinstance(chunker, str) else chunker for chunker in chunkers]
+    ways = list(map(as_chunker, chunkers))
     labels = labels_of(dataset)
     passages = [label.passage for label in labels]
     places = find_places(passages, dataset.documents, unicode_folding=rule.unicode_folding)

@@ -86,7 +86,7 @@ Embedding = Annotated[
     typer.Option(
         autocompletion=completion(EMBEDDINGS),
         help="minilm or minilm-static (bundled, no network), a folder, a Hugging Face id, or provider:model such as "
-        "openai:text-embedding-3-small. 'minilm(late)' is late chunking.",
+        "openai:text-embedding-3-small.",
     ),
 ]
 Reranker = Annotated[
@@ -120,8 +120,7 @@ CHUNKER = "recursive:1000/100"
 """How documents are split where nothing else is said."""
 _FORM = (
     "NAME:SIZE/OVERLAP[:UNIT], such as recursive:400/40 (at paragraphs, lines, words; UNIT: characters or tokens), "
-    "token:256/20 (windows of tokens), sentence:400/40, markdown:1000, html:1000, 'code(language=python):1500', "
-    "'semantic(model=minilm)' or llama_index.SentenceSplitter:256/20. +headings behind it adds contextual headers."
+    "token:256/20 (windows of tokens), or module:factory for any splitter. +headings behind it adds contextual headers."
 )
 Chunker = Annotated[
     str, typer.Option("--chunker", autocompletion=completion(CHUNKERS), help=f"How documents are split: {_FORM}")

@@ -105,11 +105,6 @@ def _check_system_options(request: Evaluate) -> None:
         )
     if request.version is not None and request.system is None:
         raise ConfigurationError("--system-version: found it without --system; expected it with a system of your own")
-    if request.exact and request.system is None:
-        raise ConfigurationError(
-            "--exact: found it without --system; expected it with a vector store of your own: raglift's own indexes "
-            "are compared with exact search anyway"
-        )
 
 
 def _settings(request: Evaluate) -> dict[str, Any]:

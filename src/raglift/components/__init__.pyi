@@ -1,11 +1,7 @@
 from .analyzers import LANGUAGES as LANGUAGES
 from .analyzers import STEMMERS as STEMMERS
-from .approximate_index import ApproximateIndex as ApproximateIndex
-from .approximate_index import approximate as approximate
 from .bm25 import BM25Retriever as BM25Retriever
 from .bm25 import BM25Settings as BM25Settings
-from .chunk_store import StoredChunks as StoredChunks
-from .chunk_store import hold_chunks as hold_chunks
 from .chunkers import CHUNKERS as CHUNKERS
 from .chunkers import SEPARATORS as SEPARATORS
 from .chunkers import UNITS as UNITS
@@ -20,11 +16,6 @@ from .embedding import Embedder as Embedder
 from .embedding import Embedding as Embedding
 from .embedding import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from .embedding import build_index as build_index
-from .index_notation import INDEXES as INDEXES
-from .index_notation import Dimensions as Dimensions
-from .index_notation import IndexSpec as IndexSpec
-from .index_notation import parse_dimensions as parse_dimensions
-from .index_notation import parse_index as parse_index
 from .models import embedded_model_path as embedded_model_path
 from .models import load_sentence_transformer as load_sentence_transformer
 from .rerankers import AsyncQueryReranker as AsyncQueryReranker

@@ -12,7 +12,6 @@ import numpy as np
 from raglift.base.cache import content_key
 from raglift.base.display import short_repr
 from raglift.components.analyzers import NO_LANGUAGE, Analyzer
-from raglift.components.chunk_store import hold_chunks
 from raglift.components.language_identification import language_of
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.records.filters import by_filter
@@ -80,7 +79,7 @@ class BM25Retriever:
     words are not told by spaces, terms are pairs of characters: see `raglift.base.words`.
 
     Args:
-        chunks: at least one. Those of an iterator are kept in a file where there are very many (`hold_chunks`).
+        chunks: at least one.
         language: an ISO 639-1 code as `en`, or `none` for words as they are; by default the chunks are
             identified (`language_of`).
         stemmer: a Snowball stemmer, `porter` or `none`; by default that of the language.
@@ -107,7 +106,7 @@ class BM25Retriever:
             raise MissingDependency("bm25s", None, "BM25 retrieval") from None
         self.settings = BM25Settings(language, stemmer, k1, b)
         started = time.perf_counter()
-        self.chunks = hold_chunks(chunks)
+        self.chunks = tuple(chunks)
         chosen = language_of(chunk.indexed_text for chunk in self.chunks) if language is None else language
         self.analyzer = Analyzer(chosen, stemmer)
         known: dict[str, str] = {}  # a term is one text, however often it occurs: a fifth of the memory

@@ -6,8 +6,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -27,9 +26,8 @@ from raglift.base.batches import (
     token_counts,
     token_limit,
 )
-from raglift.base.cache import KEY_BYTES, Cache, content_key, default_cache
+from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.progress import track
-from raglift.components.chunk_store import StoredChunks, hold_chunks
 from raglift.components.devices import (
     AUTO,
     Dtype,
@@ -50,7 +48,6 @@ from raglift.components.models import (
     one_thread,
     seconds_loading,
 )
-from raglift.components.vector_rows import VectorRows, first_rows
 from raglift.errors import ConfigurationError, ModelOutputError
 from raglift.records.rankings import IndexCost
 
@@ -60,7 +57,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
-    from raglift.records.documents import Chunk, Document
+    from raglift.records.documents import Chunk
 
 
 # Embedding of texts, each distinct text once; a vector depends only on its text, not on what else is embedded.
@@ -208,10 +205,6 @@ def _tokens_of(model: SentenceTransformer, texts: Sequence[str], kind: Kind = "d
     return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, prompt_of(model, kind))
 
 
-_AT_ONCE = 1 << 16
-"""Of so many texts the vectors are looked up at a time."""
-
-
 def embed(
     embedder: Embedder,
     texts: Sequence[str],
@@ -224,7 +217,7 @@ def embed(
     """Embed texts, asking the cache first; only what it lacks goes through the model.
 
     Each finished batch is kept at once, by the calling process alone, so a stopped run repeats no finished batch.
-    Where nothing is missing, the model is not loaded. Vectors that would take much memory are mapped from a file.
+    If nothing is missing, the model is not loaded.
 
     Args:
         embedder: the model.
@@ -236,40 +229,28 @@ def embed(
 
     Raises:
         ModelOutputError: the model gave a vector that is not all finite numbers, or vectors of different lengths.
-        CacheError: there is no room for the cache, or for vectors in a file.
+        CacheError: the cache cannot be written.
     """
     if not texts:
         return Embedding(np.zeros((0, 0), dtype=np.float32), 0, 0, 0)
     identity = embedder.identity
-    keys = b"".join(_key(identity, kind, text) for text in texts)
-    source = first_rows(keys)
-    is_new = source == np.arange(len(source))
-    rows, flags, computed = VectorRows(len(texts)), bytearray(), 0
-    widths: set[int] = set()
-    blocks = [slice(begin, begin + _AT_ONCE) for begin in range(0, len(texts), _AT_ONCE)]
-    parts = (_looked_up(texts, keys, block.start + np.flatnonzero(is_new[block]), cache) for block in blocks)
-    first = next(parts)
-    # What is missing of later blocks is not known before they are looked up
-    expected = len(first.missing) if len(blocks) == 1 else int(np.count_nonzero(is_new))
+    keys = {text: content_key("vector", identity, kind, text) for text in texts}
+    entries = cache.get_many(keys.values())
+    missing = sorted(text for text, key in keys.items() if key not in entries)
     unit = "queries" if kind == "query" else "chunks"
-    with track(f"embed {unit}", expected, unit, show=progress) as advance:
-        for block, part in zip(blocks, chain([first], parts), strict=True):
-            if len(blocks) > 1 and part.entries:
-                advance(len(part.entries))
-            computed += len(part.missing)
-            batches = _batches(embedder, part.missing, kind)
-            # Longest first, so that the time left is not underestimated
-            for batch, result in workers.map(partial(_computed, embedder, identity, kind), batches[::-1]):
-                made = result.entries([part.keys[text] for text in batch])
-                cache.put_many(made)
-                part.entries.update(made)
-                advance(len(batch))
-            widths |= {len(entry) // 4 for entry in part.entries.values()}
-            _require_one_width(identity, widths)
-            flags += part.flags()
-            rows.append(part.vectors(), source[block])
+    with track(f"embed {unit}", len(missing), unit, show=progress) as advance:
+        # Longest first, so that the time left is not underestimated
+        batches = _batches(embedder, missing, kind)[::-1]
+        for batch, made in workers.map(partial(_computed, embedder, identity, kind), batches):
+            new = {keys[text]: entry for text, entry in zip(batch, made, strict=True)}
+            cache.put_many(new)
+            entries.update(new)
+            advance(len(batch))
+    _require_one_width(identity, {len(entry) // 4 for entry in entries.values()})
+    flags = [entries[key][0] for key in keys.values()]
     in_part = flags.count(_READ_IN_PART) if set(flags) <= {_READ_WHOLE, _READ_IN_PART} else None
-    return Embedding(rows.so_far(), in_part, computed, len(flags))
+    vectors = np.stack([np.frombuffer(entries[keys[text]], dtype="<f4", offset=1) for text in texts])
+    return Embedding(vectors, in_part, len(missing), len(flags))
 
 
 def _require_one_width(identity: str, widths: set[int]) -> None:
@@ -282,45 +263,13 @@ def _require_one_width(identity: str, widths: set[int]) -> None:
         )
 
 
-class _Part(NamedTuple):
-    """Distinct texts, what the cache has of them, and what it has not."""
-
-    keys: dict[str, bytes]
-    """Of each text."""
-    entries: dict[bytes, bytes]
-    """By key: a byte, then the vector."""
-    missing: list[str]
-    """Sorted."""
-
-    def flags(self) -> bytes:
-        """Return for each text the byte that says whether it was truncated."""
-        return bytes(self.entries[key][0] for key in self.keys.values())
-
-    def vectors(self) -> NDArray[np.float32]:
-        """Return the vectors, one row a text."""
-        rows = [np.frombuffer(self.entries[key], dtype="<f4", offset=1) for key in self.keys.values()]
-        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
-
-
-def _looked_up(texts: Sequence[str], keys: bytes, numbers: NDArray[np.int64], cache: Cache) -> _Part:
-    """Return what a cache has of some of the texts."""
-    keyed = {texts[number]: keys[KEY_BYTES * number : KEY_BYTES * (number + 1)] for number in numbers.tolist()}
-    entries = cache.get_many(keyed.values())
-    return _Part(keyed, entries, sorted(text for text, key in keyed.items() if key not in entries))
-
-
 def missing_texts(embedder: Embedder, texts: Sequence[str], kind: Kind, cache: Cache) -> list[str]:
     """Return the distinct texts whose vectors the cache lacks, sorted, without loading the model."""
     if not getattr(embedder, "has_known_identity", True):
         return sorted(set(texts))
-    identity = embedder.identity
-    keys = {text: _key(identity, kind, text) for text in dict.fromkeys(texts)}
+    keys = {text: content_key("vector", embedder.identity, kind, text) for text in texts}
     entries = cache.get_many(keys.values())
     return sorted(text for text, key in keys.items() if key not in entries)
-
-
-def _key(identity: str, kind: Kind, text: str) -> bytes:
-    return content_key("vector", identity, kind, text)
 
 
 def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[str]]:
@@ -337,22 +286,8 @@ def _batches(embedder: Embedder, texts: Sequence[str], kind: Kind) -> list[list[
     return embedder.plan(texts)
 
 
-class _Computed(NamedTuple):
-    """What became of a batch: it travels as one array, whatever the number of texts."""
-
-    flags: bytes
-    """For each text one byte, which says whether it was truncated."""
-    vectors: NDArray[np.float32]
-    """Of unit length, one row a text."""
-
-    def entries(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return what is kept for the key of each text: its byte, then its vector."""
-        rows = zip(keys, self.flags, self.vectors.astype("<f4", copy=False), strict=True)
-        return {key: bytes([flag]) + vector.tobytes() for key, flag, vector in rows}
-
-
-def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> _Computed:
-    """Embed one batch of distinct texts."""
+def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str]) -> list[bytes]:
+    """Embed one batch of distinct texts: of each a byte that says whether it was truncated, and its unit vector."""
     vectors = np.asarray(embedder.embed(texts, kind), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise ModelOutputError(
@@ -369,7 +304,8 @@ def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str
         )
     vectors = np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
     parts = embedder.read_in_part(texts)
-    return _Computed(bytes([_NOT_KNOWN]) * len(texts) if parts is None else bytes(map(bool, parts)), vectors)
+    flags = bytes([_NOT_KNOWN]) * len(texts) if parts is None else bytes(map(bool, parts))
+    return [bytes([flag]) + vector.tobytes() for flag, vector in zip(flags, vectors.astype("<f4"), strict=True)]
 
 
 # Exact search over the vectors of chunks: inner product of unit vectors, which is cosine similarity.
@@ -379,10 +315,10 @@ def _computed(embedder: Embedder, identity: str, kind: Kind, texts: Sequence[str
 class DenseIndex:
     """Chunks and their vectors, which are searched exactly."""
 
-    chunks: Sequence[Chunk]
-    """In index order: a tuple, or `StoredChunks` where there are very many."""
+    chunks: tuple[Chunk, ...]
+    """In index order."""
     vectors: NDArray[np.float32]
-    """Unit vectors, shape (chunks, dimensions); mapped from a file where they would take much memory."""
+    """Unit vectors, shape (chunks, dimensions)."""
     embedder: Embedder
     """The model, for the queries."""
     cache: Cache
@@ -392,7 +328,7 @@ class DenseIndex:
     computed: int
     """How many distinct chunks went through the model when the index was built."""
     distinct: int
-    """How many distinct chunks there are: those with the same text are one, unless more than the text is embedded."""
+    """How many distinct texts the chunks have."""
     seconds: float | None = None
     """Wall time of embedding, without loading the model; None when vectors came from the cache."""
 
@@ -436,56 +372,33 @@ class DenseIndex:
         return vectors
 
 
-def texts_to_embed(chunks: Sequence[Chunk], embedder: Embedder, documents: Iterable[Document]) -> Sequence[str]:
-    """Return what a model embeds of each chunk: its text with its context, or what the embedder makes of it.
-
-    Args:
-        chunks: any number of chunks.
-        embedder: the model.
-        documents: what they were cut from, for late chunking.
-
-    Raises:
-        ConfigurationError: late chunking without documents.
-    """
-    inputs = getattr(embedder, "inputs", None)
-    if not callable(inputs):
-        return chunks.indexed_texts if isinstance(chunks, StoredChunks) else [chunk.indexed_text for chunk in chunks]
-    given = tuple(documents)
-    if not given:
-        raise ConfigurationError("late chunking: found no documents; expected those that the chunks were cut from")
-    return list(inputs(chunks, given))
-
-
 def build_index(
     chunks: Iterable[Chunk],
     embedder: Embedder,
     *,
-    documents: Iterable[Document] = (),
     cache: Cache | None = None,
     progress: bool | None = None,
 ) -> DenseIndex:
-    """Embed chunks and index their vectors, for exact search; `approximate` makes another index of it.
+    """Embed chunks and index their vectors, for exact search.
 
     Args:
-        chunks: at least one. Those of an iterator are kept in a file where there are very many (`hold_chunks`).
+        chunks: at least one.
         embedder: the model.
-        documents: what the chunks were cut from, for late chunking; no other embedder looks at them.
         cache: where vectors are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
 
     Raises:
-        ConfigurationError: there is no chunk, or late chunking without documents.
+        ConfigurationError: there is no chunk.
         MissingDependency: faiss is not installed.
-        CacheError: there is no room for what is kept in files.
+        CacheError: there is no room for the cache.
     """
-    held = hold_chunks(chunks)
+    held = tuple(chunks)
     if not held:
         raise ConfigurationError("build_index: found no chunks; expected at least one (are the documents empty?)")
     faiss_module()
     cache = default_cache() if cache is None else cache
-    texts = texts_to_embed(held, embedder, documents)
     started = time.perf_counter() - seconds_loading()
-    embedding: Embedding = embed(embedder, texts, "document", cache, progress=progress)
+    embedding = embed(embedder, [chunk.indexed_text for chunk in held], "document", cache, progress=progress)
     seconds = time.perf_counter() - seconds_loading() - started
     return DenseIndex(
         held,

@@ -47,11 +47,6 @@ class ContextualChunker:
     def __str__(self) -> str:
         return f"{self.chunker}{HEADINGS}"
 
-    @property
-    def model(self) -> str | None:
-        """The name of the embedding model that decides where is cut; None if none does."""
-        return getattr(self.chunker, "model", None)
-
     def split(self, documents: Iterable[Document]) -> tuple[Chunk, ...]:
         """Split each document, and put each chunk into its context."""
         given = list(documents)

@@ -2,67 +2,36 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from raglift.components.chunkers import Span
 
 
 _MOST_PLACES = 64
 """How many locations of one piece are followed where a text repeats itself."""
 
-Floor = Callable[[int], int]
-"""The earliest character at which a piece may begin whose predecessor ends at a character."""
 
-
-def locate_pieces(text: str, pieces: Sequence[str], floor: Floor, *, exact: bool = True) -> list[Span | None]:
+def locate_pieces(text: str, pieces: Sequence[str]) -> list[Span | None]:
     """Return the position of each piece in the text; None for a piece that does not occur there.
 
     Splitters strip or rewrite white space, so pieces are put in their places by their other characters: in order of
-    starts and of ends, each beginning within the overlap of the one before or right after it. Where a text repeats
+    starts and of ends, each beginning in the one before or right after it. Where a text repeats
     itself there are several such locations; those are taken with which the pieces cover the text without a gap, from
     its first character to its last. Only then is a piece compared with the text at its location, white space and all.
 
     Args:
         text: what was split.
         pieces: what it was split into, in order.
-        floor: how far back a piece may overlap the one before.
-        exact: whether a piece must occur with its white space; otherwise its other characters are enough, and the span
-            is that from the first of them to the last.
     """
     line = _Line.of(text)
     spans: list[Span | None] = [None] * len(pieces)
-    for number, start in _Alignment(line, floor).run(pieces):
-        found = line.span_of(pieces[number], start)
-        spans[number] = found if exact or found is not None else line.extent_of(pieces[number], start)
+    for number, start in _Alignment(line).run(pieces):
+        spans[number] = line.span_of(pieces[number], start)
     return spans
-
-
-def overlap_in(text: str, overlap: int, count: Callable[[str], int]) -> Floor:
-    """Return the floor of a splitter whose pieces share at most `overlap` units.
-
-    Args:
-        text: what was split.
-        overlap: the most units that neighbours share.
-        count: how many units a text has. A text of n units has at least n characters, except for rare letters of
-            several tokens; tokens do not add up exactly where pieces are put together, so a tenth more is allowed.
-    """
-    if overlap == 0:
-        return lambda end: end
-    if count is len:
-        return lambda end: end - overlap
-    allowed = overlap + overlap // 10 + 4
-
-    def floor(end: int) -> int:
-        reach = allowed
-        while reach < end and count(text[end - reach : end]) < allowed:
-            reach *= 2
-        return bisect_left(range(end), -allowed, max(0, end - reach), key=lambda start: -count(text[start:end]))
-
-    return floor
 
 
 @dataclass(frozen=True)
@@ -77,20 +46,12 @@ class _Line:
     def of(cls, text: str) -> _Line:
         return cls(text, _squeezed(text), [place for place, letter in enumerate(text) if not letter.isspace()])
 
-    def end_in_text(self, end: int) -> int:
-        """Return one past the character before which `end` characters of the line stand."""
-        return self.places[end - 1] + 1 if end else 0
-
     def span_of(self, piece: str, start: int) -> Span | None:
         """Return the span of a piece that begins at a character of the line, where the text has it word for word."""
         length = len(_squeezed(piece))
         first = self.places[start] - (len(piece) - len(piece.lstrip()))
         last = self.places[start + length - 1] + 1 + (len(piece) - len(piece.rstrip()))
         return (first, last) if first >= 0 and self.text[first:last] == piece else None
-
-    def extent_of(self, piece: str, start: int) -> Span:
-        """Return the span from the first to the last letter of a piece that begins at a character of the line."""
-        return self.places[start], self.places[start + len(_squeezed(piece)) - 1] + 1
 
 
 @dataclass
@@ -108,7 +69,6 @@ class _Alignment:
     """Pieces being put in their places along a line; all locations are followed until the text decides."""
 
     line: _Line
-    floor: Floor
     steps: list[_Step] = field(default_factory=list)
     start: int = 0
     """Of the last piece of the run before."""
@@ -137,20 +97,17 @@ class _Alignment:
         if not self.steps:
             return {0: None} if self.end == 0 and self.line.line.startswith(letters) else {}
         last = self.steps[-1]
-        windows = [(max(start, self._floor(start + last.length)), start) for start in last.before]
-        low, high = min(low for low, _ in windows), max(last.before) + last.length
+        low, high = min(last.before), max(last.before) + last.length
         starts: dict[int, int | None] = {}
         for place in _places(self.line.line, letters, low, high):
-            fitting = [
-                start for floor, start in windows if floor <= place <= start + last.length <= place + len(letters)
-            ]
+            fitting = [start for start in last.before if start <= place <= start + last.length <= place + len(letters)]
             if fitting:
                 starts[place] = max(fitting)
         return starts
 
     def _find_after(self, letters: str) -> int:
         """Return the first position after the last run, or overlapping it, that extends beyond it; -1 if none."""
-        place = self.line.line.find(letters, max(self.start, self._floor(self.end)))
+        place = self.line.line.find(letters, self.start)
         while 0 <= place < self.end - len(letters):
             place = self.line.line.find(letters, place + 1)
         return place
@@ -169,10 +126,6 @@ class _Alignment:
                 at = step.before[at]
         self.steps = []
         yield from reversed(found)
-
-    def _floor(self, end: int) -> int:
-        """Return the earliest position of the line at which a piece may begin after one that ends at a position."""
-        return bisect_left(self.line.places, self.floor(self.line.end_in_text(end)))
 
 
 def _places(line: str, letters: str, low: int, high: int) -> Iterator[int]:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.base.display import short_repr
-from raglift.components.approximate_index import ApproximateIndex, rankings_of
 from raglift.components.bm25 import BM25Settings
-from raglift.components.embedding import DenseIndex
-from raglift.components.exact_search import exact_search
-from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index, split_settings
+from raglift.components.exact_search import allowed_numbers, exact_search
 from raglift.errors import ConfigurationError
-from raglift.records.rankings import ExactHits, IndexCost, Ranking
+from raglift.records.filters import by_filter
+from raglift.records.rankings import IndexCost, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.components.embedding import Embedder
+    from raglift.components.embedding import DenseIndex, Embedder
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
 
@@ -69,19 +66,19 @@ class Indexed(Protocol):
         ...
 
 
-# Dense retrieval: cosine similarity over every chunk exactly, or through an index that may lose some.
+# Dense retrieval: cosine similarity over every chunk.
 
 
 class DenseRetriever:
     """Ranks the chunks of an index by cosine similarity to the query.
 
     Args:
-        index: from `build_index`, or from `approximate` for another than exact search.
+        index: from `build_index`.
     """
 
     takes_filters = True
 
-    def __init__(self, index: DenseIndex | ApproximateIndex) -> None:
+    def __init__(self, index: DenseIndex) -> None:
         self.index = index
 
     @property
@@ -95,8 +92,7 @@ class DenseRetriever:
         return (self.index.embedder,)
 
     def __str__(self) -> str:
-        named = "" if isinstance(self.index, DenseIndex) else f", {self.index.text}"
-        return f"dense ({self.index.embedder.identity}, {len(self.index.chunks):,} chunks{named})"
+        return f"dense ({self.index.embedder.identity}, {len(self.index.chunks):,} chunks)"
 
     @property
     def cost(self) -> IndexCost:
@@ -104,42 +100,24 @@ class DenseRetriever:
         return self.index.cost
 
     def retrieve(self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None) -> list[Ranking]:
-        """Return the `k` most similar chunks of each query; the score is the cosine similarity, as the index has it.
+        """Return the `k` most similar chunks of each query; the score is the cosine similarity.
 
         Args:
             queries: their texts.
             k: the most hits of each.
             filters: for each query, which chunks may be found; None for all.
         """
-        index = self.index
-        if isinstance(index, ApproximateIndex):
-            return rankings_of(index.chunks, index.search, index.query_vectors(queries), k, filters)
-        if filters is not None and any(filters):
-            search = partial(exact_search, index.vectors)
-            return rankings_of(index.chunks, search, index.query_vectors(queries), k, filters)
-        scores, numbers = index.search(queries, k)
-        chunks = index.chunks
-        return [
-            Ranking.of((chunks[number], score) for number, score in zip(places, row, strict=True))
-            for row, places in zip(scores.tolist(), numbers.tolist(), strict=True)
-        ]
-
-    def exact_hits(
-        self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None
-    ) -> list[ExactHits] | None:
-        """Return what exact search finds for each query; None where it is what `retrieve` does."""
-        index = self.index
-        if isinstance(index, DenseIndex):
-            return None
-        vectors = index.query_vectors(queries)
-        full, held = (
-            rankings_of(index.chunks, search, vectors, k, filters) for search in (index.search_full, index.search_held)
-        )
-        return list(map(ExactHits, full, held))
+        chunks, vectors = self.index.chunks, self.index.query_vectors(queries)
+        rankings = [Ranking()] * len(queries)
+        for given, places in by_filter(filters, len(queries)).items():
+            allowed = None if given is None else allowed_numbers(chunks, given)
+            scores, numbers = exact_search(self.index.vectors, vectors[places], k, among=allowed)
+            for place, row, found in zip(places, scores.tolist(), numbers.tolist(), strict=True):
+                rankings[place] = Ranking.of((chunks[number], score) for number, score in zip(found, row, strict=True))
+        return rankings
 
 
-# Retrievers as text: `dense`, `dense(index=hnsw(M=32,ef=64),dimensions=128)`, `bm25`, `bm25(language=de)`, `hybrid`,
-# `hybrid(dense=0.7,bm25=0.3)`.
+# Retrievers as text: `dense`, `bm25`, `bm25(language=de)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`.
 
 
 RETRIEVERS = ("dense", "bm25", "hybrid")
@@ -150,12 +128,10 @@ RRF_CONSTANT = 60
 
 _PARTS = ("dense", "bm25")
 _GRAMMAR = (
-    "dense, bm25, hybrid, bm25 with settings, as bm25(language=de,k1=0.9,b=0.4), hybrid with weights and the "
-    "settings of its BM25, as hybrid(dense=0.7,bm25=0.3,language=de), or dense or hybrid with an index, as "
-    "dense(index=hnsw(M=32,ef=64),dimensions=128)"
+    "dense, bm25, hybrid, bm25 with settings, as bm25(language=de,k1=0.9,b=0.4), or hybrid with weights and the "
+    "settings of its BM25, as hybrid(dense=0.7,bm25=0.3,language=de)"
 )
-_INDEX, _DIMENSIONS = _OF_INDEX = ("index", "dimensions")
-_TEXTS = ("language", "stemmer", *_OF_INDEX)
+_TEXTS = ("language", "stemmer")
 _NUMBERS = (*_PARTS, "constant", "k1", "b")
 _FORM = re.compile(r"(?P<kind>[^()]*?)\s*(?:\((?P<settings>.*)\))?", re.DOTALL)
 
@@ -179,10 +155,6 @@ class RetrieverSpec:
     """What is added to each rank in a fusion: the larger, the less the first ranks stand out."""
     bm25: BM25Settings = field(default_factory=BM25Settings)
     """Of BM25, alone or as a part of a hybrid."""
-    index: IndexSpec | None = None
-    """The vector index of what embeds; None for exact search, which is not compared with itself."""
-    dimensions: Dimensions | None = None
-    """To how many dimensions its vectors are reduced; None for all."""
 
     def __post_init__(self) -> None:
         if self.kind not in RETRIEVERS:
@@ -202,11 +174,6 @@ class RetrieverSpec:
                 f"retriever: found {', '.join(self.bm25.changed())} for 'dense'; expected settings of BM25 with 'bm25' "
                 "or 'hybrid' alone"
             )
-        if self.kind == "bm25" and (self.index is not None or self.dimensions is not None):
-            named = "an index" if self.index is not None else "dimensions"
-            raise ConfigurationError(
-                f"retriever: found {named} for 'bm25', which embeds nothing; expected it with 'dense' or 'hybrid' alone"
-            )
 
     @property
     def needs_embedding(self) -> bool:
@@ -216,14 +183,7 @@ class RetrieverSpec:
     @property
     def parts(self) -> tuple[RetrieverSpec, ...]:
         """What a hybrid retriever fuses; empty for any other."""
-        if self.kind != "hybrid":
-            return ()
-        dense = RetrieverSpec("dense", index=self.index, dimensions=self.dimensions)
-        return dense, RetrieverSpec("bm25", bm25=self.bm25)
-
-    def searching(self, index: IndexSpec | None, dimensions: Dimensions | None) -> RetrieverSpec:
-        """Return it with another index; itself where it embeds nothing."""
-        return replace(self, index=index, dimensions=dimensions) if self.needs_embedding else self
+        return (RetrieverSpec("dense"), RetrieverSpec("bm25", bm25=self.bm25)) if self.kind == "hybrid" else ()
 
     def __str__(self) -> str:
         settings = []
@@ -233,7 +193,6 @@ class RetrieverSpec:
             settings.append(f"constant={self.constant}")
         for name, value in self.bm25.changed().items():
             settings.append(f"{name}={value if isinstance(value, str) else _plain(value)}")
-        settings += [f"{name}={value}" for name in _OF_INDEX if (value := getattr(self, name)) is not None]
         return self.kind + (f"({','.join(settings)})" if settings else "")
 
 
@@ -248,7 +207,7 @@ def parse_retriever(text: str) -> RetrieverSpec:
         raise ConfigurationError(f"retriever: found {short_repr(text)}; expected {_GRAMMAR}")
     numbers: dict[str, float] = {}
     texts: dict[str, str] = {}
-    for setting in split_settings(form["settings"] or ""):
+    for setting in filter(None, map(str.strip, (form["settings"] or "").split(","))):
         name, _, found = (piece.strip() for piece in setting.partition("="))
         value = _number(found) if name in _NUMBERS else None
         if name in numbers or name in texts or (value is None and not (name in _TEXTS and found)):
@@ -262,10 +221,8 @@ def parse_retriever(text: str) -> RetrieverSpec:
     constant = numbers.pop("constant", RRF_CONSTANT)
     weights = (numbers.pop("dense", 1.0), numbers.pop("bm25", 1.0))
     whole = int(constant) if constant == int(constant) else constant
-    index = parse_index(texts.pop(_INDEX)) if _INDEX in texts else None
-    dimensions = parse_dimensions(texts.pop(_DIMENSIONS)) if _DIMENSIONS in texts else None
     settings = BM25Settings(**texts, **numbers)  # type: ignore[arg-type]  # the names are checked above
-    return RetrieverSpec(form["kind"], weights, whole, settings, index, dimensions)  # type: ignore[arg-type]
+    return RetrieverSpec(form["kind"], weights, whole, settings)  # type: ignore[arg-type]
 
 
 def _number(text: str) -> float | None:
@@ -399,26 +356,6 @@ class HybridRetriever:
         filtered = {} if filters is None else {"filters": filters}
         found: list[Ranking] = retriever.retrieve(queries, max(k, self.depth or 0), **filtered)
         return found
-
-    def exact_hits(
-        self, queries: Sequence[str], k: int, filters: Sequence[Filter | None] | None = None
-    ) -> list[ExactHits] | None:
-        """Return the fusion with exact search in the place of indexes; None where none of its retrievers has one."""
-        full: list[list[Ranking]] = []
-        held: list[list[Ranking]] = []
-        compared = False
-        for retriever in self.retrievers:
-            exact = getattr(retriever, "exact_hits", None)
-            found = exact(queries, max(k, self.depth or 0), filters) if callable(exact) else None
-            compared = compared or found is not None
-            if found is None:
-                ranked = self._asked(retriever, queries, k, filters)
-                full, held = [*full, ranked], [*held, ranked]
-            else:
-                full, held = [*full, [one.full for one in found]], [*held, [one.held for one in found]]
-        if not compared:
-            return None
-        return list(map(ExactHits, *(fuse(ranked, self.weights, self.constant, k) for ranked in (full, held))))
 
 
 def fuse(

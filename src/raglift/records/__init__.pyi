@@ -18,7 +18,6 @@ from .metric import Tokens as Tokens
 from .rankings import Call as Call
 from .rankings import ChangedHits as ChangedHits
 from .rankings import Cost as Cost
-from .rankings import ExactHits as ExactHits
 from .rankings import Hit as Hit
 from .rankings import IndexCost as IndexCost
 from .rankings import Inventory as Inventory

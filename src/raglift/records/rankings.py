@@ -228,16 +228,6 @@ def _is_amount(number: object, *, is_whole: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class ExactHits:
-    """What exact search finds for a query, at the depth at which an index was asked."""
-
-    full: Ranking
-    """Over the vectors as the model gives them."""
-    held: Ranking
-    """Over the vectors as the index holds them, which may be compressed or of fewer dimensions."""
-
-
-@dataclass(frozen=True)
 class Trace:
     """What happened to one query: its ranking and seconds per stage, or its error."""
 
@@ -253,8 +243,6 @@ class Trace:
     """Of a session, the hits that reached the prompt of the answer; None where that is not known."""
     repetitions: tuple[Trace, ...] = ()
     """Further runs of the same query, as agents differ from run to run; they have no repetitions of their own."""
-    exact: ExactHits | None = None
-    """What exact search finds; None where it was not asked."""
     matching: int | None = None
     """How many chunks of the index match the query's filter; None for a query without, and where it is not known."""
     retries: int = 0
@@ -442,17 +430,6 @@ class IndexCost:
     """Size of the vectors, or of the postings and the vocabulary; the chunks' texts are not counted."""
     read_in_part: int | None = None
     """How many distinct texts are longer than the embedding model reads; None where that is not known."""
-    index: str = ""
-    """Which vector index, as `hnsw(ef=128), 128 dimensions`; empty where none was named."""
-    build_seconds: float | None = None
-    """Wall time of building it from vectors that are there, on one thread; None where it was not measured."""
-    queries_per_second: float | None = None
-    """How many queries a second it answers, asked one at a time for 10 hits on one thread, without embedding them; None
-    where that was not measured."""
-    exact_queries_per_second: float | None = None
-    """The same of exact search over the model's own vectors."""
-    exact_bytes: int | None = None
-    """Size of the model's own vectors."""
 
     @classmethod
     def together(cls, parts: Sequence[IndexCost]) -> IndexCost:
@@ -472,17 +449,7 @@ class IndexCost:
             seconds=sum(seconds) if len(seconds) == len(parts) else None,
             bytes=sum(part.bytes for part in parts),
             read_in_part=max((part.read_in_part for part in parts if part.read_in_part is not None), default=None),
-            **cls._named(parts),
         )
-
-    @staticmethod
-    def _named(parts: Sequence[IndexCost]) -> dict[str, Any]:
-        """Return what is known of the vector index, where one of several parts has one."""
-        named = [part for part in parts if part.index]
-        if len(named) != 1:
-            return {}
-        of_index = ("index", "build_seconds", "queries_per_second", "exact_queries_per_second", "exact_bytes")
-        return {name: getattr(named[0], name) for name in of_index}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from raglift.analysis.agents import Agents
 from raglift.analysis.answering import Abstention
-from raglift.analysis.exact_comparison import IndexLosses
 from raglift.analysis.explanation import Explanation
 from raglift.analysis.factor_records import FactorEffects
 from raglift.analysis.outcomes import FailureAnalysis
@@ -22,7 +21,6 @@ from raglift.report.views.analyses import explanation_view, failure_analysis_vie
 from raglift.report.views.comparison import comparison_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
 from raglift.report.views.holes import holes_view
-from raglift.report.views.index_losses import index_losses_view
 from raglift.report.views.sessions import sessions_view
 from raglift.report.views.tuning import tuning_view
 
@@ -38,6 +36,5 @@ view_of.register(Agents, whole(agents_view))
 view_of.register(Abstention, whole(abstention_view))
 view_of.register(Tuning, whole(tuning_view))
 view_of.register(Holes, whole(holes_view))
-view_of.register(IndexLosses, whole(index_losses_view))
 view_of.register(Explanation, whole(explanation_view))
 view_of.register(FactorEffects, whole(effects_view))

@@ -210,9 +210,6 @@ def next_step(facts: int, losses: Sequence[OutcomeFacts], k: int, *, has_reranke
     advice = {
         "below_k": "another reranker, or more hits in the prompt" if has_reranker else "a reranker",
         "dropped": f"more hits after {most.stage}",
-        "lost_by_filter": "a search that filters before it takes the nearest chunks",
-        "lost_by_index": "a search that looks at more (ef, nprobe), or exact search",
-        "lost_by_compression": "more bytes or dimensions a vector, or rescoring by whole vectors",
         "not_retrieved": _either(_deeper(has_reranker), *_other_retrievers(tried)),
         "not_attainable": "larger chunks or more overlap, and raglift labels check, which checks the labels",
         "missed": _either(_deeper(has_reranker), "another retriever", "larger chunks"),

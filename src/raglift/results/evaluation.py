@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Self
 
 import raglift.report.presenting  # noqa: F401 — makes the views of all analyses known
 from raglift.analysis.answering import DELTA, RISK, abstention
-from raglift.analysis.exact_comparison import index_losses
 from raglift.analysis.explanation import explain, over_k
 from raglift.analysis.frames import evaluation_frame, per_query_frame
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from raglift.analysis.answering import Abstention, Errors
-    from raglift.analysis.exact_comparison import IndexLosses
     from raglift.analysis.explanation import Explanation
     from raglift.analysis.outcomes import Failure, FailureAnalysis
     from raglift.analysis.records import Lift, TagSlices
@@ -88,20 +86,6 @@ class Evaluation(EvaluationRecord):
             k: the depth; by default the deepest that was scored.
         """
         return perfect_reranker(self, k)
-
-    def index_losses(self, k: int | None = None, *, seed: int = 0, confidence: float = CONFIDENCE) -> IndexLosses:
-        """Return what the index loses against exact search over the same vectors: facts, hits, and the difference.
-
-        Args:
-            k: the depth; by default the deepest that was scored or, where rerankers follow, that of their candidates.
-            seed: of the permutation tests.
-            confidence: how often intervals hold the true value.
-
-        Raises:
-            ConfigurationError: exact search was not asked (see `exact` of `raglift.evaluate`), or an argument is out
-                of range.
-        """
-        return index_losses(self, k, seed=seed, confidence=confidence)
 
     def holes(self, metric: Metric | str | None = None) -> Holes:
         """Return what the hits that nobody judged can do to a metric: its range, and measures that pass over them.

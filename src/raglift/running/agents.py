@@ -58,7 +58,7 @@ def check_agent(config: Settings, reranker: Sequence[Any], system: str) -> None:
     """Raise for settings that an agent, which makes its own searches, cannot be asked with.
 
     Raises:
-        ConfigurationError: a reranker, a pass for latency, or exact search beside it.
+        ConfigurationError: a reranker, or a pass for latency.
     """
     if reranker:
         raise ConfigurationError(
@@ -69,11 +69,6 @@ def check_agent(config: Settings, reranker: Sequence[Any], system: str) -> None:
         raise ConfigurationError(
             f"latency: found {config.latency} with {system}, an agent; expected none: how long each search took is in "
             "its session"
-        )
-    if config.exact:
-        raise ConfigurationError(
-            f"exact: found True with {system}, an agent, which makes its own searches; expected it with the "
-            "retriever of its tool alone"
         )
 
 

@@ -22,9 +22,9 @@ from raglift.records.rankings import CANDIDATES, Cost, Run, Trace
 from raglift.running.agents import agent_of, check_agent, check_asked_once, evaluate_agent
 from raglift.running.answers import KeptAnswers, keeping_answers
 from raglift.running.depth import deployed_and_candidates, probe
-from raglift.running.exact import Comparer, comparer_of
 from raglift.running.execution import run_stages
 from raglift.running.filling import Prompt, fill, unfilled_note, without_filling
+from raglift.running.filtering import with_matching_chunks
 from raglift.running.finishing import inventory_of_chunks, require_answers, scored_by
 from raglift.running.latency import CostMeter, OneAtATime
 from raglift.running.notes import run_notes, usual_depths
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from raglift.adapters.stages import Stage
     from raglift.components.devices import Dtype
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
@@ -110,9 +111,7 @@ def rerank(
     retrieved = tuple(without_filling(run))
     traces = run_stages(stages, dataset.queries, depth, policy, provenance, after=retrieved)
     # Lost before the reranker came, lost after it
-    traces = tuple(
-        replace(new, exact=old.exact, matching=old.matching) for new, old in zip(traces, run.traces, strict=True)
-    )
+    traces = tuple(replace(new, matching=old.matching) for new, old in zip(traces, run.traces, strict=True))
     infos, reading = stage_infos(stages, dataset.queries, traces)
     notes = (*run.notes, *run_notes(stages, provenance), *reading)
     cost = _index_alone(run.cost)
@@ -208,13 +207,12 @@ def _evaluated(
         return evaluate_agent(agent, data, rule, config, kept)
     check_asked_once(config, own[0].system)
     added = prepared(added, "tried")
-    comparer = comparer_of(deployed, config, all_chunks(system, config.chunks, doc_key=config.doc_key))
-    known_chunks = comparer.chunks
+    known_chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
     inventory = inventory_of_chunks(known_chunks, clearing, data, config, rule)
     require_chunks(metrics, inventory)
     prompt = None if config.budget is None else Prompt.of(config.budget, data.queries, counter, known_chunks)
 
-    measurement = _Measurement(data, config, depths, comparer, prompt)
+    measurement = _Measurement(data, config, depths, known_chunks, prompt)
     if config.depth == "deployed" and not added and prompt is None:
         run = measurement.deployed(own)
     else:
@@ -262,7 +260,8 @@ class _Measurement:
     dataset: Dataset
     config: Settings
     depths: _Depths
-    comparer: Comparer
+    chunks: Sequence[Chunk] | None
+    """All chunks of the index; None if they are not known."""
     prompt: Prompt | None = None
     """What the hits of each query are to fill; None for what the other settings give."""
 
@@ -415,12 +414,12 @@ class _Measurement:
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
     ) -> Run:
         """Return the run that traces are of."""
-        traces, compared = self.comparer.compared(stages, self.dataset.queries, traces, k, self._provenance())
+        traces, filtered = with_matching_chunks(stages, self.dataset.queries, traces, k, self.chunks)
         infos, reading = stage_infos(stages, self.dataset.queries, traces)
         notes = [*self.dataset.resolution.notes, *notes, *reading]
         returned = max((len(trace.stages[0].ranking) for trace in traces if trace.stages), default=0)
         candidates = max(k, returned) if infos[0].has_own_depth else k
-        spec = {**spec_of(self.dataset, self.config), "candidates": candidates, **compared}
+        spec = {**spec_of(self.dataset, self.config), "candidates": candidates, **filtered}
         batched = [info.name for info in infos if info.batched]
         if self.config.timeout is not None and batched:
             all_at_once = "takes all queries at once, so the timeout of one query does not apply"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raglift.components.chunk_store import hold_chunks
 from raglift.errors import MetricFailed
 from raglift.matching.match import inventory_of
 from raglift.matching.provenance import Provenance
@@ -51,5 +50,5 @@ def inventory_of_chunks(
     if chunks is None:
         return None
     provenance = Provenance(dataset, config.doc_key)
-    checked = hold_chunks(provenance.check_all(map(clearing.chunk, chunks)))
+    checked = tuple(provenance.check_all(map(clearing.chunk, chunks)))
     return inventory_of(dataset.queries, checked, dataset.documents, rule, progress=config.progress)

@@ -83,10 +83,6 @@ class Settings(MeasuringSettings, Policy):
     chunks: Sequence[Any] | None = None
     """All chunks of the index, as Chunks, LangChain documents, LlamaIndex nodes or texts, for a system that does not
     list them: then the evaluation knows which facts the chunks allow at all."""
-    exact: bool | None = None
-    """Whether to search exactly too, over the same vectors, and so tell what an approximate or compressed index loses:
-    True also for a vector store of yours, whose vectors are read out, or else its chunks embedded again by its own
-    embedding model; None (default) for raglift's own indexes alone; False for none."""
     depth: Literal["deployed", "deep"] = "deployed"
     """`deployed` asks every part with its own settings, and gives no figures deeper than it returns; `deep` asks for
     `candidates` hits, and keeps to the deployed ones if the first hits would be others."""

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
 import os
-import sys
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.embeddings import embedder_by_name
-from raglift.base.cache import default_cache
-from raglift.base.display import describe_error
+from raglift.adapters.references import imported, made_by
 from raglift.base.validation import quoted
-from raglift.components.approximate_index import require_searchable, searched
-from raglift.components.chunk_store import hold_chunks
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
-from raglift.components.late_chunking import is_late
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, parse_retriever
 from raglift.components.services.addresses import is_http_address, is_mcp_reference, perhaps_address, shown_address
 from raglift.components.services.http_retriever import HttpRetriever
 from raglift.components.services.mapping import mapping_digest, mapping_of, variables_of
 from raglift.components.services.mcp_retriever import McpRetriever
-from raglift.errors import ConfigurationError, order_to_stop
+from raglift.errors import ConfigurationError
 from raglift.llm.dot_env import load_dot_env
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from raglift.records.dataset import Dataset
-    from raglift.records.documents import Chunk, Document
+    from raglift.records.documents import Chunk
 
 
 # Users' systems by reference: `module:name`, the address of an HTTP service, or an MCP server.
@@ -73,46 +66,8 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
             f"mapping: found {os.fspath(mapping)!r} with the system {found}; expected it with the address of an HTTP "
             "service, as --system http://localhost:8000/search, or an MCP server, as --system 'mcp:python server.py'"
         )
-    found = _imported(given) if isinstance(given, str) else given
-    if not is_factory(found):
-        return found
-    name = given if isinstance(given, str) else getattr(found, "__name__", "the system")
-    try:
-        return found()
-    except BaseException as error:  # a script that ends itself is no reason to end ours
-        _raise_if_interrupted(error)
-        raise ConfigurationError(f"system: {name}() failed: {describe_error(error)}") from error
-
-
-def _raise_if_interrupted(error: BaseException) -> None:
-    """Raise the order to stop that an error is, but for `SystemExit`: what ends itself has failed."""
-    order = order_to_stop(error)
-    if order is not None and not isinstance(order, SystemExit):
-        raise order
-
-
-def _imported(reference: str) -> Any:
-    module_name, _, name = reference.partition(":")
-    if not module_name or not name:
-        raise ConfigurationError(f"system: found {reference!r}; expected module:name, as my_rag:retriever")
-    with suppress(FileNotFoundError):  # a working folder that was removed holds no module
-        here = os.getcwd()  # noqa: PTH109 — sys.path holds texts
-        if here not in sys.path:
-            sys.path.insert(0, here)
-    try:
-        module = importlib.import_module(module_name)
-    except (ImportError, TypeError, ValueError) as error:  # a relative or ill-formed name is no ImportError
-        raise ConfigurationError(
-            f"system: the module {module_name!r} cannot be imported: {error}; "
-            "expected a module in this folder or installed"
-        ) from error
-    except BaseException as error:
-        _raise_if_interrupted(error)
-        raise ConfigurationError(f"system: the module {module_name!r} failed: {describe_error(error)}") from error
-    if not hasattr(module, name):
-        public = [known for known in vars(module) if not known.startswith("_")]
-        raise ConfigurationError(f"system: {module_name} has no {name!r}; expected one of {', '.join(public)}")
-    return getattr(module, name)
+    found = imported(given, "system") if isinstance(given, str) else given
+    return made_by(given if isinstance(given, str) else getattr(found, "__name__", "the system"), found, "system")
 
 
 def identity_of(name: str | None, mapping: str | os.PathLike[str] | None) -> str:
@@ -130,17 +85,6 @@ def opened(system: Any) -> AbstractContextManager[Any]:
 def versioned(name: str | None, mapping: str | os.PathLike[str] | None, version: str | None) -> str | None:
     """Return a version as `evaluate` takes it: two systems by reference may have the same. None where there is none."""
     return None if version is None else f"{version} of {identity_of(name, mapping)}"
-
-
-def is_factory(found: Any) -> bool:
-    """Whether something is a function that can be called without arguments, and so makes a system."""
-    if not (inspect.isfunction(found) or inspect.isclass(found)):
-        return False
-    try:
-        inspect.signature(found).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 # A whole retrieval system from a dataset's documents, for the command line, the demo and the walkthrough.
@@ -164,37 +108,18 @@ class LocalSystem:
     """How many tokens a batch of it may hold; None for what the device's memory allows."""
 
 
-_AT_ONCE = 32_000_000
-"""Documents of so many characters are split together."""
-
-
 def chunks_of(dataset: Dataset, chunker: Chunker) -> Sequence[Chunk]:
-    """Split a dataset's documents; very many chunks are kept in a file.
+    """Split a dataset's documents.
 
     Raises:
         ConfigurationError: the dataset has no documents.
-        CacheError: there is no room for the file.
     """
     if not dataset.documents:
         raise ConfigurationError(
             f"{dataset.name}: found no documents to index; expected a dataset folder with documents, "
             "or --documents PATH, or a system of your own (--system module:name)"
         )
-    return hold_chunks(chunk for documents in _parts(dataset.documents) for chunk in chunker.split(documents))
-
-
-def _parts(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Yield documents in parts, of which all but the last have at least `_AT_ONCE` characters."""
-    part: list[Document] = []
-    characters = 0
-    for document in documents:
-        part.append(document)
-        characters += len(document.text)
-        if characters >= _AT_ONCE:
-            yield part
-            part, characters = [], 0
-    if part:
-        yield part
+    return chunker.split(dataset.documents)
 
 
 def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | None = None) -> Any:
@@ -204,21 +129,13 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
         ConfigurationError: an unknown retriever, or a dataset without documents.
     """
     spec = parse_retriever(parts.retriever)
-    if not spec.needs_embedding and is_late(parts.embedding):
-        raise ConfigurationError(
-            f"embedding: found {parts.embedding!r} with {spec}, which embeds nothing; expected dense or hybrid"
-        )
     chunks = chunks_of(dataset, parts.chunker)
     if not spec.needs_embedding:
         return spec.bm25.retriever(chunks)
     embedder = embedder_by_name(
         parts.embedding, dtype=parts.dtype, device=parts.device, batch_tokens=parts.batch_tokens
     )
-    if dataset.queries:
-        text = dataset.queries[0].text
-        require_searchable(len(chunks), embedder, spec.index, spec.dimensions, text, default_cache())
-    index = build_index(chunks, embedder, documents=dataset.documents, progress=progress)
-    dense = DenseRetriever(searched(index, spec.index, spec.dimensions))
+    dense = DenseRetriever(build_index(chunks, embedder, progress=progress))
     if spec.kind == "dense":
         return dense
     return HybridRetriever([dense, spec.bm25.retriever(chunks)], spec.weights, constant=spec.constant)

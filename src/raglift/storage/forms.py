@@ -195,20 +195,10 @@ class SavedRun(SavedModel):
     retries: Count = 0
 
 
-class SavedExact(SavedModel):
-    """What exact search finds for a query."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    full: Hits
-    held: Hits
-
-
 class SavedTrace(SavedRun):
-    """A line of the traces; what only sessions have, or a comparison with exact search, is missing in others."""
+    """A line of the traces; what only sessions or filters have is missing in others."""
 
     repetitions: Several[SavedRun] = ()
-    exact: SavedExact = Field(default=None)  # type: ignore[assignment]
     matching: Count = Field(default=None)  # type: ignore[assignment]
 
 
@@ -240,12 +230,6 @@ class _SweepMark(SavedModel):
     models: dict[Text, Text] = {}
 
 
-class _ExactMark(SavedModel):
-    stage: Text
-    k: AtLeastOne
-    source: Text
-
-
 class _FilteredMark(SavedModel):
     stage: Text
     k: AtLeastOne
@@ -274,7 +258,6 @@ class _Spec(SavedModel):
     # These may be missing, but not null
     relabelled: _Relabelled = Field(default=None)  # type: ignore[assignment]
     sweep: _SweepMark = Field(default=None)  # type: ignore[assignment]
-    exact: _ExactMark = Field(default=None)  # type: ignore[assignment]
     filtered: _FilteredMark = Field(default=None)  # type: ignore[assignment]
 
 

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 # queries.jsonl: the queries with their resolved labels
 # chunks.jsonl: each distinct chunk that was returned or that overlaps a passage, once
 # traces.jsonl: one line per query: for each stage the hits (chunk number, score) and seconds, or the error;
-# of a session also its calls, the final context, and further runs of the query; what exact search finds, where it was
-# asked, and how many chunks match the query's filter
+# of a session also its calls, the final context, and further runs of the query;
+# how many chunks match the query's filter
 # scores.parquet: one row per query, stage and metric
 
 
 FORMAT = 2
-"""The version of the files; a folder with a higher one was written by a newer raglift. Runs without sessions,
-filters and exact search are still written as version 1, which 0.1.0 reads."""
+"""The version of the files; a folder with a higher one was written by a newer raglift. Runs without sessions
+and filters are still written as version 1, which 0.1.0 reads."""
 
 RUN, QUERIES, CHUNKS, TRACES, SCORES = RUN_FILES
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")

@@ -17,7 +17,7 @@ from raglift.errors import RunError, is_out_of_memory
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
 from raglift.records.dataset import Dataset
-from raglift.records.rankings import Call, ExactHits, Inventory, Ranking, Run, StageTrace, Trace, hits_of
+from raglift.records.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace, hits_of
 from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
 from raglift.storage.layout import (
     CHUNKS,
@@ -250,11 +250,8 @@ def _chunk(line: Any) -> Chunk:
 
 def _trace(chunks: list[Chunk], line: Any) -> Trace:
     saved = read_as(TRACE, line)
-    exact = None
-    if saved.exact is not None:
-        exact = ExactHits(_ranking(chunks, saved.exact.full), _ranking(chunks, saved.exact.held))
     repetitions = tuple(Trace(**_run(chunks, again)) for again in saved.repetitions)
-    return Trace(**_run(chunks, saved), repetitions=repetitions, exact=exact, matching=saved.matching)
+    return Trace(**_run(chunks, saved), repetitions=repetitions, matching=saved.matching)
 
 
 def _run(chunks: list[Chunk], saved: SavedRun) -> dict[str, Any]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
     from raglift.records.documents import Chunk
     from raglift.records.labels import Query
-    from raglift.records.rankings import Call, Cost, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
+    from raglift.records.rankings import Call, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 
 
 _FIRST = 1
@@ -138,7 +138,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "truncated_tokens": evaluation.truncated_tokens,
         "notes": evaluation.notes,
         "inventory": inventory,
-        "cost": None if run.cost is None else _cost_line(run.cost),
+        "cost": None if run.cost is None else asdict(run.cost),
     }
     if evaluation.beyond_candidates:
         head["beyond_candidates"] = evaluation.beyond_candidates
@@ -213,15 +213,6 @@ def _stage_line(stage: StageInfo) -> dict[str, Any]:
     return line
 
 
-def _cost_line(cost: Cost) -> dict[str, Any]:
-    """Leave out what is known of a vector index alone, so that a raglift that does not know of it reads the run."""
-    line = asdict(cost)
-    if cost.index is not None and not cost.index.index:
-        for name in ("index", "build_seconds", "queries_per_second", "exact_queries_per_second", "exact_bytes"):
-            del line["index"][name]
-    return line
-
-
 def _inventory_line(inventory: Inventory, chunks: _Chunks) -> dict[str, Any]:
     return {
         "chunks": inventory.chunks,
@@ -244,8 +235,6 @@ def _trace_line(trace: Trace, chunks: _Chunks) -> dict[str, Any]:
         line["calls"] = [_call_line(call, chunks) for call in trace.calls]
     if trace.context is not None:
         line["context"] = chunks.hits(trace.context)
-    if trace.exact is not None:
-        line["exact"] = {"full": chunks.hits(trace.exact.full), "held": chunks.hits(trace.exact.held)}
     if trace.matching is not None:
         line["matching"] = trace.matching
     if trace.retries:
@@ -261,8 +250,6 @@ def _rankings(trace: Trace) -> Iterator[Ranking]:
         yield from (stage.ranking for stage in stages)
     if trace.context is not None:
         yield trace.context
-    if trace.exact is not None:
-        yield from (trace.exact.full, trace.exact.held)
     for again in trace.repetitions:
         yield from _rankings(again)
 
@@ -286,9 +273,9 @@ def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
 
 
 def _is_of_second(evaluation: EvaluationRecord) -> bool:
-    """Whether queries have filters, exact search was asked too, or calls were made again."""
+    """Whether queries have filters, or calls were made again."""
     return any(query.filter is not None for query in evaluation.dataset.queries) or any(
-        trace.exact is not None or trace.matching is not None or trace.calls_again for trace in evaluation.run.traces
+        trace.matching is not None or trace.calls_again for trace in evaluation.run.traces
     )
 
 

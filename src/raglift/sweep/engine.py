@@ -212,8 +212,7 @@ class Engine:
                 embedder = self.parts.embedder(model)
                 # A provider limits the rate of a key, not of a machine: its requests come from one process
                 workers = HERE if getattr(embedder, "is_remote", False) else self.workers
-                own = self._searchable([part for part in needed if part.embedding == model], workers)
-                texts = self._texts(model, own)
+                texts = self._texts([part for part in needed if part.embedding == model])
                 with self._billing(model, embedder):
                     with self._course.taking(embedding_label(model)):
                         embed(embedder, texts, "document", cache, progress=show, workers=workers)
@@ -222,24 +221,15 @@ class Engine:
                         embed(embedder, self.parts.queries, "query", cache, progress=show, workers=workers)
             self._course.skip(embedding_label(model), query_label(model))  # what failed is not waited for
 
-    def _searchable(self, sources: Sequence[Cell], workers: Workers) -> list[Cell]:
-        """Return the cells whose index can be built; the others fail before anything is embedded for them."""
-        found = []
-        for source in sources:
-            with self._failing([each for each in self.plan.sources if source in (*parts_of(each), each)]):
-                self.parts.require_searchable(source, workers)
-                found.append(source)
-        return found
-
     def _is_measured(self, cell: Cell) -> bool:
         return cell.key not in self._failures
 
-    def _texts(self, model: str, needed: Sequence[Cell]) -> list[str]:
+    def _texts(self, needed: Sequence[Cell]) -> list[str]:
         """Return the distinct texts of the chunks of some cells; a chunker that fails takes its cells with it."""
         texts: dict[str, None] = {}
         for chunker in dict.fromkeys(str(part.chunker) for part in needed):
             with self._failing([source for source in self.plan.sources if source.chunker == chunker]):
-                texts.update(dict.fromkeys(self.parts.texts(chunker, model)))
+                texts.update(dict.fromkeys(self.parts.texts(chunker)))
         return list(texts)
 
     def _retrieve(self, sources: Sequence[Cell]) -> None:

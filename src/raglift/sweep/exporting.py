@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.limits import is_there, resolved, user_path
 from raglift.base.replacing import replacing_file
 from raglift.components.headings import HEADINGS
-from raglift.components.late_chunking import is_late
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.running.spec import dataset_hash
@@ -95,10 +94,10 @@ def _pipeline(sweep: Mapping[str, Any], entry: CellResult, measured: str | None)
             f"export: found {cell.name}, a system of your own; expected a cell of raglift's own parts: how yours is "
             "built is in your code"
         )
-    if str(cell.chunker).endswith(HEADINGS) or is_late(cell.embedding or ""):
+    if str(cell.chunker).endswith(HEADINGS):
         raise ConfigurationError(
             f"export: found {cell.name}, whose chunks are indexed with more than their text; expected a cell without "
-            f"contextual headers ({HEADINGS}) and late chunking, which the frameworks' indexes cannot take over"
+            f"contextual headers ({HEADINGS}), which the frameworks' indexes cannot take over"
         )
     if entry.evaluation is None:
         raise ConfigurationError(f"export: found {cell.name}, which was not measured; expected one that was")

@@ -14,9 +14,8 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.cache import Cache, default_cache
 from raglift.base.display import describe_error
-from raglift.components.approximate_index import require_searchable, searched
-from raglift.components.devices import AUTO, CPU, OWN
-from raglift.components.embedding import build_index, texts_to_embed
+from raglift.components.devices import AUTO, OWN
+from raglift.components.embedding import build_index
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.rerankers import PairReranker, sorted_by_score
 from raglift.components.retrievers import DenseRetriever, HybridRetriever, RetrieverSpec
@@ -181,9 +180,9 @@ class Parts:
             self._chunks[chunker] = chunks_of(self.dataset, chunker_by_name(chunker))
         return self._chunks[chunker]
 
-    def texts(self, chunker: str, model: str) -> Sequence[str]:
+    def texts(self, chunker: str) -> list[str]:
         """Return what an embedding model embeds of each chunk."""
-        return texts_to_embed(self.chunks(chunker), self.embedder(model), self.dataset.documents)
+        return [chunk.indexed_text for chunk in self.chunks(chunker)]
 
     def embedder(self, model: str) -> Embedder:
         """Return an embedding model."""
@@ -205,9 +204,6 @@ class Parts:
     def models(self, cell: Cell) -> dict[str, str]:
         """Return which model each name in a cell stands for now: files, settings and servers may change."""
         found = {} if cell.embedding is None else {cell.embedding: self.embedder(cell.embedding).identity}
-        cuts = None if cell.chunker is None else getattr(chunker_by_name(cell.chunker), "model", None)
-        if cuts is not None:
-            found[str(cell.chunker)] = embedder_by_name(cuts, dtype="float32", device=CPU).identity
         return found if cell.reranker == NO_RERANKER else {**found, cell.reranker: self.reranker_title(cell.reranker)}
 
     def _stage(self, name: str) -> RerankStage:
@@ -238,22 +234,6 @@ class Parts:
             self._systems[name] = load_system(given.system, given.mapping)
         return self._systems[name]
 
-    def require_searchable(self, source: Cell, workers: Workers) -> None:
-        """Check, before chunks are embedded, that the index of a cell can be built of them.
-
-        Args:
-            source: the cell.
-            workers: who computes the vector of a query, which says how many dimensions the model has.
-
-        Raises:
-            ConfigurationError: an index that FAISS refuses, too many dimensions, or too few chunks.
-        """
-        index, dimensions = source.index, source.dimensions
-        if source.chunker is None or source.embedding is None or (index is None and dimensions is None):
-            return
-        chunks, embedder = len(self.chunks(source.chunker)), self.embedder(source.embedding)
-        require_searchable(chunks, embedder, index, dimensions, self.queries[0], self.cache, workers)
-
     def _deployed(self, source: Cell) -> Any:
         return self._made(source, self._deployed)
 
@@ -267,11 +247,10 @@ class Parts:
             dense = build_index(
                 self.chunks(source.chunker),
                 self.embedder(str(source.embedding)),
-                documents=self.dataset.documents,
                 cache=self.cache,
                 progress=self.progress,
             )
-            return DenseRetriever(searched(dense, source.index, source.dimensions))
+            return DenseRetriever(dense)
         parts = [make_part(part) for part in parts_of(source)]
         return HybridRetriever(parts, source.retriever.weights, constant=source.retriever.constant)
 
@@ -289,9 +268,7 @@ def parts_of(source: Cell) -> list[Cell]:
     """Return the cells whose rankings a hybrid cell fuses; none for another."""
     parts = () if source.retriever is None else source.retriever.parts
     return [
-        replace(source, retriever=part)
-        if part.needs_embedding
-        else replace(source, retriever=part, embedding=None, index=None, dimensions=None)
+        replace(source, retriever=part) if part.needs_embedding else replace(source, retriever=part, embedding=None)
         for part in parts
     ]
 
@@ -332,7 +309,6 @@ def evaluated(
     progress: bool | None,
     answers: Path | None = None,
     version: str | None = None,
-    exact: bool | None = None,
 ) -> Evaluation:
     """Evaluate a system as a sweep asks for it, without a reranker.
 
@@ -343,7 +319,6 @@ def evaluated(
         progress: whether to show progress.
         answers: the folder in which the answers of a system of the user's are kept one by one.
         version: of such a system.
-        exact: whether it is compared with exact search; None for raglift's own indexes alone.
     """
     return evaluate(
         system,
@@ -365,7 +340,6 @@ def evaluated(
         progress=progress,
         answers=answers,
         version=version,
-        exact=exact,
     )
 
 
@@ -389,7 +363,6 @@ def ask_system(parts: Parts, cell: Cell, answers: Path | None = None) -> Outcome
             progress=parts.progress,
             answers=answers,
             version=version,
-            exact=given.exact or None,
         )
     except CacheError:  # nothing can be kept any more
         raise

@@ -173,7 +173,7 @@ def _embedding(parts: Parts, model: str, sources: Sequence[Cell]) -> EmbeddingPl
 
 def _texts(parts: Parts, model: str, sources: Sequence[Cell]) -> Iterable[str]:
     for chunker in _distinct(source.chunker for source in sources if source.embedding == model):
-        yield from parts.texts(chunker, model)
+        yield from parts.texts(chunker)
 
 
 def _reranking(parts: Parts, name: str, sources: Sequence[Cell], ready: AbstractSet[str] | None) -> RerankingPlan:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import LATE_INTERACTION
-from raglift.adapters.splitters import chunker_by_name
-from raglift.components.chunkers import SEPARATORS, RecursiveChunker
+from raglift.components.chunkers import RecursiveChunker, parse_chunker
 from raglift.components.devices import split_device
 from raglift.components.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER
@@ -190,38 +189,15 @@ def _load(pipeline: Pipeline) -> tuple[str, tuple[tuple[str, object], ...]]:
     return f"documents = raglift.load_dataset(DATASET{arguments}).documents", constants
 
 
-def _own_splitter(pipeline: Pipeline, framework: str) -> tuple[tuple[str, str], str] | None:
-    """Return the import and the making of the framework's own splitter; None where raglift's does what was measured.
-
-    Sizes in tokens are counted by raglift, except by LlamaIndex's splitters, whose own counts are those.
-    """
-    chunker = chunker_by_name(str(pipeline.cell.chunker))
-    name, size = str(getattr(chunker, "splitter", "")), getattr(chunker, "size", None)
-    unit, encoding = getattr(chunker, "unit", None), getattr(chunker, "encoding", "")
-    sizes = f"chunk_size={size}, chunk_overlap={getattr(chunker, 'overlap', None)}"
-    if framework == "langchain":
-        if isinstance(chunker, RecursiveChunker) and chunker.separators in (None, SEPARATORS):
-            name = "langchain.RecursiveCharacterTextSplitter"
-        if unit != "characters" or not name.startswith("langchain."):
-            return None
-        name = name.removeprefix("langchain.")
-        return ("langchain_text_splitters", name), f"{name}({sizes})"
-    is_counted = unit == "tokens" and encoding == "cl100k_base"
-    if not name.startswith("llama_index.") or not (is_counted or size is None):
-        return None
-    name = name.removeprefix("llama_index.")
-    made = f"{name}(include_metadata=False)" if size is None else f"{name}({sizes}, include_metadata=False)"
-    return ("llama_index.core.node_parser", name), made
-
-
 # LangChain.
 
 
 def _langchain_chunks(pipeline: Pipeline) -> _Block:
     load, constants = _load(pipeline)
     needs = (("raglift", ""), ("langchain_core.documents", "Document"))
-    splitter = _own_splitter(pipeline, "langchain")
-    if splitter is None:
+    chunker = str(pipeline.cell.chunker)
+    recursive = parse_chunker(chunker) if chunker.startswith("recursive:") else None
+    if not isinstance(recursive, RecursiveChunker) or recursive.unit != "characters":
         code = f'''
 def load_chunks() -> list[Document]:
     """Return the documents, split as they were measured."""
@@ -231,13 +207,15 @@ def load_chunks() -> list[Document]:
         for chunk in chunker_by_name(CHUNKER).split(documents)
     ]
 '''
-        chunker = ("CHUNKER", pipeline.cell.chunker)
-        return _Block(code, (*needs, ("raglift.adapters", "chunker_by_name")), (*constants, chunker))
+        return _Block(code, (*needs, ("raglift.adapters", "chunker_by_name")), (*constants, ("CHUNKER", chunker)))
+    # In characters LangChain's own splitter gives the chunks that were measured
     code = f'''
 def load_chunks() -> list[Document]:
     """Return the documents, split as they were measured."""
     {load}
-    splitter = {splitter[1]}
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size={recursive.size}, chunk_overlap={recursive.overlap}
+    )
     chunks = splitter.split_documents(
         Document(document.text, metadata={{"doc_id": document.id}})
         for document in documents
@@ -246,7 +224,7 @@ def load_chunks() -> list[Document]:
         chunk.metadata["id"] = str(number)
     return chunks
 '''
-    return _Block(code, (*needs, splitter[0]), constants)
+    return _Block(code, (*needs, ("langchain_text_splitters", "RecursiveCharacterTextSplitter")), constants)
 
 
 _LANGCHAIN_EMBEDDINGS = _Block(
@@ -402,9 +380,7 @@ if __name__ == "__main__":
 def _llama_index_chunks(pipeline: Pipeline) -> _Block:
     load, constants = _load(pipeline)
     needs = (("raglift", ""), ("llama_index.core.schema", "TextNode"))
-    splitter = _own_splitter(pipeline, "llama_index")
-    if splitter is None:
-        code = f'''
+    code = f'''
 def load_nodes() -> list[TextNode]:
     """Return the documents, split as they were measured."""
     {load}
@@ -418,22 +394,8 @@ def load_nodes() -> list[TextNode]:
         for chunk in chunker_by_name(CHUNKER).split(documents)
     ]
 '''
-        chunker = ("CHUNKER", pipeline.cell.chunker)
-        return _Block(code, (*needs, ("raglift.adapters", "chunker_by_name")), (*constants, chunker))
-    code = f'''
-def load_nodes() -> list[TextNode]:
-    """Return the documents, split as they were measured."""
-    {load}
-    parser = {splitter[1]}
-    nodes = parser.get_nodes_from_documents(
-        [Document(id_=document.id, text=document.text) for document in documents]
-    )
-    for node in nodes:
-        node.metadata = {{"doc_id": node.ref_doc_id}}
-        node.excluded_embed_metadata_keys = ["doc_id"]
-    return nodes
-'''
-    return _Block(code, (*needs, ("llama_index.core.schema", "Document"), splitter[0]), constants)
+    chunker = ("CHUNKER", pipeline.cell.chunker)
+    return _Block(code, (*needs, ("raglift.adapters", "chunker_by_name")), (*constants, chunker))
 
 
 _LLAMA_INDEX_EMBEDDING = _Block(

@@ -43,7 +43,6 @@ from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
 from raglift.sweep.fairness import sweep_sentences
-from raglift.sweep.index_view import index_sections
 from raglift.sweep.records import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -428,7 +427,6 @@ def _sections(
     if (of_sizes := comparison or result.compared) is not None:
         few = dict.fromkeys((*shown_cells(of_sizes), *(row.system for row in by_mean(of_sizes))))
         yield from prompt_sections(only(of_sizes, list(few)[:_MOST_SHOWN]))
-    yield from index_sections(result)
     if detail < Detail.DETAILS:
         return
     if len(table.rows) > _MOST_ROWS:

@@ -43,9 +43,8 @@ def contexts(text: str, chunker: str = "recursive:20/0", **metadata: str) -> dic
 
 
 def test_the_path_of_headings_above_a_chunk_is_its_context() -> None:
-    found = contexts(TEXT, "markdown:25")
-    assert found["# Shop\n\nIntro."] == ""
-    assert found["## Returns"] == "Shop"
+    found = contexts(TEXT, "recursive:32/0")
+    assert found["# Shop\n\nIntro.\n\n## Returns"] == ""
     assert found["Within 30 days."] == "Shop > Returns"
     assert found["### By *post*\n\nWrap it."] == "Shop > Returns"
     assert found["Under a line\n---"] == "Shop > Returns > By *post*"
@@ -58,8 +57,8 @@ def test_code_and_lines_of_dashes_are_no_headings() -> None:
 
 
 def test_the_title_comes_first_and_once() -> None:
-    assert contexts(TEXT, "markdown:25", title="Help")["Within 30 days."] == "Help > Shop > Returns"
-    assert contexts(TEXT, "markdown:25", title="Shop")["Within 30 days."] == "Shop > Returns"
+    assert contexts(TEXT, "recursive:32/0", title="Help")["Within 30 days."] == "Help > Shop > Returns"
+    assert contexts(TEXT, "recursive:32/0", title="Shop")["Within 30 days."] == "Shop > Returns"
     assert contexts("Help me please.", "recursive:50/0", title="Help") == {"Help me please.": ""}
 
 
@@ -89,12 +88,13 @@ def test_bm25_finds_a_chunk_by_its_heading_and_shows_its_own_text() -> None:
 
 def test_labels_are_matched_as_without_headings() -> None:
     dataset = rl.load_dataset("shop_support")
-    plain, headed = (rl.audit(dataset, chunkers=[name], embedding=None) for name in ("markdown", "markdown+headings"))
+    name = "recursive:500/0"
+    plain, headed = (rl.audit(dataset, chunkers=[each], embedding=None) for each in (name, f"{name}+headings"))
     assert plain.chunkings[0].attainable == headed.chunkings[0].attainable
-    assert headed.chunkings[0].name == "markdown+headings"
+    assert headed.chunkings[0].name == "recursive:500/0:characters+headings"
 
 
-@pytest.mark.parametrize("name", ["recursive:9/1:characters", "token:9/1", "markdown", "semantic(model=minilm)"])
+@pytest.mark.parametrize("name", ["recursive:9/1:characters", "token:9/1"])
 def test_the_text_form_is_that_of_the_chunker_and_a_sign(name: str) -> None:
     chunker = chunker_by_name(f" {name}+headings ")
     assert str(chunker) == f"{name}+headings"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +42,14 @@ def fault(name: str, value: Any) -> str:
             "chunkers: found chunk overlap 9; expected 0 or more and less than the chunk size",
         ),
         ("chunkers", "recursive:9/1:words", "chunkers: found chunk unit 'words'; expected one of characters, tokens"),
-        ("chunkers", "recursiv:9/1", "chunkers: found 'recursiv'; expected one of recursive, token"),
+        ("chunkers", "recursiv:9/1", "chunkers: found 'recursiv:9/1'; expected recursive or token"),
         ("chunkers", RecursiveChunker(9, 1, separators=(".",)), "expected"),
         ("chunkers", {"splitter": "recursive", "size": 9}, "found a size without an overlap"),
         ("chunkers", {"size": 9, "overlap": 1}, "chunkers.splitter: found nothing; expected a splitter, as recursive"),
         ("chunkers", {"splitter": "recursive", "size": 9, "overlap": 1.5}, "overlap: found 1.5; expected an integer"),
         ("chunkers", {"splitter": "recursive", "size": True, "overlap": 1}, "size: found true; expected an integer"),
         ("chunkers", {"splitter": "recursive", "size": 9, "overlap": 1, "unit": "token"}, 'nearest: "tokens"'),
-        ("chunkers", {"splitter": "langchain.Nothing", "size": 9, "overlap": 1}, "found 'langchain.Nothing'; expected"),
+        ("chunkers", {"splitter": "lines", "size": 9, "overlap": 1}, "found 'lines:9/1'; expected"),
         ("embeddings", "", 'embeddings: found ""; expected a text that is not empty'),
         ("embeddings", "minilm_static2", "expected 'minilm-static', a path, a hub id, or provider:model"),
         ("embeddings", "./no/model", 'found "./no/model"; expected the folder of a model; there is none at no/model'),
@@ -136,8 +135,3 @@ def test_hub_ids_and_providers_are_taken_as_they_are() -> None:
     assert Sweep(dataset="lighthouse", embeddings=names).embeddings == tuple(names)
     reranker = "cross-encoder/ms-marco-TinyBERT-L-2-v2"
     assert Sweep(dataset="lighthouse", rerankers=reranker).rerankers == (reranker,)
-
-
-def test_a_missing_framework_is_a_fault_that_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "langchain_text_splitters", None)
-    assert "raglift[langchain]" in fault("chunkers", "langchain.LatexTextSplitter:97/1")

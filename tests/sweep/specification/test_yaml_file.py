@@ -15,8 +15,8 @@ GOOD = """\
 dataset: lighthouse
 chunkers:
   - recursive:1000/100
-  - {splitter: langchain.RecursiveCharacterTextSplitter, size: 400, overlap: 40, unit: tokens}
-  - splitter: llama_index.SentenceSplitter
+  - my_rag:splitter
+  - splitter: recursive
     size: 256
     overlap: 20
 embeddings: [minilm, minilm-static, openai:text-embedding-3-small]
@@ -45,8 +45,8 @@ def test_a_file_says_what_the_record_says(tmp_path: Path) -> None:
         dataset="lighthouse",
         chunkers=[
             "recursive:1000/100",
-            "langchain.RecursiveCharacterTextSplitter:400/40:tokens",
-            "llama_index.SentenceSplitter:256/20",
+            "my_rag:splitter",
+            "recursive:256/20",
         ],
         embeddings=["minilm", "minilm-static", "openai:text-embedding-3-small"],
         retrievers=["dense", "bm25", "hybrid(dense=0.7,bm25=0.3)"],

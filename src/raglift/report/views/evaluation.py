@@ -49,7 +49,6 @@ from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
 from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
-from raglift.report.views.index_losses import index_section
 from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
@@ -257,7 +256,6 @@ def _sections(
         if lost is not None and searched is not None:  # their own section says it call by call
             lost = replace(lost, detail=Detail.DETAILS)
         found.append(lost)
-        found.append(index_section(evaluation, seed, confidence))
         found.append(None if lift is None else candidates_section(lift))
     if failed is not None:
         found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))

@@ -9,7 +9,6 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.errors import ConfigurationError
 
@@ -39,8 +38,6 @@ class SystemSpec:
     """Of an HTTP service: the file that says what is sent, and where its hits are in the answer."""
     version: str | None = None
     """What stands for the system as it is now, and for no other; None where that is not said."""
-    exact: bool = False
-    """Whether it is compared with exact search over the same vectors, as by `evaluate(exact=True)`."""
 
     @property
     def reference(self) -> str | None:
@@ -67,17 +64,8 @@ class Cell:
     """`none`, `late-interaction`, or a cross-encoder's name or path."""
     system: str | None = None
     """The name of one of the sweep's systems."""
-    index: IndexSpec | None = None
-    """The vector index of what embeds; None for exact search, which is not compared with itself."""
-    dimensions: Dimensions | None = None
-    """To how many dimensions its vectors are reduced; None for all."""
 
     def __post_init__(self) -> None:
-        if self.retriever is not None and (self.retriever.index or self.retriever.dimensions):
-            # A part of its own, so that cells that differ in it alone are matched
-            object.__setattr__(self, "index", self.index or self.retriever.index)
-            object.__setattr__(self, "dimensions", self.dimensions or self.retriever.dimensions)
-            object.__setattr__(self, "retriever", self.retriever.searching(None, None))
         own = self.chunker is not None and self.retriever is not None
         if own == (self.system is not None) or (self.chunker is None) != (self.retriever is None):
             raise ConfigurationError(f"cell: found {self.name!r}; expected a chunker and a retriever, or a system")
@@ -86,17 +74,11 @@ class Cell:
             found = "no embedding" if wanted else f"the embedding {self.embedding!r}"
             wants = "one" if wanted else "none"
             raise ConfigurationError(f"cell: found {found} with {self.retriever or self.system}; expected {wants}")
-        if not wanted and (self.index is not None or self.dimensions is not None):
-            named = f"the index {self.index}" if self.index is not None else f"the dimensions {self.dimensions}"
-            raise ConfigurationError(
-                f"cell: found {named} with {self.retriever or self.system}; expected it with dense or hybrid alone"
-            )
 
     @property
     def name(self) -> str:
         """What a reader sees: `recursive:1000/100 · minilm · dense · late-interaction`; unique in a sweep."""
-        dimensions = None if self.dimensions is None else self.dimensions.title
-        parts = (self.system, self.chunker, self.embedding, self.retriever, self.index, dimensions, self.reranker)
+        parts = (self.system, self.chunker, self.embedding, self.retriever, self.reranker)
         return " · ".join(str(part) for part in parts if part is not None)
 
     @property
@@ -104,12 +86,8 @@ class Cell:
         """A name for a folder: lower-case ASCII letters, digits and `-`, ending in a hash of the content."""
         slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:_SLUG_LENGTH].strip("-")
         parts = asdict(self)
-        for name in ("index", "dimensions"):  # left out where there is none, as before there were any
-            if parts[name] is None:
-                del parts[name]
-        if self.retriever is not None:  # likewise settings of BM25 that are the defaults
-            for name in ("bm25", "index", "dimensions"):
-                del parts["retriever"][name]
+        if self.retriever is not None:  # settings of BM25 that are the defaults are left out
+            del parts["retriever"]["bm25"]
             parts["retriever"].update({f"bm25 {name}": value for name, value in self.retriever.bm25.changed().items()})
         content = json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass")
         return f"{slug or 'cell'}-{hashlib.sha256(content).hexdigest()[:_HASH_LENGTH]}"
@@ -127,9 +105,7 @@ class Cell:
         """
         named = {part: parts[part] for part in ("chunker", "embedding", "reranker", "system") if part in parts}
         retriever = parse_retriever(parts["retriever"]) if "retriever" in parts else None
-        index = parse_index(parts["index"]) if "index" in parts else None
-        dimensions = parse_dimensions(parts["dimensions"]) if "dimensions" in parts else None
-        return cls(retriever=retriever, index=index, dimensions=dimensions, **named)
+        return cls(retriever=retriever, **named)
 
     def __str__(self) -> str:
         return self.name
@@ -151,10 +127,6 @@ class Exclusion:
     """None for any."""
     reranker: tuple[str, ...] | None = None
     """None for any."""
-    index: tuple[IndexSpec, ...] | None = None
-    """None for any, and for none."""
-    dimensions: tuple[Dimensions, ...] | None = None
-    """None for any, and for none."""
 
     def matches(self, cell: Cell) -> bool:
         """Whether a cell is left out."""
@@ -174,25 +146,12 @@ def grid(
     embeddings: Sequence[str],
     retrievers: Sequence[RetrieverSpec],
     rerankers: Sequence[str],
-    indexes: Sequence[IndexSpec] = (),
-    dimensions: Sequence[Dimensions] = (),
 ) -> list[Cell]:
-    """Return every combination, each once: a retriever without an embedding model has one cell, not one a model.
-
-    A retriever that names its own index, or its own dimensions, keeps these.
-    """
-    combined = itertools.product(
-        chunkers, embeddings or (None,), retrievers, indexes or (None,), dimensions or (None,), rerankers
-    )
+    """Return every combination, each once: a retriever without an embedding model has one cell, not one a model."""
     cells = (
-        Cell(
-            chunker,
-            embedding if retriever.needs_embedding else None,
-            retriever,
-            reranker,
-            index=(retriever.index or index) if retriever.needs_embedding else None,
-            dimensions=(retriever.dimensions or fewer) if retriever.needs_embedding else None,
+        Cell(chunker, embedding if retriever.needs_embedding else None, retriever, reranker)
+        for chunker, embedding, retriever, reranker in itertools.product(
+            chunkers, embeddings or (None,), retrievers, rerankers
         )
-        for chunker, embedding, retriever, index, fewer, reranker in combined
     )
     return list(dict.fromkeys(cells))

@@ -9,7 +9,6 @@ from typing import Annotated, Any, TypeAlias, cast, get_args
 
 from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
 
-from raglift.adapters.named_chunkers import KINDS, kind_of
 from raglift.analysis.paired_statistics import is_quality, primary_of
 from raglift.base.threads import MOST_CONCURRENT
 from raglift.base.validation import Keys, described, nearest, quoted, wrong
@@ -17,7 +16,6 @@ from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
 from raglift.components.devices import Dtype
 from raglift.components.headings import HEADINGS
-from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
 from raglift.components.services.addresses import is_http_address, is_mcp_reference
@@ -48,12 +46,10 @@ from raglift.sweep.specification.values import (
     dataset,
     depth,
     device,
-    dimensions,
     embedding,
     existing,
     form,
     in_folder,
-    index,
     list_or_mapping,
     mapping,
     metric,
@@ -83,7 +79,7 @@ _GRID: dict[str, tuple[Any, ...]] = {
     "retrievers": (RetrieverSpec(),),
 }
 """The parts of the grid, and what they are unless said otherwise."""
-_CELLS = {*_GRID, "indexes", "dimensions", "rerankers", "exclude", "include", "systems"}
+_CELLS = {*_GRID, "rerankers", "exclude", "include", "systems"}
 
 
 def note_disagreements(values: dict[str, Any], faulty: set[str], note: Note) -> None:
@@ -128,12 +124,11 @@ def _fill_grid(values: dict[str, Any], note: Note) -> bool:
 def _note_exclusions(values: Mapping[str, Any], note: Note) -> None:
     """Note exclusions that name what the grid does not have, or that leave out nothing, or everything."""
     lists = (values["chunkers"], values["embeddings"], values["retrievers"], values["rerankers"])
-    cells = grid(*lists, values["indexes"] or (), values["dimensions"] or ()) if all(lists[::2]) else []
+    cells = grid(*lists) if all(lists[::2]) else []
     if values["exclude"] and not any(values[name] for name in _GRID):
         note(("exclude",), "exclusions without a grid", "chunkers, embeddings or retrievers to make one, or none")
         return
-    searched = (values["indexes"] or (), values["dimensions"] or ())
-    known = dict(zip((field.name for field in fields(Exclusion)), (*lists, *searched), strict=True))
+    known = dict(zip((field.name for field in fields(Exclusion)), lists, strict=True))
     for place, exclusion in enumerate(values["exclude"]):
         keys = ("exclude", place)
         if not _note_unknown(exclusion, known, keys, note) and not any(exclusion.matches(cell) for cell in cells):
@@ -222,11 +217,10 @@ class _Chunker(Model):
     headings: Flag = False
 
     def read(self) -> str:
-        may_lack_overlap = self.size is not None and kind_of(self.splitter) in KINDS
-        if (self.size is None) != (self.overlap is None) and not may_lack_overlap:
+        if (self.size is None) != (self.overlap is None):
             raise wrong("a size without an overlap, or an overlap without a size", "both; 0 for no overlap")
         unit = self.unit or (None if self.encoding is None else "tokens")
-        sizes = None if self.size is None else f"{self.size}" + ("" if self.overlap is None else f"/{self.overlap}")
+        sizes = None if self.size is None else f"{self.size}/{self.overlap}"
         named = ":".join(filter(None, (self.splitter, sizes, unit, self.encoding)))
         return short_chunker(named + (HEADINGS if self.headings else ""))
 
@@ -267,8 +261,6 @@ _RetrieverName = Annotated[
     | Annotated[_Hybrid, AfterValidator(_Hybrid.read), Tag(AS_MAPPING)],
     Discriminator(form),
 ]
-_IndexName = Annotated[IndexSpec, PlainValidator(index)]
-_DimensionsName = Annotated[Dimensions, PlainValidator(dimensions)]
 _EmbeddingName = Annotated[str, in_folder(embedding)]
 _RerankerName = Annotated[str, in_folder(reranker)]
 
@@ -280,15 +272,13 @@ class _Cell(Model):
     embedding: _EmbeddingName | None = None
     retriever: _RetrieverName = RetrieverSpec(_DEFAULT_RETRIEVER)
     reranker: _RerankerName = NO_RERANKER
-    index: _IndexName | None = None
-    dimensions: _DimensionsName | None = None
 
     def read(self) -> Cell:
         retriever = cast("RetrieverSpec", self.retriever)  # what the mapping was read as
         embedding = EMBEDDED_MODEL if self.embedding is None and retriever.needs_embedding else self.embedding
         try:
             chunker = cast("str", self.chunker)
-            return Cell(chunker, embedding, retriever, self.reranker, index=self.index, dimensions=self.dimensions)
+            return Cell(chunker, embedding, retriever, self.reranker)
         except ConfigurationError as error:
             raise told(error, self) from None
 
@@ -301,14 +291,11 @@ class _Exclusion(Model):
     embedding: Annotated[list[_EmbeddingName] | None, Given, AsList, NotEmpty, Distinct] = None
     retriever: Annotated[list[_RetrieverName] | None, Given, AsList, NotEmpty, Distinct] = None
     reranker: Annotated[list[_RerankerName] | None, AsList, NoneIsNone, NotEmpty, Distinct] = None
-    index: Annotated[list[_IndexName] | None, Given, AsList, NotEmpty, Distinct] = None
-    dimensions: Annotated[list[_DimensionsName] | None, Given, AsList, NotEmpty, Distinct] = None
 
     def read(self) -> Exclusion:
         if not self.model_fields_set:
             raise wrong("an exclusion that names nothing", "a part, as {reranker: late-interaction}")
-        parts = (self.chunker, self.embedding, self.retriever, self.reranker, self.index, self.dimensions)
-        return Exclusion(*parts)  # type: ignore[arg-type]
+        return Exclusion(self.chunker, self.embedding, self.retriever, self.reranker)  # type: ignore[arg-type]
 
 
 _NoMapping = Annotated[Any, PlainValidator(no_mapping), Tag(AS_TEXT)]
@@ -342,7 +329,6 @@ class _NamedSystem(Model):
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
     version: Text | None = None
-    exact: Flag = False
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> SystemSpec:
@@ -350,7 +336,7 @@ class _NamedSystem(Model):
         name = self.system if self.name is None and isinstance(self.system, str) else self.name
         if name is None:
             raise wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
-        return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version, self.exact)
+        return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version)
 
 
 _ListedSystem = Annotated[
@@ -376,7 +362,6 @@ class _MappedSystem(Model):
     system: Annotated[Any, PlainValidator(_system)]
     mapping: _MappingFile = None
     version: Text | None = None
-    exact: Flag = False
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> _MappedSystem:
@@ -400,8 +385,7 @@ _SystemOfName = Annotated[
 
 def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
     return tuple(
-        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version, each.exact)
-        for name, each in systems.items()
+        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version) for name, each in systems.items()
     )
 
 
@@ -419,8 +403,6 @@ class SweepModel(Model):
     chunkers: Annotated[list[_ChunkerName], AsList, Distinct] | None
     embeddings: Annotated[list[_EmbeddingName], AsList, Distinct] | None
     retrievers: Annotated[list[_RetrieverName], AsList, Distinct] | None
-    indexes: Annotated[list[_IndexName], AsList, NotEmpty, Distinct] | None
-    dimensions: Annotated[list[_DimensionsName], AsList, NotEmpty, Distinct] | None
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None
     exclude: Annotated[list[_ExcludedCells], AsList, AfterValidator(tuple)]
     include: Annotated[list[_IncludedCell], AsList, AfterValidator(tuple)]

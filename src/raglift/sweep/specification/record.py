@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.components.bm25 import BM25_VERSION
 from raglift.components.devices import split_device
-from raglift.components.index_notation import Dimensions, IndexSpec
 from raglift.components.retrievers import RetrieverSpec
 from raglift.components.services.mapping import mapping_digest
 from raglift.datasets.loading import title_of
@@ -37,7 +36,7 @@ _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
 _HOW_COMPARED = ("margin",)
 """May change without anything being measured again."""
-_ADDED = ("include_files", "encoding", "indexes", "dimensions", "device", "batch_tokens", "budget")
+_ADDED = ("include_files", "encoding", "device", "batch_tokens", "budget")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
@@ -61,25 +60,17 @@ class Sweep:
     encoding: str | None = None
     """Of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
     chunkers: Sequence[Any] | None = None
-    """Ways to split documents, as `recursive:1000/100`, `token:250/125` or `llama_index.SentenceSplitter:256/20`; by
-    default `recursive:1000/100`."""
+    """Ways to split documents: `recursive:1000/100`, `token:250/125`, or `module:factory` for any splitter; by default
+    `recursive:1000/100`."""
     embeddings: Sequence[str] | None = None
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
     retrievers: Sequence[Any] | None = None
     """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
-    indexes: Sequence[Any] | None = None
-    """Vector indexes of what embeds, as `flat`, `hnsw(M=32,ef=64)`, `ivf(nlist=1024,nprobe=8)`, `int8`, `binary`,
-    `binary+rescore`, `pq(m=48)` or `faiss("IVF1024,PQ32")`; by default exact search. Each is compared with exact search
-    over the model's own vectors."""
-    dimensions: Sequence[Any] | None = None
-    """To how many dimensions vectors are reduced: `128` (the first ones of a Matryoshka model), `pca(128)`, or `all`;
-    by default all."""
     rerankers: Sequence[str | None] | None = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
     exclude: Sequence[Any] = ()
-    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever`, `index`, `dimensions`,
-    `reranker` to a value or to a list of values; one that names several parts leaves out the cells that match in all
-    of them."""
+    """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever` or `reranker` to a value
+    or to a list of values; one that names several parts leaves out the cells that match in all of them."""
     include: Sequence[Any] = ()
     """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
     chunker, embedding or retriever, there is no grid."""
@@ -148,14 +139,7 @@ class Sweep:
 
     def grid(self) -> list[Cell]:
         """Return every combination of the sweep's parts, without regard to exclusions."""
-        return grid(
-            self.chunkers or (),
-            self.embeddings or (),
-            self.retrievers or (),
-            self._reranker_names,
-            self.indexes or (),
-            self.dimensions or (),
-        )
+        return grid(self.chunkers or (), self.embeddings or (), self.retrievers or (), self._reranker_names)
 
     def _own_cells(self) -> Iterator[Cell]:
         for system in self.systems:
@@ -296,9 +280,8 @@ def _plain(value: Any) -> Any:
         rerankers = None if value.rerankers is None else list(value.rerankers)
         mapping = {} if value.mapping is None else {"mapping": value.mapping}
         version = {} if value.version is None else {"version": value.version}
-        exact = {"exact": True} if value.exact else {}
-        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version, **exact}
-    if isinstance(value, (RetrieverSpec, IndexSpec, Dimensions)):
+        return {"name": value.name, "system": value.reference, "rerankers": rerankers, **mapping, **version}
+    if isinstance(value, RetrieverSpec):
         return str(value)
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]

@@ -20,11 +20,9 @@ from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, nearest, quoted, shown, wrong
-from raglift.components.chunkers import Chunker, RecursiveChunker
+from raglift.components.chunkers import CHUNKERS, Chunker, RecursiveChunker
 from raglift.components.devices import checked_device, split_device
 from raglift.components.headings import HEADINGS, ContextualChunker
-from raglift.components.index_notation import Dimensions, IndexSpec, parse_dimensions, parse_index
-from raglift.components.late_chunking import LATE, base_of, is_late
 from raglift.components.models import EMBEDDED_MODEL, STATIC_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
 from raglift.components.services.addresses import (
@@ -147,6 +145,9 @@ def dataset(value: Any, folder: Path | None) -> str:
 def short_chunker(value: Any) -> str:
     """Read a chunker, and return its shortest text form."""
     given = str(value) if isinstance(value, Chunker) and not isinstance(value, str) else text(value)
+    plain = given.removesuffix(HEADINGS)
+    if _REFERENCE.fullmatch(plain) and plain.partition(":")[0] not in CHUNKERS:
+        return given  # what it makes matters where the sweep is run
     try:
         chunker = _chunker(given)
     except ConfigurationError as error:
@@ -184,9 +185,7 @@ def _with_device(value: Any, read: Callable[[Any, Path | None], str], folder: Pa
         raise told(error, value) from None
     if on is None:
         return None
-    known = read(name, folder)
-    late = known.endswith(LATE)
-    return f"{known.removesuffix(LATE)}({'late,' if late else ''}device={on})"
+    return f"{read(name, folder)}(device={on})"
 
 
 def embedding(value: Any, folder: Path | None) -> str:
@@ -196,14 +195,6 @@ def embedding(value: Any, folder: Path | None) -> str:
             raise wrong(quoted(text(value)), "a device with a sentence-transformers model alone")
         return placed
     name = text(value)
-    if is_late(name):
-        try:
-            base = base_of(name)
-        except ConfigurationError as error:
-            raise told(error, value) from None
-        if is_of_provider(base):
-            raise wrong(quoted(name), f"late chunking of a model on this machine, as minilm{LATE}")
-        return f"{embedding(base, folder)}{LATE}"
     if name in _EMBEDDED:
         return name
     near = difflib.get_close_matches(name.lower().replace("_", "-"), _EMBEDDED, n=1, cutoff=0.8)
@@ -262,24 +253,6 @@ def retriever(value: Any) -> RetrieverSpec:
         return value
     try:
         return parse_retriever(text(value))
-    except ConfigurationError as error:
-        raise told(error, value) from None
-
-
-def index(value: Any) -> IndexSpec:
-    """Read a vector index from its text form."""
-    if isinstance(value, IndexSpec):
-        return value
-    try:
-        return parse_index(text(value))
-    except ConfigurationError as error:
-        raise told(error, value) from None
-
-
-def dimensions(value: Any) -> Dimensions:
-    """Read to how many dimensions vectors are reduced: an integer, `pca(128)`, or `all`."""
-    try:
-        return parse_dimensions(value)
     except ConfigurationError as error:
         raise told(error, value) from None
 
