@@ -18,11 +18,11 @@ _CORPUS = b'title = "a"\ndescription = "b"\nlanguage = "en"\nlicence = "CC0-1.0"
     ("name", "path", "data"),
     [
         # control characters in the name of a field
-        ("HTTP mapping, yaml", "mapping.yaml", json.dumps({"\0": 1}).encode()),
-        ("HTTP mapping, json", "mapping.json", json.dumps({"response": {"\x1b[31m": "a"}}).encode()),
+        ("HTTP mapping", "mapping.yaml", json.dumps({"\0": 1}).encode()),
+        ("HTTP mapping", "mapping.yaml", json.dumps({"response": {"\x1b[31m": "a"}}).encode()),
         # half a character in the name of a field
-        ("HTTP mapping, json", "mapping.json", rb'{"he\ud800aders": 1}'),
-        ("HTTP mapping, yaml", "mapping.yaml", rb'{"response": {"\ud800": 1}}'),
+        ("HTTP mapping", "mapping.yaml", rb'{"he\ud800aders": 1}'),
+        ("HTTP mapping", "mapping.yaml", rb'{"response": {"\ud800": 1}}'),
         ("sweep.yaml", "sweep.yaml", rb'{"dataset": "lighthouse", "\ud800": 1}'),
         # control characters that a metric's name may have around it
         ("notation: bound, at least", "0.txt", b"ndcg\t@10=x"),
