@@ -17,6 +17,7 @@ from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.services.addresses import is_http_address, is_mcp_reference
 from raglift.components.services.http_retriever import HttpRetriever
 from raglift.components.services.mcp_retriever import McpRetriever
+from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Hit, Ranking
@@ -41,7 +42,7 @@ class PlainAdapter(Adapter):
 
     def owns(self, obj: Any) -> bool:
         """Whether it is a function, an address, or an object whose methods are those of raglift's protocols."""
-        if isinstance(obj, (HttpRetriever, McpRetriever)) or inspect.isroutine(obj) or isinstance(obj, partial):
+        if isinstance(obj, ServiceRetriever) or inspect.isroutine(obj) or isinstance(obj, partial):
             return True
         if isinstance(obj, str):
             return is_http_address(obj) or is_mcp_reference(obj)
@@ -58,7 +59,7 @@ class PlainAdapter(Adapter):
             system = HttpRetriever(system)
         if isinstance(system, str) and is_mcp_reference(system):
             system = McpRetriever(system)
-        if isinstance(system, (HttpRetriever, McpRetriever)):
+        if isinstance(system, ServiceRetriever):
             service = system.with_doc_key(doc_key)
             fixed = service.depth_fixed
             own = as_deployed and bool(fixed)

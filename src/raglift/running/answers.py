@@ -18,9 +18,8 @@ from raglift.base.display import printable, shorten
 from raglift.base.functions import settings_of
 from raglift.base.limits import user_path
 from raglift.base.locks import hold
-from raglift.components.services.http_retriever import HttpRetriever
 from raglift.components.services.mapping import mapping_digest
-from raglift.components.services.mcp_retriever import McpRetriever
+from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import CacheError, RunError, SystemCrashed
 from raglift.records.rankings import Ranking
 from raglift.records.sessions import Session
@@ -98,7 +97,7 @@ def _name_of(system: Any) -> str:
     """Return what tells systems apart as far as raglift can see: an address, or where a function or class is from."""
     if isinstance(system, str):
         return system
-    if isinstance(system, (HttpRetriever, McpRetriever)):
+    if isinstance(system, ServiceRetriever):
         return f"{system} {mapping_digest(system.mapping)}"
     named = system if hasattr(system, "__qualname__") else type(system)
     module = getattr(named, "__module__", "")
@@ -163,9 +162,7 @@ def _wants_origin(stage: Stage) -> bool:
 def _is_own(stage: Stage) -> bool:
     """Whether a stage is one of raglift's own models or indexes."""
     asked = asked_of(stage)
-    return type(asked).__module__.startswith("raglift.components.") and not isinstance(
-        asked, (HttpRetriever, McpRetriever)
-    )
+    return type(asked).__module__.startswith("raglift.components.") and not isinstance(asked, ServiceRetriever)
 
 
 class _StageKeeper:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.scoring import cut_stages
 from raglift.base.display import counted
-from raglift.components.services.mcp_retriever import McpRetriever
+from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
 from raglift.records.dataset import Dataset
@@ -145,7 +145,7 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             for count, distinct in _read_in_part(getattr(stage, "retriever", None))
         ]
         asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
-        if isinstance(asked, McpRetriever):
+        if isinstance(asked, ServiceRetriever):
             notes += [f"{stage.name}: {stage.clearing.message(note)}" for note in asked.notes]
         notes += [
             f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not report "

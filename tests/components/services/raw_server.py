@@ -34,8 +34,6 @@ def listed(mode: str, cursor: str | None) -> dict[str, object]:
         return {"tools": [tool("search")], "nextCursor": "again"}
     if mode == "no tools":
         return {"tools": []}
-    if mode == "destroys":
-        return {"tools": [tool("search"), {**tool("search_and_delete"), "annotations": {"destructiveHint": True}}]}
     if mode == "two searches":
         return {"tools": [tool("search_notes"), tool("findNotes"), tool("delete_notes")]}
     return {"tools": [tool("search")]}

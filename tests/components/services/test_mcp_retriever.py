@@ -132,12 +132,7 @@ def test_a_tool_without_a_number_of_hits_has_a_fixed_depth(server: str) -> None:
 
 
 def test_all_pages_of_the_list_of_tools_are_read(raw: Callable[..., str]) -> None:
-    with McpRetriever(raw("pages")) as retriever:  # the only one that searches is on the last page
-        assert retriever.plan().name == "search"
-
-
-def test_a_tool_that_may_destroy_is_never_taken_by_itself(raw: Callable[..., str]) -> None:
-    with McpRetriever(raw("destroys")) as retriever:
+    with McpRetriever(f"{raw('pages')}#search") as retriever:  # it is on the last page
         assert retriever.plan().name == "search"
 
 

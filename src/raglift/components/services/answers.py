@@ -283,8 +283,8 @@ def _outline_below(value: Any, depth: int) -> str:
 
 
 def _kind_of(value: Any) -> str:
-    kinds = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false", type(MISSING): "nothing"}
-    return "nothing" if value is None else kinds.get(type(value), "a number")
+    kinds = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
+    return "nothing" if value is None or value is MISSING else kinds.get(type(value), "a number")
 
 
 def _values_below(value: Any) -> Iterator[tuple[FieldPath, Any]]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import functools
 import json
 import os
 import ssl
 import weakref
-from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from raglift.base.display import Secrets, encodable
-from raglift.base.event_loops import is_own_loop, result_of
 from raglift.components.services.addresses import checked_address, proxy_of, shown_address
 from raglift.components.services.answers import AnswerReader
 from raglift.components.services.mapping import (
@@ -29,13 +26,14 @@ from raglift.components.services.mapping import (
     resolved,
     texts_of,
 )
+from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
-from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raglift.components.services.mapping import ServiceMapping
+    from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
 
 _HEADERS = {"accept": "application/json", "user-agent": "raglift"}
@@ -54,11 +52,8 @@ _ADVICE = {
 }
 
 
-class HttpRetriever:
-    """Asks an HTTP service for the hits of each query.
-
-    How many queries are asked at once, how often a failure is tried again and how long a query may take are options of
-    the evaluation (`evaluate(…, concurrency=16, retries=2, timeout=20)`). Connections are kept open.
+class HttpRetriever(ServiceRetriever):
+    """Asks an HTTP service for the hits of each query; connections are kept open.
 
     Args:
         address: of the service, for example `http://localhost:8000/search`.
@@ -70,6 +65,8 @@ class HttpRetriever:
         MappingError: the mapping is not described as it must be; every fault is listed.
         MissingKey: an environment variable that the mapping names is not set.
     """
+
+    _reader: AnswerReader
 
     def __init__(
         self, address: str, mapping: ServiceMapping | Mapping[str, Any] | str | os.PathLike[str] | None = None
@@ -107,33 +104,8 @@ class HttpRetriever:
         """Whether the service is told the metadata filter of a query."""
         return FILTER in texts_of(self._body)
 
-    def retrieve_one(self, query: str, k: int, metadata_filter: Filter | None = None) -> Ranking:
-        """Return the hits of one query, among what matches its filter.
-
-        Raises:
-            ServiceFailed: there was no usable answer.
-            ServiceUnusable: the service cannot be asked like this, or is not there.
-            ConfigurationError: called on raglift's own event loop, which would wait for itself.
-        """
-        if is_own_loop():
-            raise ConfigurationError("HttpRetriever: found retrieve_one in an async function; expected aretrieve_one")
-        return result_of(self.aretrieve_one(query, k, metadata_filter))
-
-    async def aretrieve_one(self, query: str, k: int, metadata_filter: Filter | None = None) -> Ranking:
-        """Return the hits of one query, among what matches its filter, without blocking.
-
-        Raises:
-            ServiceFailed: there was no usable answer.
-            ServiceUnusable: the service cannot be asked like this, or is not there.
-        """
-        answer = await self._answer(self._request(query, k, metadata_filter))
-        return Ranking.of(self._reader.read(answer)[:k])
-
-    def with_doc_key(self, doc_key: str | None) -> HttpRetriever:
-        """Return one that reads documents' ids under a key of the hits, if the mapping says nothing of them."""
-        other = copy.copy(self)
-        vars(other).update(_reader=replace(self._reader, doc_key=doc_key))
-        return other
+    async def _hits(self, query: str, k: int, metadata_filter: Filter | None) -> list[tuple[Chunk, float | None]]:
+        return self._reader.read(await self._answer(self._request(query, k, metadata_filter)))
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; the next query opens new ones."""

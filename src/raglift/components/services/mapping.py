@@ -51,13 +51,12 @@ def filled(template: Any, query: str, k: int, metadata_filter: Filter | None = N
         if template == FILTER:
             return None if metadata_filter is None else metadata_filter.to_dict()
         return k if template == K else _PLACEHOLDER.sub(lambda name: query if name[1] == "query" else str(k), template)
-    is_sent = [value != FILTER or metadata_filter is not None for value in _values(template)]
+    left_out = FILTER if metadata_filter is None else MISSING
     if isinstance(template, dict):
-        pairs = zip(template.items(), is_sent, strict=True)
-        return {name: filled(value, query, k, metadata_filter) for (name, value), sent in pairs if sent}
+        items = template.items()
+        return {name: filled(value, query, k, metadata_filter) for name, value in items if value != left_out}
     if isinstance(template, list):
-        pairs_of_list = zip(template, is_sent, strict=True)
-        return [filled(value, query, k, metadata_filter) for value, sent in pairs_of_list if sent]
+        return [filled(value, query, k, metadata_filter) for value in template if value != left_out]
     return template
 
 
@@ -124,12 +123,7 @@ FieldPath: TypeAlias = tuple[str, ...]
 """The names, or list indices as texts, of a value; empty for the whole, which is written `.`."""
 
 
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
+MISSING: Final = object()
 """Stands for a value that is not there; null is one that is."""
 
 

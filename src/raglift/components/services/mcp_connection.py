@@ -126,7 +126,7 @@ class Connection:
         try:
             return await client.call_tool(tool, dict(arguments), read_timeout_seconds=self._server.timeout)
         except MCPError as error:
-            failure, cause = await self._failure(error, responses)
+            failure, cause = self._failure(error, responses)
         except (RuntimeError, ValueError) as error:  # of the SDK and pydantic
             said = self._server.secrets.beginning(str(error).encode("utf-8", "replace"))
             raise ServiceUnusable(
@@ -201,7 +201,7 @@ class Connection:
 
     # Failures in words.
 
-    async def _failure(self, error: Any, responses: list[Any]) -> tuple[Exception, BaseException | None]:
+    def _failure(self, error: Any, responses: list[Any]) -> tuple[Exception, BaseException | None]:
         """Return the error of a call, and a cause, which says whether another attempt may succeed."""
         from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
@@ -216,8 +216,7 @@ class Connection:
             return ServiceFailed(f"no answer within {self._server.timeout:g} s"), TimeoutError()
         if error.code == CONNECTION_CLOSED:
             self._closing.set()
-            told = await self._last_words()
-            return ServiceFailed(f"the MCP server ended before an answer{told}"), ConnectionResetError()
+            return ServiceFailed(f"the MCP server ended before an answer{self._stderr_text()}"), ConnectionResetError()
         if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
             expected = "a tool and arguments that it takes"
             return ServiceUnusable(f"the server refuses the call: {said}; expected {expected}"), None
@@ -254,16 +253,6 @@ class Connection:
     def _status_failure(self, response: Any) -> ServiceFailed | ServiceUnusable:
         text = self._server.secrets.beginning(response.content)
         return failed_status(response.status_code, response.headers, text, _ADVICE)
-
-    async def _last_words(self) -> str:
-        """Return why a connection ended, in the words of the server, once it has."""
-        if not self._server.command:
-            await asyncio.wait([self._task], timeout=CLOSING_SECONDS)
-            error = self._task.exception() if self._task.done() and not self._task.cancelled() else None
-            while isinstance(error, BaseExceptionGroup):
-                error = error.exceptions[0]
-            return f" — {self._server.secrets.hidden(reason_of(error))}" if error is not None else ""
-        return self._stderr_text()
 
     def _stderr_text(self) -> str:
         """Return the end of the server's error output; empty if there is none."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import weakref
 from concurrent.futures import wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from raglift.base.display import Secrets
@@ -17,8 +16,8 @@ from raglift.components.services.mapping import FILTER, is_secret_header, mappin
 from raglift.components.services.mcp_connection import CLOSING_SECONDS, Connection, Server, require_sdk
 from raglift.components.services.mcp_results import ResultReader
 from raglift.components.services.mcp_tools import planned_call
+from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import ConfigurationError, ServiceFailed, ServiceUnusable
-from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
     import os
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from raglift.components.services.mapping import ServiceMapping
     from raglift.components.services.mcp_tools import ToolCall
+    from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
 
 _HTTP_FIELDS = ("method", "params", "json")
@@ -35,7 +35,7 @@ _FEWEST_SINGLE_TEXTS = 2
 """So many answers of one text are no chance."""
 
 
-class McpRetriever:
+class McpRetriever(ServiceRetriever):
     """Asks a tool of an MCP server for the hits of each query.
 
     The server is started, or connected to, when it is first needed; one process serves all queries, as many at once as
@@ -44,8 +44,8 @@ class McpRetriever:
 
     Args:
         reference: the server and, behind `#`, its tool: `mcp:python server.py#search` for one that is started and
-            speaks over stdio, `mcp+http://127.0.0.1:8000/mcp#search` for one over streamable HTTP. Without a tool, the
-            only one that looks like search is taken.
+            speaks over stdio, `mcp+http://127.0.0.1:8000/mcp#search` for one over streamable HTTP. The tool may be
+            left out of a server that has one only.
         mapping: what the tool is called with and where the hits are in its result: the fields of a `ServiceMapping`, or
             the path of a YAML file with them; by default the usual names are looked for in the tool's schema and in
             the result.
@@ -56,6 +56,8 @@ class McpRetriever:
         MissingKey: an environment variable that the reference or the mapping names is not set.
         MissingDependency: the SDK is not installed.
     """
+
+    _reader: ResultReader
 
     def __init__(
         self, reference: str, mapping: ServiceMapping | Mapping[str, Any] | str | os.PathLike[str] | None = None
@@ -113,25 +115,7 @@ class McpRetriever:
         """
         return self._state.call or result_of(self._connected())[1]
 
-    def retrieve_one(self, query: str, k: int, metadata_filter: Filter | None = None) -> Ranking:
-        """Return the hits of one query, among what matches its filter.
-
-        Raises:
-            ServiceFailed: there was no usable answer.
-            ServiceUnusable: the server cannot be asked like this, or is not there.
-            ConfigurationError: called on raglift's own event loop, which would wait for itself.
-        """
-        if is_own_loop():
-            raise ConfigurationError("McpRetriever: found retrieve_one in an async function; expected aretrieve_one")
-        return result_of(self.aretrieve_one(query, k, metadata_filter))
-
-    async def aretrieve_one(self, query: str, k: int, metadata_filter: Filter | None = None) -> Ranking:
-        """Return the hits of one query, among what matches its filter, without blocking.
-
-        Raises:
-            ServiceFailed: there was no usable answer.
-            ServiceUnusable: the server cannot be asked like this, or is not there.
-        """
+    async def _hits(self, query: str, k: int, metadata_filter: Filter | None) -> list[tuple[Chunk, float | None]]:
         connection, call = await self._connected()
         try:
             result = await connection.call(call.name, call.arguments(query, k, metadata_filter))
@@ -143,7 +127,7 @@ class McpRetriever:
         hits = self._reader.read(result, call.name)
         state.answers += 1
         state.single_texts += k > 1 and self._reader.is_one_text(result, hits)
-        return Ranking.of(hits[:k])
+        return hits
 
     async def _connected(self) -> tuple[Connection, ToolCall]:
         """Return a connection on this loop, which is made for the first call, and how its tool is called."""
@@ -177,12 +161,6 @@ class McpRetriever:
         if connection.has_ended and connection in self._state.connections:
             self._state.connections.remove(connection)
             self._state.crashes += 1
-
-    def with_doc_key(self, doc_key: str | None) -> McpRetriever:
-        """Return one that reads documents' ids under a key of the hits, if the mapping says nothing of them."""
-        other = copy.copy(self)
-        vars(other).update(_reader=replace(self._reader, doc_key=doc_key))
-        return other
 
     def close(self) -> None:
         """End the server that was started, or the connection; the next query makes a new one."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from raglift.records.filters import Filter
 
 
-_SEARCHES = {"search", "query", "retrieve", "retrieval", "find", "lookup", "ask"}
-"""A word of a tool's name that says that it searches."""
 _QUERIES = (
     *("query", "q", "question", "searchquery", "search", "searchterm", "text", "input", "prompt", "keywords"),
     *("terms", "term", "pattern"),
@@ -61,18 +59,24 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
 
     Args:
         tools: of the server, as the SDK has them.
-        name: of the one that is meant; None to take the only one that searches.
+        name: of the one that is meant; None if the server has one only.
         arguments: what it is called with; None for what its schema suggests.
         server: what it is called in an error.
 
     Raises:
-        ServiceUnusable: no such tool, none or several that could be meant, or arguments that its schema does not have.
+        ServiceUnusable: no such tool, several that could be meant, or arguments that its schema does not have.
     """
-    tool = _only_search(tools, server) if name is None else next((each for each in tools if each.name == name), None)
+    if name is None:
+        if len(tools) != 1:
+            raise ServiceUnusable(
+                f"{server}: found {len(tools)} tools; expected the name of one behind #, {_listed(tools)}"
+            )
+        name = tools[0].name
+    tool = next((each for each in tools if each.name == name), None)
     if tool is None:
         names = [_shown(each.name) for each in tools]
-        expected = nearest(str(name), names) if 0 < len(names) <= _MOST_LISTED else _listed(tools)
-        raise ServiceUnusable(f"{server}: found no tool {quoted(str(name))}; expected {expected}")
+        expected = nearest(name, names) if 0 < len(names) <= _MOST_LISTED else _listed(tools)
+        raise ServiceUnusable(f"{server}: found no tool {quoted(name)}; expected {expected}")
     schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
     if arguments is None:
         arguments = _suggested(tool.name, schema)
@@ -80,23 +84,6 @@ def planned_call(tools: Sequence[Any], name: str | None, arguments: Mapping[str,
         _check(tool.name, schema, arguments)
     count = next((name for name, value in arguments.items() if value == K), None)
     return ToolCall(tool.name, arguments, None if count is None else _maximum(_properties(schema).get(count)))
-
-
-def _only_search(tools: Sequence[Any], server: str) -> Any:
-    able = [tool for tool in tools if _query_argument(tool.input_schema) is not None and not _may_destroy(tool)]
-    found = [tool for tool in able if _SEARCHES & set(_words(tool.name))]
-    if len(found) != 1 and len(tools) == 1:
-        found = able
-    if len(found) != 1:
-        what = f"{len(found)} tools that look like search" if found else "no tool that looks like search"
-        raise ServiceUnusable(f"{server}: found {what}; expected the name of a tool behind #, {_listed(tools)}")
-    return found[0]
-
-
-def _may_destroy(tool: Any) -> bool:
-    """Whether a tool says of itself that it may destroy something."""
-    hints = tool.annotations
-    return hints is not None and hints.destructive_hint is True and hints.read_only_hint is not True
 
 
 def _listed(tools: Sequence[Any]) -> str:
@@ -108,11 +95,6 @@ def _listed(tools: Sequence[Any]) -> str:
 
 def _shown(name: str) -> str:
     return shorten(printable(name), _LONGEST_NAME)
-
-
-def _words(name: str) -> list[str]:
-    """Return the words of a name: `searchDocs`, `search_docs` and `search-docs` have the same."""
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
 # The arguments of a tool, from its schema.
