@@ -108,10 +108,11 @@ def _watch_writers(log: _Log) -> None:
         log("saved")
         return found
 
-    def written(*given: Any, **options: Any) -> None:
+    def written(*given: Any, **options: Any) -> Any:
         log("writes")
-        write(*given, **options)
+        found = write(*given, **options)
         log("wrote")
+        return found
 
     results.save_evaluation = saved  # type: ignore[attr-defined]
     LabelsFile.write = written  # type: ignore[method-assign]

@@ -20,7 +20,6 @@ from raglift.stats.risk_control import (
     separation,
     smallest_certifiable_rate,
     threshold_for_rate,
-    threshold_for_selective_rate,
 )
 
 DELTA = 0.1
@@ -95,57 +94,6 @@ def test_the_share_is_kept_as_often_as_promised(queries: int, rate: float, ties:
     assert ties is not None or queries != 300 or found > 0.05  # nothing is given away
 
 
-# The share of answers that is wrong
-
-
-def answers(draw: np.random.Generator, queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores, and whether an answer is wrong: least often in the middle, so that the share is not monotone."""
-    scores = draw.random(queries)
-    return scores, draw.random(queries) < chance_of_error(scores)
-
-
-def chance_of_error(scores: np.ndarray) -> np.ndarray:
-    return np.where(scores > 0.97, 0.5, 0.6 * (1 - scores) ** 2)
-
-
-def true_rate(threshold: float) -> float:
-    fine = np.linspace(threshold, 1, 20_001)
-    return float(chance_of_error(fine).mean())
-
-
-@pytest.mark.parametrize(("queries", "rate"), [(150, 0.25), (400, 0.15), (400, 0.2)])
-def test_the_share_of_wrong_answers_is_kept_as_often_as_promised(queries: int, rate: float):
-    broken = found = 0
-    for seed in range(400):
-        draw = np.random.default_rng([seed, queries])
-        threshold = threshold_for_selective_rate(
-            *answers(draw, queries), answers(draw, queries)[0], rate=rate, delta=DELTA
-        )
-        found += threshold is not None
-        broken += threshold is not None and true_rate(threshold) > rate
-    assert broken / 400 <= DELTA
-    assert found / 400 > 0.5
-
-
-def test_the_lowest_certified_threshold_by_brute_force():
-    draw = np.random.default_rng(5)
-    scores, wrong = answers(draw, 300)
-    grid = np.sort(answers(draw, 200)[0])[::-1]
-    holds = [stats.binom.cdf(wrong[scores >= each].sum(), (scores >= each).sum(), 0.2) <= DELTA / 5 for each in grid]
-    lowest = None
-    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
-        for place in range(int(share * 199), 200):
-            if not holds[place]:
-                break
-            lowest = grid[place] if lowest is None else min(lowest, grid[place])
-    assert threshold_for_selective_rate(scores, wrong, grid, rate=0.2, delta=DELTA) == lowest
-
-
-def test_where_nothing_can_be_certified_there_is_no_threshold():
-    assert threshold_for_selective_rate([1.0, 2.0], [True, True], [1.5], rate=0.1, delta=DELTA) is None
-    assert threshold_for_selective_rate([1.0, 2.0], [False, False], [], rate=0.1, delta=DELTA) is None
-
-
 # How well scores tell groups apart
 
 
@@ -201,7 +149,6 @@ def test_the_area_under_the_curve_is_the_mean_risk_of_all_coverages():
         lambda: error_rate_bound(0, 0, delta=0.1),
         lambda: error_rate_bound(0, 5, delta=1.0),
         lambda: threshold_for_rate([0.1] * 50, rate=0.0, delta=0.1),
-        lambda: threshold_for_selective_rate([0.1, 0.2], [True], [0.1], rate=0.1, delta=0.1),
         lambda: separation([], [1.0]),
         lambda: risk_coverage([], []),
         lambda: risk_coverage([math.inf], [True]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from raglift.stats.risk_control import (
     separation,
     smallest_certifiable_rate,
     threshold_for_rate,
-    threshold_for_selective_rate,
 )
 
 if TYPE_CHECKING:
@@ -43,15 +42,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-Errors = Literal["false answers", "wrong answers"]
-"""Which errors a threshold keeps rare: unanswerable queries that are answered, as a share of the unanswerable ones; or
-wrong answers, to an unanswerable query or without a relevant hit in the first k, as a share of all answers."""
-FALSE_ANSWERS, WRONG_ANSWERS = ERRORS = ("false answers", "wrong answers")
-
 RISK, DELTA = 0.1, 0.1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Which quantiles are shown of the scores of each group."""
 _DIGITS = range(1, 17)
+_MADE = "; or made=True (--made), which makes unanswerable ones of those with labels"
 
 
 @dataclass(frozen=True)
@@ -122,19 +117,17 @@ class Abstention(Presentable):
     """What the stage is, as the name of a model."""
     k: int
     """The depth of recall, and at which an answer needs a relevant hit to be right."""
-    errors: Errors
-    """Which errors are kept rare."""
     risk: float
-    """The share of them that is allowed."""
+    """Which share of the unanswerable queries may be answered."""
     delta: float
     """How often the promise may fail, over the choice of the first half of the queries."""
     made: bool
     """Whether queries were made unanswerable by taking their labelled documents out of the rankings."""
-    threshold: float | None
-    """The lowest score at which to answer; −∞ where every query may be answered; None where no threshold keeps it."""
-    chosen_on: AtThreshold | None
-    """What it does on the half of the queries that it was chosen on; None without a threshold."""
-    checked_on: AtThreshold | None
+    threshold: float
+    """The lowest score at which to answer; −∞ if every query may be answered."""
+    chosen_on: AtThreshold
+    """What it does on the half of the queries that it was chosen on."""
+    checked_on: AtThreshold
     """What it does on the other half, which took no part."""
     smallest_risk: float
     """The smallest share that so many queries can certify."""
@@ -188,7 +181,6 @@ class _Cases:
 def abstention(
     evaluation: EvaluationRecord,
     *,
-    errors: Errors = "false answers",
     risk: float = RISK,
     delta: float = DELTA,
     stage: str | None = None,
@@ -198,16 +190,13 @@ def abstention(
 ) -> Abstention:
     """Return from which score of the first hit on a query should be answered.
 
-    The queries are split in two halves. On one, the lowest threshold is chosen that keeps the share of errors at most
-    at `risk` with a probability of at least 1 − `delta`, whatever the distribution of the scores: for false answers as
-    a risk-controlling prediction set, for wrong answers by Learn then Test, with the scores of the other half as
-    candidates. The other half, of which only these scores were used, shows what the threshold does.
+    The queries are split in two halves. On one, the lowest threshold is chosen at which at most the share `risk` of the
+    unanswerable queries is answered, with a probability of at least 1 − `delta`, whatever the distribution of the
+    scores: a risk-controlling prediction set. The other half shows what the threshold does.
 
     Args:
         evaluation: the evaluation.
-        errors: `"false answers"`: of the unanswerable queries, the share that is answered; `"wrong answers"`: of all
-            answers, the share that is to unanswerable queries or without a relevant hit in the first k.
-        risk: the share of errors that is allowed, above 0 and below 1.
+        risk: which share of the unanswerable queries may be answered, above 0 and below 1.
         delta: how often the promise may fail, above 0 and below 1.
         stage: whose scores; by default the last stage.
         k: the depth; by default the deepest that was scored.
@@ -219,43 +208,37 @@ def abstention(
         ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
             repeated queries, no queries of either kind, or a risk that so few queries cannot certify.
     """
-    if errors not in ERRORS:
-        raise ConfigurationError(f"errors: found {errors!r}; expected 'false answers' or 'wrong answers'")
     checked_fraction("risk", risk), checked_fraction("delta", delta), checked_integer("seed", seed, least=0)
     if evaluation.run.has_sessions or any(trace.repetitions for trace in evaluation.run.traces):
         raise ConfigurationError("abstention: found sessions or repeated queries; expected one ranking a query")
     names = [each.name for each in evaluation.run.stages]
     stage = names[-1] if stage is None else stage
-    if stage not in names:
-        raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(map(repr, names))}")
     depth = depth_of(evaluation, k)
-    cases = {name: _cases(evaluation, place, depth, made=made, seed=seed) for place, name in enumerate(names)}
-    chosen = cases[stage]
-    if chosen is None:
-        raise ConfigurationError(
-            f"stage: found {stage!r}, which gives no scores; expected a stage whose hits have scores"
-        )
+    chosen = _cases_at(evaluation, stage, depth, made=made, seed=seed)
     _check_kinds(chosen, made=made)
     first, second = (chosen.take(half) for half in _halves(chosen, seed))
-    smallest = smallest_certifiable_rate(max(1, _units(first, errors)), delta=delta)
+    unanswerable = int(np.count_nonzero(~first.answerable))
+    smallest = smallest_certifiable_rate(max(1, unanswerable), delta=delta)
     if risk < smallest:
-        raise ConfigurationError(_too_few(errors, risk, delta, smallest, first, made=made))
-    threshold = _threshold(first, second, errors, risk, delta)
-    system_of = {each.name: each.system for each in evaluation.run.stages}
+        raise ConfigurationError(
+            f"risk: found {risk:g}; expected at least {smallest:.3f}, the smallest share of false answers that "
+            f"{unanswerable:,} unanswerable queries of one half certify at delta {delta:g}; or about "
+            f"{2 * fewest_queries(risk, delta=delta):,} unanswerable queries in all{'' if made else _MADE}"
+        )
+    threshold = _threshold(first, risk, delta)
     return Abstention(
         stage=stage,
-        system=system_of[stage],
+        system=evaluation.run.stages[names.index(stage)].system,
         k=depth,
-        errors=errors,
         risk=risk,
         delta=delta,
         made=made,
         threshold=threshold,
-        chosen_on=None if threshold is None else first.at(threshold),
-        checked_on=None if threshold is None else second.at(threshold),
+        chosen_on=first.at(threshold),
+        checked_on=second.at(threshold),
         smallest_risk=smallest,
         groups=tuple(_groups(chosen)),
-        stages=tuple(StageSeparation(name, system_of[name], _separation(found)) for name, found in cases.items()),
+        stages=_separations(evaluation, depth, made=made, seed=seed),
         curve=risk_coverage(chosen.scores, ~chosen.right),
         left_out=chosen.left_out,
     )
@@ -271,11 +254,18 @@ def separations(evaluation: EvaluationRecord) -> tuple[StageSeparation, ...]:
         return ()
     if all(query.answerable for query in evaluation.dataset.queries):
         return ()
-    depth = depth_of(evaluation, None)
-    return tuple(
-        StageSeparation(each.name, each.system, _separation(_cases(evaluation, place, depth, made=False, seed=0)))
-        for place, each in enumerate(evaluation.run.stages)
-    )
+    return _separations(evaluation, depth_of(evaluation, None), made=False, seed=0)
+
+
+def _separations(evaluation: EvaluationRecord, k: int, *, made: bool, seed: int) -> tuple[StageSeparation, ...]:
+    found = []
+    for place, stage in enumerate(evaluation.run.stages):
+        cases = _cases(evaluation, place, k, made=made, seed=seed)
+        apart = None
+        if cases is not None and cases.answerable.any() and not cases.answerable.all():
+            apart = separation(cases.scores[cases.answerable], cases.scores[~cases.answerable])
+        found.append(StageSeparation(stage.name, stage.system, apart))
+    return tuple(found)
 
 
 def at_threshold(evaluation: EvaluationRecord, threshold: float, *, stage: str, k: int | None = None) -> AtThreshold:
@@ -290,13 +280,22 @@ def at_threshold(evaluation: EvaluationRecord, threshold: float, *, stage: str, 
     Raises:
         ConfigurationError: no stage has that name, or it gives no scores.
     """
+    return _cases_at(evaluation, stage, depth_of(evaluation, k), made=False, seed=0).at(threshold)
+
+
+def _cases_at(evaluation: EvaluationRecord, stage: str, k: int, *, made: bool, seed: int) -> _Cases:
+    """Return the queries with what is known of them at a stage.
+
+    Raises:
+        ConfigurationError: no stage has that name, or it gives no scores.
+    """
     names = [each.name for each in evaluation.run.stages]
     if stage not in names:
         raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(map(repr, names))}")
-    cases = _cases(evaluation, names.index(stage), depth_of(evaluation, k), made=False, seed=0)
+    cases = _cases(evaluation, names.index(stage), k, made=made, seed=seed)
     if cases is None:
         raise ConfigurationError(f"stage: found {stage!r}, which gives no scores; expected one whose hits have scores")
-    return cases.at(threshold)
+    return cases
 
 
 def _cases(evaluation: EvaluationRecord, place: int, k: int, *, made: bool, seed: int) -> _Cases | None:
@@ -380,35 +379,15 @@ def _check_kinds(cases: _Cases, *, made: bool) -> None:
     answerable = int(np.count_nonzero(cases.answerable))
     others = len(cases.answerable) - answerable
     if not answerable or not others:
-        advice = "" if made else "; or made=True (--made), which makes unanswerable ones of those with labels"
         raise ConfigurationError(
             f"abstention: found {answerable:,} labelled queries and {others:,} marked unanswerable; expected some of "
-            f"each{advice}"
+            f"each{'' if made else _MADE}"
         )
 
 
-def _units(cases: _Cases, errors: Errors) -> int:
-    """Return over how many queries the share of errors is at most."""
-    return int(np.count_nonzero(~cases.answerable)) if errors == FALSE_ANSWERS else len(cases.answerable)
-
-
-def _too_few(errors: Errors, risk: float, delta: float, smallest: float, cases: _Cases, *, made: bool) -> str:
-    kind = "unanswerable queries" if errors == FALSE_ANSWERS else "queries"
-    more = 2 * fewest_queries(risk, delta=delta)
-    advice = "" if made else "; or made=True (--made), which makes unanswerable ones of those with labels"
-    return (
-        f"risk: found {risk:g}; expected at least {smallest:.3f}, the smallest share of {errors} that "
-        f"{_units(cases, errors):,} {kind} of one half certify at delta {delta:g}; or about {more:,} {kind} in all"
-        f"{advice}"
-    )
-
-
-def _threshold(first: _Cases, second: _Cases, errors: Errors, risk: float, delta: float) -> float | None:
-    if errors == WRONG_ANSWERS:
-        candidates = second.scores[~np.isnan(second.scores)]
-        return threshold_for_selective_rate(first.scores, ~first.right, candidates, rate=risk, delta=delta)
-    least = threshold_for_rate(first.scores[~first.answerable], rate=risk, delta=delta)
-    above = first.scores[first.scores >= least]
+def _threshold(cases: _Cases, risk: float, delta: float) -> float:
+    least = threshold_for_rate(cases.scores[~cases.answerable], rate=risk, delta=delta)
+    above = cases.scores[cases.scores >= least]
     # A higher threshold keeps the promise too: one with few digits, which still answers the same queries
     return least if least == -math.inf or not len(above) else _shortest_number(least, float(above.min()))
 
@@ -438,9 +417,3 @@ def _groups(cases: _Cases) -> Iterator[ScoreGroup]:
         scored = scores[~np.isnan(scores)]
         quantiles = tuple(np.quantile(scored, QUANTILES).tolist()) if len(scored) else ()
         yield ScoreGroup(name, len(scores), quantiles)
-
-
-def _separation(cases: _Cases | None) -> Separation | None:
-    if cases is None or cases.answerable.all() or not cases.answerable.any():
-        return None
-    return separation(cases.scores[cases.answerable], cases.scores[~cases.answerable])

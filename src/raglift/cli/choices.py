@@ -44,7 +44,6 @@ EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
 TRACKERS = ("mlflow", "wandb")
 ESTIMANDS = ("these-queries", "population")
-ERROR_KINDS = ("false-answers", "wrong-answers")
 QUESTION_STYLES = ("natural", "keyword", "multi", "unanswerable")
 
 _BETWEEN = re.compile(r",(?![^()\[\]{}]*[)\]}])")

@@ -26,7 +26,6 @@ from raglift.cli.arguments import (
     TrackProject,
 )
 from raglift.cli.choices import (
-    ERROR_KINDS,
     MATCH_RULES,
     PROFILES,
     REPORT_FORMATS,
@@ -117,7 +116,7 @@ class Explain:
     MORE,
     "Find the score below which not to answer",
     run="raglift.cli.threshold:run",
-    examples=["raglift threshold runs/bm25 --risk 0.2", "raglift threshold runs/bm25 --errors wrong-answers --made"],
+    examples=["raglift threshold runs/bm25 --risk 0.2", "raglift threshold runs/bm25 --made"],
 )
 @dataclass(frozen=True)
 class Threshold:
@@ -128,15 +127,7 @@ class Threshold:
     """
 
     run: SavedRun
-    errors: Annotated[
-        str,
-        choice(
-            ERROR_KINDS,
-            "--errors",
-            help="What is kept rare: unanswerable questions that are answered, or wrong answers among all.",
-        ),
-    ] = "false-answers"
-    risk: Annotated[float, typer.Option(help="The share of errors that is allowed.")] = 0.1
+    risk: Annotated[float, typer.Option(help="The share of unanswerable questions that may be answered.")] = 0.1
     delta: Annotated[float, typer.Option(help="How often the guarantee may fail.")] = 0.1
     stage: Annotated[str | None, typer.Option(help="Stage of the pipeline. Default: the last.")] = None
     k: Annotated[

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from raglift.cli.choices import ERROR_KINDS
 from raglift.cli.exits import has_width
 from raglift.cli.json_output import print_json
-from raglift.errors import ConfigurationError
 from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import WIDTH, print_document
 from raglift.results.evaluation import load_evaluation
 
 if TYPE_CHECKING:
-    from raglift.analysis.answering import Abstention, AtThreshold, Errors
+    from raglift.analysis.answering import Abstention, AtThreshold
     from raglift.cli.reading import Threshold
 
 
@@ -27,10 +25,7 @@ def run(request: Threshold) -> None:
     """
     from rich.console import Console
 
-    if request.errors not in ERROR_KINDS:
-        raise ConfigurationError(f"--errors: found {request.errors!r}; expected one of {', '.join(ERROR_KINDS)}")
     found = load_evaluation(request.run).abstention(
-        errors=cast("Errors", request.errors.replace("-", " ")),
         risk=request.risk,
         delta=request.delta,
         stage=request.stage,
@@ -50,7 +45,6 @@ def _as_json(found: Abstention) -> dict[str, Any]:
         "stage": found.stage,
         "system": found.system,
         "k": found.k,
-        "errors": found.errors,
         "risk": found.risk,
         "delta": found.delta,
         "made": found.made,
@@ -66,5 +60,5 @@ def _as_json(found: Abstention) -> dict[str, Any]:
     }
 
 
-def _side(side: AtThreshold | None) -> dict[str, Any] | None:
-    return None if side is None else {**asdict(side), "no_answer_rate": side.no_answer_rate}
+def _side(side: AtThreshold) -> dict[str, Any]:
+    return {**asdict(side), "no_answer_rate": side.no_answer_rate}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.answering import Abstention, Errors
+    from raglift.analysis.answering import Abstention
     from raglift.analysis.explanation import Explanation
     from raglift.analysis.outcomes import Failure, FailureAnalysis
     from raglift.analysis.records import Lift, TagSlices
@@ -101,7 +101,6 @@ class Evaluation(EvaluationRecord):
     def abstention(
         self,
         *,
-        errors: Errors = "false answers",
         risk: float = RISK,
         delta: float = DELTA,
         stage: str | None = None,
@@ -115,9 +114,7 @@ class Evaluation(EvaluationRecord):
         `raglift.analysis.abstention`, which has the method and its sources.
 
         Args:
-            errors: `"false answers"`: of the unanswerable queries, the share that is answered; `"wrong answers"`: of
-                all answers, the share that is to unanswerable queries or without a relevant hit in the first k.
-            risk: the share of errors that is allowed, above 0 and below 1.
+            risk: which share of the unanswerable queries may be answered, above 0 and below 1.
             delta: how often the promise may fail, above 0 and below 1.
             stage: whose scores; by default the last stage.
             k: the depth; by default the deepest that was scored.
@@ -129,7 +126,7 @@ class Evaluation(EvaluationRecord):
             ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
                 repeated queries, no queries of either kind, or a risk that so few queries cannot certify.
         """
-        return abstention(self, errors=errors, risk=risk, delta=delta, stage=stage, k=k, made=made, seed=seed)
+        return abstention(self, risk=risk, delta=delta, stage=stage, k=k, made=made, seed=seed)
 
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.

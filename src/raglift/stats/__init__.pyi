@@ -35,7 +35,6 @@ from .risk_control import risk_coverage as risk_coverage
 from .risk_control import separation as separation
 from .risk_control import smallest_certifiable_rate as smallest_certifiable_rate
 from .risk_control import threshold_for_rate as threshold_for_rate
-from .risk_control import threshold_for_selective_rate as threshold_for_selective_rate
 from .sampling import draw_sample as draw_sample
 from .sampling import inclusion_probabilities as inclusion_probabilities
 from .variances import DifferenceComponents as DifferenceComponents

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-_STARTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""At which shares of the queries the sequences of tests begin; each has an equal part of delta."""
 _CONVERGED = 1e-12
 
 
@@ -124,58 +122,11 @@ def threshold_for_rate(scores: ArrayLike, *, rate: float, delta: float) -> float
             f"rate: found {rate:g}; expected at least {least:.3f}, the smallest that {len(known):,} queries certify at "
             f"delta {delta:g}; or {fewest_queries(rate, delta=delta):,} queries"
         )
-    allowed = int(np.count_nonzero(_tails(np.arange(len(known)), len(known), rate) <= delta)) - 1
+    # the probability of so few errors among the queries at a rate that is too high
+    tails = np.asarray(_special().bdtr(np.arange(len(known), dtype=float), len(known), rate))
+    allowed = int(np.count_nonzero(tails <= delta)) - 1
     first_refused = float(known[allowed])
     return first_refused if first_refused == -math.inf else float(np.nextafter(first_refused, math.inf))
-
-
-def threshold_for_selective_rate(
-    scores: ArrayLike, wrong: ArrayLike, candidates: ArrayLike, *, rate: float, delta: float
-) -> float | None:
-    """Return the lowest threshold at which few of the answers are wrong, with confidence; None if there is none.
-
-    The share of wrong ones among the queries that are answered need not fall as the threshold rises. So each candidate
-    is tested: of n answered queries k are wrong, and P(Bin(n, rate) ≤ k) is a p-value of a rate that is too high. Tests
-    go from high to low thresholds from several starting points, each with an equal part of delta, until one fails
-    (Learn then Test: Angelopoulos, Bates, Candès, Jordan and Lei, 2021, with fixed-sequence testing).
-
-    Args:
-        scores: of the queries; NaN of one without hits, which is never answered.
-        wrong: whether the answer to each would be wrong.
-        candidates: thresholds that do not depend on these queries, as the scores of others.
-        rate: the share of answers that may be wrong.
-        delta: how often the promise may fail.
-
-    Raises:
-        ConfigurationError: an argument outside its range, or scores and answers of different queries.
-    """
-    known, mistaken = _scores("scores", scores), np.asarray(wrong, dtype=np.bool_)
-    if known.shape != mistaken.shape:
-        raise ConfigurationError(f"wrong: found {len(mistaken):,}; expected one for each of {len(known):,} scores")
-    rate, delta = checked_fraction("rate", rate), checked_fraction("delta", delta)
-    grid = np.unique(numbers("candidates", candidates, dimensions=1))[::-1]
-    if not len(grid):
-        return None
-    order = np.argsort(-known, kind="stable")
-    answered = np.searchsorted(-known[order], -grid, side="right")
-    errors = np.concatenate([[0], np.cumsum(mistaken[order])])[answered]
-    holds = _tails(errors, answered, rate) <= delta / len(_STARTS)
-    certified = [
-        place
-        for start in {int(share * (len(grid) - 1)) for share in _STARTS}
-        if (place := start + _run_length(holds[start:]) - 1) >= start
-    ]
-    return float(grid[max(certified)]) if certified else None
-
-
-def _run_length(holds: NDArray[np.bool_]) -> int:
-    """Return how many are true before the first that is not."""
-    return len(holds) if holds.all() else int(np.argmin(holds))
-
-
-def _tails(errors: NDArray[np.intp], queries: NDArray[np.intp] | int, rate: float) -> Numbers:
-    """Return the probability of so few errors among so many queries at a rate; 1 where all are errors."""
-    return np.asarray(_special().bdtr(errors.astype(float), queries, rate))
 
 
 # How well scores tell two kinds of queries apart.

@@ -118,38 +118,12 @@ def test_the_halves_follow_from_the_seed():
     assert thresholds[0] == thresholds[1] != thresholds[2]
 
 
-def promised_and_broken(draws, errors, risk):
-    """Return how often there was a threshold, and how often its true share of errors is higher than promised."""
-    promised = broken = 0
-    for seed in range(draws):
-        found = drawn([seed, 7]).abstention(errors=errors, risk=risk)
-        if found.threshold is None:
-            continue
-        promised += 1
-        of_unanswerable = normal_tail(found.threshold)
-        answered = normal_tail(found.threshold - 1.5)
-        wrong = (of_unanswerable + 0.2 * answered) / (of_unanswerable + answered)
-        broken += (of_unanswerable if errors == "false answers" else wrong) > risk
-    return promised, broken
-
-
-def normal_tail(at):
-    return 0.5 * math.erfc(at / math.sqrt(2))
-
-
-@pytest.mark.parametrize(("errors", "risk"), [("false answers", 0.1), ("wrong answers", 0.52)])
-def test_the_promise_is_kept(errors, risk):
-    promised, broken = promised_and_broken(30, errors, risk)
-    assert promised >= 15
-    assert broken <= 8
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("errors", "risk"), [("false answers", 0.1), ("wrong answers", 0.52)])
-def test_the_promise_is_kept_in_1000_draws(errors, risk):
-    promised, broken = promised_and_broken(1000, errors, risk)
-    assert promised >= 500
-    assert broken / 1000 <= 0.1 + 3 * math.sqrt(0.09 / 1000)
+@pytest.mark.parametrize("draws", [30, pytest.param(1000, marks=pytest.mark.full)])
+def test_the_promise_is_kept(draws):
+    """The true share of unanswerable queries above the threshold is rarely higher than promised."""
+    thresholds = [drawn([seed, 7]).abstention(risk=0.1).threshold for seed in range(draws)]
+    broken = sum(0.5 * math.erfc(at / math.sqrt(2)) > 0.1 for at in thresholds)
+    assert broken / draws <= 0.1 + 3 * math.sqrt(0.09 / draws)
 
 
 # Queries that are made unanswerable
@@ -207,12 +181,6 @@ def test_scores_that_say_nothing_are_told():
     assert "do not tell" not in str(drawn(1).abstention(risk=0.2))
 
 
-def test_where_no_threshold_keeps_the_promise_it_is_said():
-    found = drawn(4, shift=0.0).abstention(errors="wrong answers", risk=0.05)
-    assert found.threshold is None
-    assert "No score of the first hit keeps it" in str(found)
-
-
 def test_where_nothing_unanswerable_is_answered_every_question_may_be():
     rows = [*([("a", [("a", "d", 0.5)])] * 40), *([(None, [])] * 60)]
     found = measured(rows).abstention(risk=0.2)
@@ -242,7 +210,6 @@ def test_a_dataset_without_unanswerable_queries_is_told_how_to_make_some():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"errors": "lies"}, "errors: found 'lies'; expected 'false answers' or 'wrong answers'"),
         ({"risk": 0}, "risk: found 0; expected a number between 0 and 1"),
         ({"delta": 1.5}, "delta: found 1.5"),
         ({"stage": "rerank"}, "stage: found 'rerank'; expected one of 'retrieve'"),

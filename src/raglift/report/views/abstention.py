@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from raglift.analysis.answering import FALSE_ANSWERS, QUANTILES, separations
+from raglift.analysis.answering import QUANTILES, separations
 from raglift.base.display import counted
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import figure_cell
@@ -55,15 +55,15 @@ def abstention_section(evaluation: EvaluationRecord) -> Section | None:
 
 def _lead(found: Abstention) -> str:
     confidence, risk = percent_text(1.0 - found.delta, 0), percent_text(found.risk, 1)
-    kind = "unanswerable questions are answered" if found.errors == FALSE_ANSWERS else "answers are wrong"
-    if found.threshold is None or found.checked_on is None:
-        return f"No score of the first hit keeps it, with {confidence} confidence, that at most {risk} of {kind}."
     stage = stage_title(found.stage).lower()
     every = found.threshold == -math.inf
     what = (
         "Answer every question" if every else f"Answer where the first hit of the {stage} scores {found.threshold:g} "
     )
-    promise = f"{'' if every else 'or more'}: with {confidence} confidence at most {risk} of {kind}."
+    promise = (
+        f"{'' if every else 'or more'}: with {confidence} confidence at most {risk} of unanswerable questions are "
+        "answered."
+    )
     answered, false = found.checked_on.answered, found.checked_on.false_answers
     checked = (
         f" On the half that took no part in the choice, {answered.count:,} of {answered.of:,} answerable questions are "
@@ -73,11 +73,11 @@ def _lead(found: Abstention) -> str:
 
 
 def _warnings(found: Abstention) -> Iterator[str]:
-    told = found.separation
-    if told is not None and told.interval.low <= _SAYS_NOTHING:
+    known = found.separation
+    if known is not None and known.interval.low <= _SAYS_NOTHING:
         yield (
             f"these scores do not tell answerable questions from unanswerable ones: AUROC "
-            f"{interval_text(told.auroc, told.interval)}"
+            f"{interval_text(known.auroc, known.interval)}"
         )
 
 
@@ -98,18 +98,17 @@ def _left_out(found: Abstention) -> tuple[str, ...]:
 
 def _at_threshold(found: Abstention) -> Table:
     sides = (("chosen on", found.chosen_on), ("checked on", found.checked_on))
-    known = [(title, side) for title, side in sides if side is not None]
     rows = (
-        ("answered, of the answerable", [_share(side.answered) for _, side in known]),
-        ("answered, of the unanswerable", [_share(side.false_answers) for _, side in known]),
-        ("wrong, of the answers", [_share(side.wrong_answers) for _, side in known]),
-        ("not answered, of all", [figure_cell(side.no_answer_rate) for _, side in known]),
-        (f"Recall@{found.k}, 0 where not answered", [figure_cell(side.recall) for _, side in known]),
+        ("answered, of the answerable", [_share(side.answered) for _, side in sides]),
+        ("answered, of the unanswerable", [_share(side.false_answers) for _, side in sides]),
+        ("wrong, of the answers", [_share(side.wrong_answers) for _, side in sides]),
+        ("not answered, of all", [figure_cell(side.no_answer_rate) for _, side in sides]),
+        (f"Recall@{found.k}, 0 where not answered", [figure_cell(side.recall) for _, side in sides]),
     )
     return Table(
         "What the threshold does on the half that it was chosen on, and on the other",
-        ("", *(title for title, _ in known)),
-        tuple(row_of((words, *cells)) for words, cells in rows) if known else (),
+        ("", *(title for title, _ in sides)),
+        tuple(row_of((words, *cells)) for words, cells in rows),
         confidence=_CONFIDENCE,
     )
 
@@ -167,12 +166,9 @@ def _curve(found: Abstention) -> Table:
 
 
 def _method(found: Abstention) -> str:
-    if found.errors == FALSE_ANSWERS:
-        how = "a risk-controlling prediction set (Bates et al. 2021) with the exact binomial bound"
-    else:
-        how = "Learn then Test (Angelopoulos et al. 2021) with exact binomial tests in fixed sequences"
     return (
-        f"The threshold is chosen on one half of the questions by {how}, and checked on the other. So many questions "
+        "The threshold is chosen on one half of the questions by a risk-controlling prediction set (Bates et al. 2021) "
+        "with the exact binomial bound, and checked on the other. So many questions "
         f"certify shares from {percent_text(found.smallest_risk)} on. Intervals of shares are exact (Clopper and "
         "Pearson), that of AUROC is Newcombe's (2006). The guarantee holds for questions like these, as long as the "
         "index, the models and their settings stay the same."
