@@ -80,7 +80,3 @@ def _method(found: Tuning) -> str:
         f"{found.queries:,} queries in {found.folds} folds, {found.repeats} times: for each fold the setting that is "
         "best on the others is measured on it (nested cross-validation). No system was asked."
     )
-
-
-def _mean(found: Tuning, number: int) -> Cell:
-    return Cell(number_text(found.means[number]), value=found.means[number])
