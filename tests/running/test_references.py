@@ -108,7 +108,7 @@ def test_a_reference_that_leads_nowhere_says_where_it_ended(reference: str, told
     ],
 )
 def test_an_address_without_its_beginning_is_no_module(reference: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"expected the address of a service with http:// or https:// before"):
+    with pytest.raises(ConfigurationError, match=r"expected the address of a service: http:// or https:// before"):
         load_system(reference)
 
 

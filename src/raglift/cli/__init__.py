@@ -50,18 +50,18 @@ def _main() -> None:
         _stop(str(error))
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
-            told = printable(getattr(end, "how_to_go_on", _MODELS_KEPT if is_kept_on_disk() else ""))
-            sys.stderr.write(f"\nraglift: stopped{': ' if told else ''}{told}\n")
+            advice = printable(getattr(end, "how_to_go_on", _MODELS_KEPT if is_kept_on_disk() else ""))
+            sys.stderr.write(f"\nraglift: stopped{': ' if advice else ''}{advice}\n")
         raise
     except BrokenPipeError:
         # The reader of our output has gone, as with `raglift … | head`
         sys.stderr.close()
         sys.exit(0)
     except (ImportError, MemoryError, OSError) as error:
-        said = _of_the_machine(error)
-        if said is None:
+        reason = _of_the_machine(error)
+        if reason is None:
             raise
-        _stop(said)
+        _stop(reason)
     except BaseException as error:
         if isinstance(error, Exception) or order_to_stop(error) is not None:
             raise
@@ -134,6 +134,6 @@ def _stop(message: str) -> None:
         _flush()
     except OSError:
         drop_output()
-    said = known_secrets(frozenset(secrets_of_environment())).cleared(message)
-    sys.stderr.write(f"raglift: error: {printable(said)}\n")
+    text = known_secrets(frozenset(secrets_of_environment())).cleared(message)
+    sys.stderr.write(f"raglift: error: {printable(text)}\n")
     sys.exit(2)

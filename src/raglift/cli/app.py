@@ -26,8 +26,8 @@ for name, panel, text, parts in _GROUPS:
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"raglift {raglift.__version__}")
         raise typer.Exit
 

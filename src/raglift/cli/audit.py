@@ -177,11 +177,11 @@ def run_relabel(request: Relabel) -> None:
     relabelling = relabel(path, loaded.documents, cast("Form", request.to))
     relabelling.write(out)
     if request.as_json:
-        left = [
+        unchanged = [
             {"query": each.query_id, "where": each.where, "text": each.text, "reason": each.reason}
             for each in relabelling.left
         ]
-        _write_json({"path": str(out), "moved": relabelling.moved, "left": left})
+        _write_json({"path": str(out), "moved": relabelling.moved, "left": unchanged})
         return
     for line in _summary(relabelling, out):
         sys.stdout.write(printable(line) + "\n")
@@ -202,10 +202,12 @@ def _queries_file(dataset: str) -> Path:
 
 
 def _summary(relabelling: Relabelling, out: Path) -> list[str]:
-    left = relabelling.left
-    total = relabelling.moved + len(left)
-    lines = [f"{out}: {relabelling.moved:,} of {total:,} literal texts moved, {len(left):,} left as they are"]
-    lines += [f"  {quoted(each.query_id)} {each.where}: {quoted(each.text)}: {each.reason}" for each in left[:_LISTED]]
-    if len(left) > _LISTED:
-        lines.append(f"  … and {len(left) - _LISTED:,} more: raglift labels check lists what is wrong with each")
+    unchanged = relabelling.left
+    total = relabelling.moved + len(unchanged)
+    lines = [f"{out}: {relabelling.moved:,} of {total:,} literal texts moved, {len(unchanged):,} left as they are"]
+    lines += [
+        f"  {quoted(each.query_id)} {each.where}: {quoted(each.text)}: {each.reason}" for each in unchanged[:_LISTED]
+    ]
+    if len(unchanged) > _LISTED:
+        lines.append(f"  … and {len(unchanged) - _LISTED:,} more: raglift labels check lists what is wrong with each")
     return lines

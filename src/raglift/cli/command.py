@@ -59,8 +59,8 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line, without arguments that are hidden."""
-        shown = [each for each in self.get_params(ctx) if not getattr(each, "hidden", False)]
-        pieces = [piece for each in shown for piece in each.get_usage_pieces(ctx)]
+        visible = [each for each in self.get_params(ctx) if not getattr(each, "hidden", False)]
+        pieces = [piece for each in visible for piece in each.get_usage_pieces(ctx)]
         return [self.options_metavar, *pieces] if self.options_metavar else pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -125,14 +125,14 @@ class Group(TyperGroup):
 
 def _suggestion(typed: str, ctx: Any) -> str:
     """Return what somebody may have meant who typed a name that is none: of all groups."""
-    meant: dict[str, str] = {}
+    commands: dict[str, str] = {}
     for name, command in ctx.find_root().command.commands.items():
-        meant[name] = name
+        commands[name] = name
         for inner in getattr(command, "commands", ()):
-            meant[f"{name} {inner}"] = meant[inner] = f"{name} {inner}"
+            commands[f"{name} {inner}"] = commands[inner] = f"{name} {inner}"
     if ctx.parent is not None:  # commands of the same group come first
-        meant |= {name: f"{ctx.info_name} {name}" for name in ctx.command.commands}
-    near = list(dict.fromkeys(meant[name] for name in get_close_matches(typed, meant)))[:2]
+        commands |= {name: f"{ctx.info_name} {name}" for name in ctx.command.commands}
+    near = list(dict.fromkeys(commands[name] for name in get_close_matches(typed, commands)))[:2]
     if not near:
         return f" {ctx.command_path} --help lists them all."
     listed = " or ".join(f"'raglift {each}'" for each in near)
@@ -192,13 +192,13 @@ def command(
     """
 
     def declare(options: type[Options]) -> type[Options]:
-        shown = {
+        attributes = {
             "function": run,
             "examples": tuple(examples),
             "exit_codes": {**EXIT_CODES, **(exit_codes or {})},
             "rare": frozenset(name for name, field in _fields(options).items() if field.is_rare),
         }
-        cls = type(options.__name__, (Command,), shown)
+        cls = type(options.__name__, (Command,), attributes)
         group.command(name, cls=cls, help=options.__doc__, short_help=summary, rich_help_panel=panel)(
             _callback(options, run)
         )
@@ -207,8 +207,8 @@ def command(
     return declare
 
 
-def _show_all(ctx: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _show_all(ctx: typer.Context, is_set: bool) -> None:
+    if is_set:
         ctx.meta[_HELP_ALL] = True
         typer.echo(ctx.get_help())
         raise typer.Exit

@@ -76,7 +76,7 @@ def _next_line(request: Compare) -> str:
 def _one_run(request: Compare, tracking: Tracking) -> None:
     """Show the reranker lift of one saved evaluation."""
     (folder,) = request.runs
-    given = [
+    ignored = [
         option
         for option, value in (
             ("--baseline", request.baseline),
@@ -87,8 +87,8 @@ def _one_run(request: Compare, tracking: Tracking) -> None:
         )
         if value
     ]
-    if given:
-        raise ConfigurationError(f"compare: found {given[0]} with one run; expected two runs or more to compare")
+    if ignored:
+        raise ConfigurationError(f"compare: found {ignored[0]} with one run; expected two runs or more to compare")
     evaluation = load_evaluation(folder)
     if len(evaluation.scores.stages) == 1:
         raise ConfigurationError(

@@ -64,11 +64,11 @@ def written_to(request: Convert | Relabel) -> Path:
     Raises:
         ConfigurationError: neither or both are given.
     """
-    given = [each for each in (request.output, request.target) if each is not None]
-    if len(given) != 1:
-        found = "none" if not given else f"{given[0]}, and {given[1]} after {request.source}"
+    targets = [each for each in (request.output, request.target) if each is not None]
+    if len(targets) != 1:
+        found = "none" if not targets else f"{targets[0]}, and {targets[1]} after {request.source}"
         raise ConfigurationError(f"--output: found {found}; expected one new file or folder, as -o labels.jsonl")
-    return given[0]
+    return targets[0]
 
 
 def _options(request: Convert) -> FormatOptions:

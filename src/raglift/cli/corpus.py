@@ -92,8 +92,8 @@ def fetch_text(request: FetchCorpus) -> None:
     _, target = corpus.text_to_fetch()
     here = corpus.path
     if url is None and here is not None and here != target:
-        said = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
-        Console(stderr=request.as_json).print(said, markup=False, highlight=False, soft_wrap=True)
+        message = f"{here}: at hand, nothing was downloaded (--url downloads all the same)"
+        Console(stderr=request.as_json).print(message, markup=False, highlight=False, soft_wrap=True)
         try:
             _print_resolution(load_dataset(name, encoding=encoding), here, as_json=request.as_json)
         except (CorpusError, DatasetError) as error:

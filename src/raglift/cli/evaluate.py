@@ -148,8 +148,10 @@ def _measured(
         raise Stopped(_what_is_kept(request, unfinished)) from None
     except SystemExit as end:  # with its exit code, which may be 0, nobody would see that nothing was measured
         code = short_repr(end.code, _CODE_SHOWN)
-        kept = _what_is_kept(request, unfinished)
-        raise RunError(f"the system ended the process, as sys.exit({code}) does; expected an answer; {kept}") from None
+        advice = _what_is_kept(request, unfinished)
+        raise RunError(
+            f"the system ended the process, as sys.exit({code}) does; expected an answer; {advice}"
+        ) from None
     finally:
         if unfinished is not None and not unfinished.holds_answers:
             unfinished.remove()
@@ -176,8 +178,8 @@ def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
         resume = " with --resume" if unfinished is not None else ""
         return f"each answer that came is kept in the cache: the same command{resume} continues from there"
     if unfinished is None:
-        kept = "with -o FOLDER each is kept as it comes, and --resume continues from there"
-        return f"the answers of the system are not kept; {kept}"
+        advice = "with -o FOLDER each is kept as it comes, and --resume continues from there"
+        return f"the answers of the system are not kept; {advice}"
     if not unfinished.holds_answers:
         return "the system had not answered anything yet, so there is nothing to resume"
     where = unfinished.folder
@@ -187,9 +189,9 @@ def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
 def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfinished: Unfinished | None) -> None:
     """Save what was retrieved, where a metric of the user's failed on it."""
     if request.output is not None and error.evaluation is not None:
-        kept = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
+        evaluation = error.evaluation if request.system is not None else _with_parts(error.evaluation, request)
         try:
-            keep(kept, request.output, overwrite=request.overwrite)
+            keep(evaluation, request.output, overwrite=request.overwrite)
         except RunError as failure:
             raise RunError(f"{error}\n{failure}") from error
         if unfinished is not None:
@@ -205,10 +207,10 @@ def _keep(error: MetricFailed, request: Evaluate, settings: dict[str, Any], unfi
 
 def _with_parts(evaluation: Evaluation, request: Evaluate) -> Evaluation:
     """Return an evaluation that remembers what its system of raglift's own was made of."""
-    own = local_system(request)
-    found = {"retriever": own.retriever, "chunker": str(own.chunker)}
-    if parse_retriever(own.retriever).needs_embedding:
-        found["embedding"] = own.embedding
+    system = local_system(request)
+    found = {"retriever": system.retriever, "chunker": str(system.chunker)}
+    if parse_retriever(system.retriever).needs_embedding:
+        found["embedding"] = system.embedding
     found["reranker"] = request.reranker
     return replace(evaluation, run=replace(evaluation.run, spec={**evaluation.run.spec, "parts": found}))
 
@@ -283,31 +285,31 @@ def system_of(retriever: str, embedding: str, chunker: Chunker, computing: Compu
     return LocalSystem(retriever, chunker, embedding, dtype, computing.device, computing.batch_tokens)
 
 
-def depths(given: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
+def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:
     """Read `1`, `3`, `5`, `tokens(2000)`.
 
     Raises:
         ConfigurationError: something that is neither a positive integer nor a token budget.
     """
-    found = tuple(k for k in map(parse_depth, given) if k is not None)
-    if not found or len(found) < len(given):
+    found = tuple(k for k in map(parse_depth, texts) if k is not None)
+    if not found or len(found) < len(texts):
         raise ConfigurationError(
-            f"-k: found {short_repr(','.join(given))}; expected integers of 1 or more with commas, as 1,3,5,10, "
+            f"-k: found {short_repr(','.join(texts))}; expected integers of 1 or more with commas, as 1,3,5,10, "
             "or tokens(2000)"
         )
     return found
 
 
-def numbers_of_hits(given: Sequence[str]) -> tuple[int, ...]:
+def numbers_of_hits(texts: Sequence[str]) -> tuple[int, ...]:
     """Read `1`, `3`, `5`, `10`, where a token budget has no meaning.
 
     Raises:
         ConfigurationError: something that is not a positive integer.
     """
-    found = depths(given)
+    found = depths(texts)
     numbers = tuple(k for k in found if isinstance(k, int))
     if len(numbers) < len(found):
-        raise ConfigurationError(f"-k: found {short_repr(','.join(given))}; expected integers with commas, as 1,3,5,10")
+        raise ConfigurationError(f"-k: found {short_repr(','.join(texts))}; expected integers with commas, as 1,3,5,10")
     return numbers
 
 

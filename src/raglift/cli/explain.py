@@ -37,10 +37,10 @@ def run(request: Explain) -> None:
     if request.as_json:
         print_json(_as_json(explanation))
         return
-    shown = explanation if request.every else _at_one_depth(explanation, evaluation)
+    selected = explanation if request.every else _at_one_depth(explanation, evaluation)
     console = Console()
-    print_document(view_of(shown), console, width=console.width if has_width(console) else WIDTH)
-    if len(shown.metrics) < len(explanation.metrics):
+    print_document(view_of(selected), console, width=console.width if has_width(console) else WIDTH)
+    if len(selected.metrics) < len(explanation.metrics):
         console.print(f"\n--all shows all {len(explanation.metrics)} metrics")
 
 
@@ -50,14 +50,14 @@ def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanati
         primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
     except ConfigurationError:  # no metric says how good it is
         return explanation
-    kept = [place for place, metric in enumerate(explanation.metrics) if metric.depth in (primary.depth, None)]
-    if not kept:
+    places = [place for place, metric in enumerate(explanation.metrics) if metric.depth in (primary.depth, None)]
+    if not places:
         return explanation
     return replace(
         explanation,
-        metrics=tuple(explanation.metrics[place] for place in kept),
-        values=tuple(explanation.values[place] for place in kept),
-        hits=tuple(replace(hit, earned=tuple(hit.earned[place] for place in kept)) for hit in explanation.hits),
+        metrics=tuple(explanation.metrics[place] for place in places),
+        values=tuple(explanation.values[place] for place in places),
+        hits=tuple(replace(hit, earned=tuple(hit.earned[place] for place in places)) for hit in explanation.hits),
     )
 
 

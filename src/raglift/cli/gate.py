@@ -142,14 +142,14 @@ def _tell(undecided: GateError, request: Gate) -> None:
         _write_files(undecided, request)
 
 
-def _bounds(option: str, given: tuple[str, ...]) -> dict[str, str]:
+def _bounds(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     """Return bounds by the names of their figures: `ndcg(gain=exponential)@10=0.75` is split at its last `=`.
 
     Raises:
         ConfigurationError: a text without a name or a bound, or a name given twice.
     """
     found: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         name, _, bound = (part.strip() for part in text.rpartition("="))
         if not name or not bound:
             example = "ndcg@10=0.75" if option == "--min" else "p95_latency=0.5s or failures=0"
@@ -211,9 +211,9 @@ def _dataset(request: Gate) -> Dataset | None:
         DatasetError: it cannot be read.
     """
     if request.dataset is None:
-        given = "--documents" if request.documents is not None else "--include" if request.include else None
-        if given is not None:
-            raise ConfigurationError(f"{given}: found it without --dataset; expected the labels that need documents")
+        option = "--documents" if request.documents is not None else "--include" if request.include else None
+        if option is not None:
+            raise ConfigurationError(f"{option}: found it without --dataset; expected the labels that need documents")
         return None
     return load_dataset(
         request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
@@ -281,11 +281,11 @@ def _write_files(result: GateResult | GateError, request: Gate) -> None:
     Raises:
         _Unwritten: a file cannot be written.
     """
-    wanted = [] if request.junit is None else [(request.junit, result.to_junit(), JUNIT_MARK)]
+    files = [] if request.junit is None else [(request.junit, result.to_junit(), JUNIT_MARK)]
     if request.markdown is not None:
-        wanted.append((request.markdown, f"{result.to_markdown()}\n{_MARKDOWN_MARK}\n", _MARKDOWN_MARK))
+        files.append((request.markdown, f"{result.to_markdown()}\n{_MARKDOWN_MARK}\n", _MARKDOWN_MARK))
     faults = []
-    for path, text, mark in wanted:
+    for path, text, mark in files:
         refusal = _refusal(user_path(path), mark, overwrite=request.overwrite)
         fault = _written(path, text, "w") if refusal is None else refusal
         faults.append(fault)

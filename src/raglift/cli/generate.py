@@ -91,14 +91,14 @@ def _checked_output(request: Generate) -> Path:
     Raises:
         ConfigurationError: no destination is given, or it exists already.
     """
-    given = [path for path in request.output if path.suffix.lower() not in _REPORTS]
-    if len(given) != 1:
-        found = "none" if not given else " and ".join(map(str, given))
+    targets = [path for path in request.output if path.suffix.lower() not in _REPORTS]
+    if len(targets) != 1:
+        found = "none" if not targets else " and ".join(map(str, targets))
         raise ConfigurationError(
             f"--output: found {found}; expected a .jsonl file or a new folder for the questions, and perhaps a "
             ".md or .json file for what was discarded (or --estimate)"
         )
-    output = given[0]
+    output = targets[0]
     is_file = output.suffix.lower() in _LINES
     if output.suffix and not is_file:
         raise ConfigurationError(f"--output: found {output}; expected a .jsonl file or a new folder")
@@ -117,14 +117,18 @@ def _checked_report(request: Generate) -> Path | None:
     Raises:
         ConfigurationError: there are several such files, or it exists already.
     """
-    given = [path for path in request.output if path.suffix.lower() in _REPORTS]
-    if len(given) > 1:
-        raise ConfigurationError(f"--output: found {given[0]} and {given[1]}; expected one .md or .json file at most")
-    if not given:
+    reports = [path for path in request.output if path.suffix.lower() in _REPORTS]
+    if len(reports) > 1:
+        raise ConfigurationError(
+            f"--output: found {reports[0]} and {reports[1]}; expected one .md or .json file at most"
+        )
+    if not reports:
         return None
-    if is_there(given[0]) and not request.overwrite:
-        raise ConfigurationError(f"{given[0]}: found a file that is already there; expected a new one, or --overwrite")
-    return given[0]
+    if is_there(reports[0]) and not request.overwrite:
+        raise ConfigurationError(
+            f"{reports[0]}: found a file that is already there; expected a new one, or --overwrite"
+        )
+    return reports[0]
 
 
 def _name(source: str) -> str:

@@ -219,8 +219,8 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
 def _pairs(graded: Graded) -> Iterator[dict[str, Any]]:
     rows = zip(graded.pool.queries, graded.grades, graded.reasons, strict=True)
     for entry, grades, reasons in rows:
-        for pooled, given, reason in zip(entry.chunks, grades, reasons, strict=True):
-            grade, said = (None, given.reason) if isinstance(given, NoAnswer) else (given, reason)
+        for pooled, grade_given, reason in zip(entry.chunks, grades, reasons, strict=True):
+            grade, said = (None, grade_given.reason) if isinstance(grade_given, NoAnswer) else (grade_given, reason)
             yield {
                 "query": entry.query.id,
                 "doc": pooled.chunk.doc_id,

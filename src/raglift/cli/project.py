@@ -15,14 +15,14 @@ _TABLE = "[tool.raglift]"
 _KEYS = ("budget",)
 
 
-def project_budget(given: int | None) -> int | None:
+def project_budget(option: int | None) -> int | None:
     """Return the budget of a prompt that an option gives, else the project's; None where neither says one.
 
     Raises:
         ConfigurationError: the file cannot be read or is not TOML, or the table has another key or value.
     """
-    if given is not None:
-        return positive("--budget", given)
+    if option is not None:
+        return positive("--budget", option)
     settings = _settings()
     return positive(f"{_FILE}: {_TABLE}: budget", settings["budget"]) if "budget" in settings else None
 

@@ -170,9 +170,13 @@ def _sweep(request: Report) -> SweepResult:
 
 
 def _refuse(request: Report, what: str, *options: str) -> None:
-    given = [f"--{each.replace('_', '-')}" for each in options if getattr(request, each) not in (None, False, ())]
-    if given:
-        raise ConfigurationError(f"report: found {given[0]} with {what}, to which it does not apply; leave it out")
+    options_used = [
+        f"--{each.replace('_', '-')}" for each in options if getattr(request, each) not in (None, False, ())
+    ]
+    if options_used:
+        raise ConfigurationError(
+            f"report: found {options_used[0]} with {what}, to which it does not apply; leave it out"
+        )
 
 
 def _confidence(request: Report) -> float:

@@ -72,10 +72,10 @@ def _labels(request: Rescore) -> Dataset | None:
         return load_dataset(
             request.labels, documents=request.documents, encoding=request.encoding, include=request.include
         )
-    given = "--documents" if request.documents is not None else "--include" if request.include else None
-    if given is not None:
+    option = "--documents" if request.documents is not None else "--include" if request.include else None
+    if option is not None:
         raise ConfigurationError(
-            f"{given}: found it without --labels; expected both: documents tell where other labels stand"
+            f"{option}: found it without --labels; expected both: documents tell where other labels stand"
         )
     return None
 

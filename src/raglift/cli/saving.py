@@ -50,13 +50,13 @@ def keep(
     sys.stderr.write(f"saved to {folder}\n")
 
 
-def save_somewhere(evaluation: Evaluation, wanted: Path) -> Path | None:
+def save_somewhere(evaluation: Evaluation, folder: Path) -> Path | None:
     """Save an evaluation in a folder that is free, numbered where `wanted` is taken, or in a new temporary one.
 
     Returns:
         where it is; None if nothing can be written.
     """
-    for place in _places(wanted):
+    for place in _places(folder):
         try:
             return evaluation.save(place)
         except RunError:
@@ -71,8 +71,8 @@ def _rescued(evaluation: Evaluation, folder: Path) -> str:
     return f"what was measured is {PRINTED_ONLY if place is None else f'in {place}'}"
 
 
-def _places(wanted: Path) -> Iterator[Path]:
-    numbered = (wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2))
-    yield next(place for place in itertools.chain([wanted], numbered) if not os.path.lexists(place))
+def _places(folder: Path) -> Iterator[Path]:
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    yield next(place for place in itertools.chain([folder], numbered) if not os.path.lexists(place))
     with suppress(OSError, ValueError):
-        yield Path(tempfile.mkdtemp(prefix=f"{wanted.name[:_NAME_LENGTH]}-"))
+        yield Path(tempfile.mkdtemp(prefix=f"{folder.name[:_NAME_LENGTH]}-"))

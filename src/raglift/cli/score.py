@@ -23,11 +23,11 @@ def run(request: Score) -> None:
         raise ConfigurationError(
             f"--metrics: found {','.join(request.metrics)!r}; expected at least one, as ndcg@10,map"
         )
-    asked = [metric_of(name) for name in request.metrics]
+    metrics = [metric_of(name) for name in request.metrics]
     scores = score_files(
         request.run,
         request.qrels,
-        asked or DEFAULT_METRICS,
+        metrics or DEFAULT_METRICS,
         profile=request.profile,
         answered_only=request.answered_only,
         names=request.names or None,

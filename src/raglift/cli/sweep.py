@@ -86,8 +86,8 @@ def _check(request: RunSweep) -> None:
     if request.plan and request.track:
         raise ConfigurationError("--track: found it with --plan, which measures nothing; leave one out")
     if request.export_best is None and (request.export_cell is not None or request.overwrite):
-        given = "--overwrite" if request.export_cell is None else "--export-cell"
-        raise ConfigurationError(f"{given}: found it without --export-best; expected the folder for the scripts")
+        option = "--overwrite" if request.export_cell is None else "--export-cell"
+        raise ConfigurationError(f"{option}: found it without --export-best; expected the folder for the scripts")
     if request.plan and request.export_best is not None:
         raise ConfigurationError("--export-best: found it with --plan, which measures nothing; leave one out")
 
@@ -114,9 +114,9 @@ def show(request: RunSweep, tracking: Tracking) -> None:
         RunError: the folder is not that of a sweep, or is damaged.
     """
     if request.plan or request.resume or request.output is not None:
-        wanted = "--plan" if request.plan else "--resume" if request.resume else "--output"
+        option = "--plan" if request.plan else "--resume" if request.resume else "--output"
         raise ConfigurationError(
-            f"{request.file}: found a folder with {wanted}; expected the sweep's YAML file, "
+            f"{request.file}: found a folder with {option}; expected the sweep's YAML file, "
             "and the folder with --output"
         )
     result = _with_margin(load_sweep_result(request.file), request)

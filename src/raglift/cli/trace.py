@@ -73,11 +73,11 @@ def _columns(given: Sequence[str]) -> dict[str, str] | None:
 
 def _check(request: Trace) -> None:
     """Raise where options contradict each other."""
-    given = {"--keep": request.keep, "--stop-after": request.stop_after, "--idle": request.idle}
+    receiving = {"--keep": request.keep, "--stop-after": request.stop_after, "--idle": request.idle}
     if request.listen and request.files:
         raise ConfigurationError("--listen: found it with files; expected one of the two: what was kept is read later")
     if not request.listen:
-        named = next((name for name, value in given.items() if value is not None), None)
+        named = next((name for name, value in receiving.items() if value is not None), None)
         if named is not None:
             raise ConfigurationError(f"{named}: found it without --listen; expected both")
         if not request.files:
@@ -112,12 +112,12 @@ def _received(request: Trace) -> Path:
 
 
 def _wait(receiver: TraceReceiver, request: Trace) -> None:
-    told = 0
+    reported = 0
     with show_status(show=None) as tell:
         while True:
             time.sleep(_LOOKS_EACH)
-            if receiver.spans != told:
-                told = receiver.spans
+            if receiver.spans != reported:
+                reported = receiver.spans
                 tell(f"received {_so_far(receiver)}")
             is_enough = request.stop_after is not None and receiver.traces >= request.stop_after
             # Spans of the last trace may come in another request than its root

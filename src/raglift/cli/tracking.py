@@ -52,11 +52,11 @@ class Tracking:
         Raises:
             ConfigurationError: a project, or no files, and no tracker.
         """
-        wanted = tuple(dict.fromkeys(request.track))
-        if not wanted and (request.track_project is not None or not request.track_files):
-            given = "--track-project" if request.track_project is not None else "--no-track-files"
-            raise ConfigurationError(f"{given}: found it without --track; expected both, as --track mlflow {given} …")
-        return cls(wanted, request.track_project, request.track_files)
+        trackers = tuple(dict.fromkeys(request.track))
+        if not trackers and (request.track_project is not None or not request.track_files):
+            option = "--track-project" if request.track_project is not None else "--no-track-files"
+            raise ConfigurationError(f"{option}: found it without --track; expected both, as --track mlflow {option} …")
+        return cls(trackers, request.track_project, request.track_files)
 
     def named(self, folder: Path | None) -> Tracking:
         """Return the same with runs called as the folder that they are saved in, unless they have a name."""
@@ -89,18 +89,18 @@ class Tracking:
             TrackingFailed: a tracker failed; with how to track the result later.
         """
         failures: dict[str, RagliftError] = {}
-        kept = []
+        runs = []
         for tracker in self.trackers:
             try:
-                kept.append(track(result, tracker, project=self.project, name=self.name, files=self.files))
-                _say(kept[-1])
+                runs.append(track(result, tracker, project=self.project, name=self.name, files=self.files))
+                _say(runs[-1])
             except RagliftError as error:
                 failures[tracker] = error
         if failures:
-            told = "\n".join(map(str, failures.values()))
-            failed = TrackingFailed(f"{told}\n{later(tuple(failures))}")
+            messages = "\n".join(map(str, failures.values()))
+            failed = TrackingFailed(f"{messages}\n{later(tuple(failures))}")
             raise failed from next(iter(failures.values()))
-        return kept
+        return runs
 
     def command(self, folders: Sequence[Path], trackers: Sequence[str]) -> str:
         """Return the command that tracks saved runs."""
@@ -117,10 +117,10 @@ def saved_first(evaluation: Evaluation, folder: Path | None, tracking: Tracking)
     def later(trackers: Sequence[str]) -> str:
         if folder is not None:
             return tracking.command([folder], trackers)
-        kept = save_somewhere(evaluation, Path("runs") / _name_of(evaluation))
-        if kept is None:
+        folder_saved = save_somewhere(evaluation, Path("runs") / _name_of(evaluation))
+        if folder_saved is None:
             return f"the evaluation is {PRINTED_ONLY}"
-        return f"the evaluation is saved in {kept}; {tracking.command([kept], trackers)}"
+        return f"the evaluation is saved in {folder_saved}; {tracking.command([folder_saved], trackers)}"
 
     return later
 
@@ -131,8 +131,8 @@ def _name_of(evaluation: Evaluation) -> str:
     return _UNSAFE.sub("-", f"{evaluation.dataset.name[:100]}-{started}").strip("-.") or "evaluation"
 
 
-def _say(kept: TrackedRun) -> None:
-    lines = [f"tracked by {kept}", *kept.notes]
+def _say(run: TrackedRun) -> None:
+    lines = [f"tracked by {run}", *run.notes]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
@@ -156,14 +156,14 @@ def run(request: Track) -> None:
         for folder in request.runs
     ]
     tracking.check()  # after that: to look at it, MLflow makes its store
-    kept: list[TrackedRun] = []
+    runs: list[TrackedRun] = []
     failures: list[TrackingFailed] = []
     for folder, result in zip(request.runs, opened, strict=True):
         try:
-            kept += tracking.named(folder).tell(result, partial(tracking.command, [folder]))
+            runs += tracking.named(folder).tell(result, partial(tracking.command, [folder]))
         except TrackingFailed as error:
             failures.append(error)
     if request.as_json:
-        print_json([asdict(each) for each in kept])
+        print_json([asdict(each) for each in runs])
     if failures:
         raise TrackingFailed("\n".join(map(str, failures))) from failures[0]

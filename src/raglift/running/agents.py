@@ -74,10 +74,10 @@ def check_agent(config: Settings, reranker: Sequence[Any], system: str) -> None:
 
 def agent_notes(config: Settings, system: str) -> list[str]:
     """Return which settings have no effect on an agent."""
-    given = [] if config.k is None else [f"k={config.k}"]
-    given += ["depth='deep'"] if config.depth == "deep" else []
-    given += [] if config.budget is None else [f"budget={config.budget}"]
-    return [f"{system}: an agent asks for as many hits as it chooses, so {one} has no effect" for one in given]
+    ignored = [] if config.k is None else [f"k={config.k}"]
+    ignored += ["depth='deep'"] if config.depth == "deep" else []
+    ignored += [] if config.budget is None else [f"budget={config.budget}"]
+    return [f"{system}: an agent asks for as many hits as it chooses, so {one} has no effect" for one in ignored]
 
 
 def evaluate_agent(
@@ -85,11 +85,11 @@ def evaluate_agent(
     data: Dataset,
     rule: MatchRule,
     config: Settings,
-    kept: KeptAnswers | None,
+    answers: KeptAnswers | None,
 ) -> Evaluation:
     """Evaluate an agent: each query becomes a session, or several of them."""
-    wanted = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
-    metrics = choose_metrics(wanted, config.ks, data)
+    metrics = DEFAULT_SESSION_METRICS if config.metrics is DEFAULT_METRICS else config.metrics
+    metrics = choose_metrics(metrics, config.ks, data)
     require_encoding(metrics)
 
     chunks = all_chunks(None, config.chunks, doc_key=config.doc_key)
@@ -107,7 +107,7 @@ def evaluate_agent(
         spec=spec,
         stages=[agent],
     )
-    notes = (*run.notes, *agent_notes(config, agent.system), *(kept.notes if kept is not None else ()))
+    notes = (*run.notes, *agent_notes(config, agent.system), *(answers.notes if answers is not None else ()))
     known = replace(run, notes=notes, inventory=inventory)
     counter = TokenCounts(progress=config.progress)
     return require_answers(

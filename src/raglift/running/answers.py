@@ -64,7 +64,7 @@ def keeping_answers(config: Settings, system: Any) -> Iterator[KeptAnswers | Non
         yield None
         return
     with ExitStack() as stack:
-        own = None
+        own_cache = None
         if config.answers is not None:
             folder = user_path(config.answers)
             try:
@@ -73,23 +73,23 @@ def keeping_answers(config: Settings, system: Any) -> Iterator[KeptAnswers | Non
                 shown = printable(str(folder))
                 raise RunError(f"{shown}: cannot be written: {error}; expected a folder for answers") from error
             stack.enter_context(hold(folder / LOCK, "an evaluation whose answers are kept there"))
-            own = _opened(folder / FILE)
-            stack.callback(own.close)
+            own_cache = _opened(folder / FILE)
+            stack.callback(own_cache.close)
         shared = None if config.version is None else default_cache()
         # A cache in memory ends with this process
-        kept = own if own is not None and (shared is None or shared.path is None) else default_cache()
+        store = own_cache if own_cache is not None and (shared is None or shared.path is None) else default_cache()
         identity = (config.version or "", _name_of(system), config.doc_key or "")
-        yield KeptAnswers(AnswerStore(kept, own), identity, is_versioned=config.version is not None)
+        yield KeptAnswers(AnswerStore(store, own_cache), identity, is_versioned=config.version is not None)
 
 
 def _opened(path: Path) -> Cache:
     try:
         return Cache(path)
     except CacheError as error:  # which says that nothing is lost with the file
-        said = printable(str(error.__cause__ or error))
+        reason = printable(str(error.__cause__ or error))
         raise CacheError(
-            f"{path}: the answers of the system cannot be kept or read there: {said}; expected a file of raglift's, or "
-            "none: choose another folder, or move the file away, with the answers that it may hold"
+            f"{path}: the answers of the system cannot be kept or read there: {reason}; expected a file of raglift's, "
+            "or none: choose another folder, or move the file away, with the answers that it may hold"
         ) from error
 
 
@@ -161,8 +161,8 @@ def _wants_origin(stage: Stage) -> bool:
 
 def _is_own(stage: Stage) -> bool:
     """Whether a stage is one of raglift's own models or indexes."""
-    asked = asked_of(stage)
-    return type(asked).__module__.startswith("raglift.components.") and not isinstance(asked, ServiceRetriever)
+    component = asked_of(stage)
+    return type(component).__module__.startswith("raglift.components.") and not isinstance(component, ServiceRetriever)
 
 
 class _StageKeeper:
@@ -221,9 +221,9 @@ class _StageKeeper:
 
 def _set_aside(queries: Sequence[str]) -> str:
     others = f" (and {len(queries) - 1:,} more at the same time)" if len(queries) > 1 else ""
-    asked = f"“{shorten(queries[0], _SHOWN)}”{others}"
+    question = f"“{shorten(queries[0], _SHOWN)}”{others}"
     return (
-        f"set aside: the process ended {TRIES} times while the system was asked {asked}; "
+        f"set aside: the process ended {TRIES} times while the system was asked {question}; "
         "expected an answer or an error: fix the system, and continue with --resume (resume=True), which asks it again"
     )
 

@@ -101,15 +101,15 @@ def probe(
     chosen = _chosen(queries)
     # What a cache learned here would make a run that is timed look faster than it is
     with bypassed() if is_timed else nullcontext():
-        own = run_stages(deployed, chosen, k, calm, provenance)
-        returned = max((len(one.stages[-1].ranking) for one in own if one.error is None), default=0)
+        deployed_rankings = run_stages(deployed, chosen, k, calm, provenance)
+        returned = max((len(one.stages[-1].ranking) for one in deployed_rankings if one.error is None), default=0)
         if not isinstance(candidates, int):
-            candidates = candidates(own)
+            candidates = candidates(deployed_rankings)
             if candidates <= returned:
-                return Probe(sum(one.error is None for one in own), returned, returned, candidates)
+                return Probe(sum(one.error is None for one in deployed_rankings), returned, returned, candidates)
         more = run_stages(deep, chosen, candidates, calm, provenance)
     compared, returned, deepest, example = 0, 0, 0, ""
-    for query, left, right in zip(chosen, own, more, strict=True):
+    for query, left, right in zip(chosen, deployed_rankings, more, strict=True):
         if left.error is None and right.error is None:
             compared += 1
             before, after = left.stages[-1].ranking, right.stages[-1].ranking
@@ -123,15 +123,15 @@ def deployed_and_candidates(
 ) -> tuple[Trace, ...]:
     """Return the traces of a system as deployed, each followed by what it retrieves at the greater depth."""
     joined = []
-    for query, own, more in zip(queries, deployed, deep, strict=True):
-        if own.error is not None or more.error is not None:
-            retries = own.retries + more.retries
-            joined.append(Trace(query.id, own.stages, own.error or more.error, retries=retries))
+    for query, ranking, more in zip(queries, deployed, deep, strict=True):
+        if ranking.error is not None or more.error is not None:
+            retries = ranking.retries + more.retries
+            joined.append(Trace(query.id, ranking.stages, ranking.error or more.error, retries=retries))
         else:
             seconds = sum(stage.seconds for stage in more.stages)
             retries = sum(stage.retries for stage in more.stages)
             last = StageTrace(CANDIDATES, more.stages[-1].ranking, seconds, retries)
-            joined.append(Trace(query.id, (*own.stages, last)))
+            joined.append(Trace(query.id, (*ranking.stages, last)))
     return tuple(joined)
 
 

@@ -93,7 +93,7 @@ def rerank(
         )
     policy = Policy() if policy is None else policy
     keeps = run.spec.get("depth", "deep") == "deployed"
-    given = adapt_reranker(
+    rerankers = adapt_reranker(
         reranker,
         as_deployed=keeps,
         dtype=dtype,
@@ -101,10 +101,10 @@ def rerank(
         batch_tokens=batch_tokens,
         progress=policy.progress,
     )
-    if not given:
+    if not rerankers:
         raise ConfigurationError(f"reranker: found {reranker!r}; expected one, as 'late-interaction'")
-    taken = [replace(given[0], name=info.name) for info in run.stages]  # only their names count
-    stages = named_stages([*taken, *given])[len(taken) :]
+    names = [replace(rerankers[0], name=info.name) for info in run.stages]  # only their names count
+    stages = named_stages([*names, *rerankers])[len(names) :]
     # Chunks were checked when they were retrieved, and rerankers return the chunks that they are given
     provenance = Provenance(replace(dataset, documents=()))
     depth = run.spec["candidates"]
@@ -117,14 +117,16 @@ def rerank(
     cost = _index_alone(run.cost)
     counter = evaluation.match_table[0].counter if evaluation.match_table else TokenCounts()
     spec = {name: value for name, value in run.spec.items() if name != "filled"}
-    made = Run((*run.stages, *infos), traces, spec, notes, run.inventory, cost)
+    reranked = Run((*run.stages, *infos), traces, spec, notes, run.inventory, cost)
     if "budget" in spec:
         prompt = replace(Prompt.of(spec["budget"], dataset.queries, counter), total=_chunks_of(run))
         before = tuple(unfilled_note(run, dataset.queries, prompt, ""))  # of the prompts that there were, whyever
-        kept = [note for note in notes if not (before and note.startswith(before))]
-        made = replace(made, notes=(*kept, *unfilled_note(made, dataset.queries, prompt, _RERANKED)))
+        others = [note for note in notes if not (before and note.startswith(before))]
+        reranked = replace(reranked, notes=(*others, *unfilled_note(reranked, dataset.queries, prompt, _RERANKED)))
     rule = MatchRule(**run.spec["match"])
-    return require_answers(evaluation_of(made, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter))
+    return require_answers(
+        evaluation_of(reranked, dataset, evaluation.scores.metrics, rule, evaluation.profile, counter)
+    )
 
 
 def _chunks_of(run: Run) -> int | None:
@@ -168,12 +170,12 @@ def evaluate(system: Any, dataset: Dataset | str | os.PathLike[str], settings: S
             `.evaluation` holds what the stages before the failure returned.
         MetricFailed: a metric of your own failed; its `.evaluation` holds what was retrieved, scored by the others.
     """
-    with keeping_answers(settings, system) as kept, opened(system) as there:
-        return _evaluated(there, dataset, settings, kept)
+    with keeping_answers(settings, system) as answers, opened(system) as opened_system:
+        return _evaluated(opened_system, dataset, settings, answers)
 
 
 def _evaluated(
-    system: Any, dataset: Dataset | str | os.PathLike[str], config: Settings, kept: KeptAnswers | None
+    system: Any, dataset: Dataset | str | os.PathLike[str], config: Settings, answers: KeptAnswers | None
 ) -> Evaluation:
     """Evaluate as `evaluate` says."""
     data, ks = checked_dataset(dataset), config.ks
@@ -199,13 +201,13 @@ def _evaluated(
     say_what_models_do_not_know([*deployed, *added], data, progress=config.progress)
 
     def prepared(stages: Sequence[Stage], part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
-        return _kept([replace(stage, shared=clearing) for stage in stages], kept, part, then)
+        return _with_answers([replace(stage, shared=clearing) for stage in stages], answers, part, then)
 
-    own = prepared(named_stages(deployed), "as deployed")
-    if (agent := agent_of(own)) is not None:
+    deployed_stages = prepared(named_stages(deployed), "as deployed")
+    if (agent := agent_of(deployed_stages)) is not None:
         check_agent(config, added, agent.system)
-        return evaluate_agent(agent, data, rule, config, kept)
-    check_asked_once(config, own[0].system)
+        return evaluate_agent(agent, data, rule, config, answers)
+    check_asked_once(config, deployed_stages[0].system)
     added = prepared(added, "tried")
     known_chunks = all_chunks(system, config.chunks, doc_key=config.doc_key)
     inventory = inventory_of_chunks(known_chunks, clearing, data, config, rule)
@@ -214,11 +216,15 @@ def _evaluated(
 
     measurement = _Measurement(data, config, depths, known_chunks, prompt)
     if config.depth == "deployed" and not added and prompt is None:
-        run = measurement.deployed(own)
+        run = measurement.deployed(deployed_stages)
     else:
         deep = prepared(named_stages(adapt_system(system, doc_key=config.doc_key)), "deep", added)
-        run = measurement.deeper(own, deep, added) if prompt is None else measurement.filled(own, deep, added)
-    notes = (*run.notes, *(kept.notes if kept is not None else ()))
+        run = (
+            measurement.deeper(deployed_stages, deep, added)
+            if prompt is None
+            else measurement.filled(deployed_stages, deep, added)
+        )
+    notes = (*run.notes, *(answers.notes if answers is not None else ()))
     known = replace(run, inventory=inventory, notes=notes)
     chosen = choose_metrics(config.metrics, usual_depths(run), data) if ks is DEFAULT_KS else metrics
     if config.budget is not None:
@@ -229,9 +235,11 @@ def _evaluated(
     )
 
 
-def _kept(stages: Sequence[Any], kept: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()) -> list[Any]:
+def _with_answers(
+    stages: Sequence[Any], answers: KeptAnswers | None, part: str, then: Sequence[RerankStage] = ()
+) -> list[Any]:
     """Return stages whose answers are kept, where that is asked for: see `KeptAnswers.of`."""
-    return list(stages) if kept is None else kept.of(stages, part, then)
+    return list(stages) if answers is None else answers.of(stages, part, then)
 
 
 @dataclass(frozen=True)
@@ -265,35 +273,37 @@ class _Measurement:
     prompt: Prompt | None = None
     """What the hits of each query are to fill; None for what the other settings give."""
 
-    def deployed(self, own: Sequence[Stage], *notes: str) -> Run:
+    def deployed(self, stages: Sequence[Stage], *notes: str) -> Run:
         """Ask each stage with its own settings."""
-        if not _has_own_depth(own[0]):
+        if not _has_own_depth(stages[0]):
             k = self.depths.k
             if self.prompt is not None and self.config.k is None:
                 k = max(k, self.prompt.needed or DEFAULT_CANDIDATES)
-            run = self._one_pass(own, k, notes)
+            run = self._one_pass(stages, k, notes)
             return replace(run, spec={**run.spec, "k": k})
         if self.config.k is not None:
-            unused = f"{own[0].name}: returns as many hits as its own settings say, so k={self.config.k} has no effect"
+            unused = (
+                f"{stages[0].name}: returns as many hits as its own settings say, so k={self.config.k} has no effect"
+            )
             notes = (*notes, f"{unused}; the depths of metrics are ks (-k)")
-        return self._one_pass(own, self.depths.k, notes)
+        return self._one_pass(stages, self.depths.k, notes)
 
-    def deeper(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
+    def deeper(self, stages: Sequence[Stage], deeper_stages: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
         """Ask for candidates: in one pass if the system then begins with the same hits as when deployed.
 
         Args:
-            own: the stages with their own settings.
-            deep: the stages with their depths raised.
+            stages: the stages with their own settings.
+            deeper_stages: the stages with their depths raised.
             added: rerankers that are tried on the system.
         """
         candidates = self.depths.candidates
         k = min(self.depths.k, candidates)
-        one_way = not _has_own_depth(own[0]) and (not added or k == candidates)
-        if one_way or _has_own_depth(deep[0]):  # it would be asked alike
-            return self._one_pass(named_stages([*deep, *added]), candidates, ())
+        one_way = not _has_own_depth(stages[0]) and (not added or k == candidates)
+        if one_way or _has_own_depth(deeper_stages[0]):  # it would be asked alike
+            return self._one_pass(named_stages([*deeper_stages, *added]), candidates, ())
         found = probe(
-            own,
-            deep,
+            stages,
+            deeper_stages,
             self.dataset.queries,
             k=k,
             candidates=candidates,
@@ -301,39 +311,39 @@ class _Measurement:
             provenance=self._provenance(),
             is_timed=bool(self.config.latency),
         )
-        note = found.note(own[-1].name)
+        note = found.note(stages[-1].name)
         if not found.agrees and not added:
-            return self.deployed(own, note)
+            return self.deployed(stages, note)
         if not found.agrees:
-            return self._two_passes(own, deep, added, note)
-        if not _has_own_depth(own[0]):
-            return self._one_pass(named_stages([*deep, *added]), candidates, ())
-        run = self._one_pass(named_stages([*deep, *added]), candidates, [note] if found.is_deeper else [])
+            return self._two_passes(stages, deeper_stages, added, note)
+        if not _has_own_depth(stages[0]):
+            return self._one_pass(named_stages([*deeper_stages, *added]), candidates, ())
+        run = self._one_pass(named_stages([*deeper_stages, *added]), candidates, [note] if found.is_deeper else [])
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
 
-    def filled(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
+    def filled(self, stages: Sequence[Stage], deeper_stages: Sequence[Stage], added: Sequence[RerankStage]) -> Run:
         """Ask as without a budget, and for as many hits as fill the prompts where no reranker decides what they hold.
 
         Args:
-            own: the stages with their own settings.
-            deep: the stages with their depths raised.
+            stages: the stages with their own settings.
+            deeper_stages: the stages with their depths raised.
             added: rerankers that are tried on the system.
         """
         prompt, queries = self.prompt, self.dataset.queries
         assert prompt is not None  # noqa: S101 — the caller asks for filled prompts only where there are any
-        is_reranked = len(deep) > 1 or bool(added)
+        is_reranked = len(deeper_stages) > 1 or bool(added)
         if self.config.depth == "deep" or added:
-            run = self.deeper(own, deep, added)
-        elif is_reranked or not _has_own_depth(own[0]) or _has_own_depth(deep[0]):
-            run = self.deployed(own)
+            run = self.deeper(stages, deeper_stages, added)
+        elif is_reranked or not _has_own_depth(stages[0]) or _has_own_depth(deeper_stages[0]):
+            run = self.deployed(stages)
         else:
-            run = self._deep_enough(own, deep, prompt)
+            run = self._deep_enough(stages, deeper_stages, prompt)
         why = _RERANKED if is_reranked else _FIXED
         if not is_reranked and not run.stages[0].has_own_depth:
-            run, why = self._with_more_hits(run, deep if _has_own_depth(own[0]) else own, prompt)
+            run, why = self._with_more_hits(run, deeper_stages if _has_own_depth(stages[0]) else stages, prompt)
         return replace(run, notes=(*run.notes, *unfilled_note(run, queries, prompt, why)))
 
-    def _deep_enough(self, own: Sequence[Stage], deep: Sequence[Stage], prompt: Prompt) -> Run:
+    def _deep_enough(self, stages: Sequence[Stage], deeper_stages: Sequence[Stage], prompt: Prompt) -> Run:
         """Ask a system with a depth of its own for hits that fill prompts, if it begins with the deployed ones."""
 
         def needed(answers: Sequence[Trace]) -> int:
@@ -342,8 +352,8 @@ class _Measurement:
             return prompt.needed_after([one.stages[-1].ranking for one in answers if one.error is None])
 
         found = probe(
-            own,
-            deep,
+            stages,
+            deeper_stages,
             self.dataset.queries,
             k=self.depths.k,
             candidates=needed,
@@ -352,11 +362,11 @@ class _Measurement:
             is_timed=bool(self.config.latency),
         )
         if found.asked <= found.returned:
-            return self.deployed(own)
-        note = found.note(own[-1].name)
+            return self.deployed(stages)
+        note = found.note(stages[-1].name)
         if not found.agrees:
-            return self.deployed(own, note)
-        run = self._one_pass(deep, found.asked, [note] if found.is_deeper else [])
+            return self.deployed(stages, note)
+        run = self._one_pass(deeper_stages, found.asked, [note] if found.is_deeper else [])
         return replace(run, spec={**run.spec, "deployed_depth": found.returned}) if found.returned else run
 
     def _with_more_hits(self, run: Run, stages: Sequence[Stage], prompt: Prompt) -> tuple[Run, str]:
@@ -386,20 +396,22 @@ class _Measurement:
             traces = run_stages(stages, queries, k, self.config, provenance, watch=meter.watch)
         return self.recorded(stages, traces, k, [*run_notes(stages, provenance), *notes], meter.cost(traces))
 
-    def _two_passes(self, own: Sequence[Stage], deep: Sequence[Stage], added: Sequence[RerankStage], note: str) -> Run:
+    def _two_passes(
+        self, stages: Sequence[Stage], deeper_stages: Sequence[Stage], added: Sequence[RerankStage], note: str
+    ) -> Run:
         """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
         queries, policy, provenance = self.dataset.queries, self.config, self._provenance()
-        candidates = [replace(deep[-1], name=CANDIDATES)]
-        stages = named_stages([*own, *candidates, *added])
-        later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deep[:-1]), *stages[len(own) :]]
+        candidates = [replace(deeper_stages[-1], name=CANDIDATES)]
+        stages = named_stages([*stages, *candidates, *added])
+        later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deeper_stages[:-1]), *stages[len(stages) :]]
         meter = self._meter(later, self.depths.candidates)
         meter.warm_up()
-        with steps(len(own) + len(later)):
-            deployed = run_stages(own, queries, self.depths.k, policy, provenance)
-            asked = later[: len(deep)]
-            deeper = run_stages(asked, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
+        with steps(len(stages) + len(later)):
+            deployed = run_stages(stages, queries, self.depths.k, policy, provenance)
+            candidates = later[: len(deeper_stages)]
+            deeper = run_stages(candidates, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
             traces = run_stages(
-                later[len(deep) :],
+                later[len(deeper_stages) :],
                 queries,
                 self.depths.candidates,
                 policy,

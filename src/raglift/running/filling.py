@@ -99,7 +99,7 @@ def fill(
     run: Run,
     queries: Sequence[Query],
     prompt: Prompt,
-    asked: int,
+    depth: int,
     ask: Callable[[Sequence[Query], int], Sequence[Trace]],
 ) -> Filling:
     """Ask for more hits where they do not fill the prompt, and more may come.
@@ -111,17 +111,17 @@ def fill(
         run: of a system of one stage.
         queries: of the dataset.
         prompt: what is to be filled.
-        asked: how many hits each query was asked for.
+        depth: how many hits each query was asked for.
         ask: returns the traces of some queries, asked for so many hits.
     """
     traces, deepest, example = list(run.traces), 0, ""
     settled: set[int] = set()
     for _ in range(_ROUNDS):
         open_ = [
-            place for place, trace in enumerate(traces) if place not in settled and _may_grow(trace, prompt, asked)
+            place for place, trace in enumerate(traces) if place not in settled and _may_grow(trace, prompt, depth)
         ]
         needed = prompt.needed_after([traces[place].stages[0].ranking for place in open_])
-        if needed <= asked:
+        if needed <= depth:
             break
         for places in (open_[:PROBES], open_[PROBES:]):
             if places and places == open_[PROBES:] and settled.issuperset(open_[:PROBES]):
@@ -136,15 +136,15 @@ def fill(
                 else:
                     deepest = needed
                     traces[place] = replace(traces[place], stages=(replace(before, ranking=deeper.stages[0].ranking),))
-        asked = needed
+        depth = needed
     return Filling(tuple(traces), deepest, example)
 
 
-def _may_grow(trace: Trace, prompt: Prompt, asked: int) -> bool:
+def _may_grow(trace: Trace, prompt: Prompt, depth: int) -> bool:
     if trace.error is not None or not trace.stages:
         return False
     ranking = trace.stages[0].ranking
-    return len(ranking) >= asked and not prompt.is_full(ranking)
+    return len(ranking) >= depth and not prompt.is_full(ranking)
 
 
 def without_filling(run: Run) -> tuple[Trace, ...]:

@@ -75,12 +75,12 @@ class OneAtATime:
 
 
 def measure_latency(
-    asked: OneAtATime, texts: Sequence[str], most: int, *, seed: int = _SEED
+    pipeline: OneAtATime, texts: Sequence[str], most: int, *, seed: int = _SEED
 ) -> tuple[tuple[StageLatency, ...], StageLatency]:
     """Return how long one query takes: p50 and p95 of each stage, and of all stages together.
 
     Args:
-        asked: the stages, and how they are asked.
+        pipeline: the stages, and how they are asked.
         texts: of queries; each distinct one is asked once at most.
         most: how many are asked at most, chosen at random.
         seed: decides which. The choice does not depend on the order of the texts.
@@ -90,18 +90,18 @@ def measure_latency(
     """
     shuffled = _shuffled(texts, seed)
     chosen = shuffled[:most]
-    asked.warm_up(_for_warming_up(shuffled))
+    pipeline.warm_up(_for_warming_up(shuffled))
     rows: list[list[float]] = []
-    with track("latency", len(chosen), "queries", show=asked.policy.progress, live=False) as advance:
+    with track("latency", len(chosen), "queries", show=pipeline.policy.progress, live=False) as advance:
         for text in chosen:
-            rows.append(asked.seconds(text))
+            rows.append(pipeline.seconds(text))
             advance(1)
     latencies = []
-    for number, stage in enumerate(asked.stages):
+    for number, stage in enumerate(pipeline.stages):
         entered = [row for row in rows if len(row) >= number]
         finished = [row[number] for row in entered if len(row) > number]
         latencies.append(_latency(stage.name, finished, len(entered) - len(finished)))
-    complete = [sum(row) for row in rows if len(row) == len(asked.stages)]
+    complete = [sum(row) for row in rows if len(row) == len(pipeline.stages)]
     return tuple(latencies), _latency(_WHOLE, complete, len(rows) - len(complete))
 
 
@@ -180,8 +180,8 @@ def _latency(stage: str, seconds: Sequence[float], failed: int) -> StageLatency:
 
 def _billed(stages: Sequence[Stage]) -> int | None:
     """Return how many tokens providers have billed for the retriever's embedding models so far."""
-    asked = getattr(getattr(stages[0], "retriever", None), "embedders", ())
-    billed = [embedder.tokens_billed for embedder in asked if hasattr(embedder, "tokens_billed")]
+    embedders = getattr(getattr(stages[0], "retriever", None), "embedders", ())
+    billed = [embedder.tokens_billed for embedder in embedders if hasattr(embedder, "tokens_billed")]
     return sum(billed) if billed else None
 
 

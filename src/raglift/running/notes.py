@@ -47,9 +47,9 @@ def relabelled(run: Run, dataset: Dataset, labels: Dataset | Sequence[Query]) ->
         ConfigurationError: something that holds no queries, two of one id, another text under an id of the run, or no
             query of the run at all.
     """
-    given = {query.id: query for query in _checked(dataset, labels)}
+    labelled = {query.id: query for query in _checked(dataset, labels)}
     unlabelled = {query.id: replace(query, facts=(), judged_irrelevant=(), judged=None) for query in dataset.queries}
-    queries = tuple(given.get(query.id, unlabelled[query.id]) for query in dataset.queries)
+    queries = tuple(labelled.get(query.id, unlabelled[query.id]) for query in dataset.queries)
     before = run.spec.get("relabelled", {}).get("dataset", run.spec["dataset"])
     source = labels.name if isinstance(labels, Dataset) else "other labels"
     documents = (labels.documents if isinstance(labels, Dataset) else ()) or dataset.documents
@@ -59,8 +59,8 @@ def relabelled(run: Run, dataset: Dataset, labels: Dataset | Sequence[Query]) ->
         "dataset": {"name": found.name, "queries": len(found), "hash": dataset_hash(found)},
         "relabelled": {
             "dataset": before,
-            "unlabelled": sum(query.id not in given for query in dataset.queries),
-            "ignored": sum(query_id not in dataset.query_by_id for query_id in given),
+            "unlabelled": sum(query.id not in labelled for query in dataset.queries),
+            "ignored": sum(query_id not in dataset.query_by_id for query_id in labelled),
         },
     }
     unchanged = [_facts(query) for query in dataset.queries] == [_facts(query) for query in queries]
@@ -108,8 +108,8 @@ def usual_depths(run: Run) -> list[int]:
     """
     cut = cut_stages(run, rankings_by_stage(run)).values()
     limit = min([*cut, run.spec.get("k", DEFAULT_KS[-1])])  # k: what a system without a depth of its own was asked for
-    own = run.spec.get("deployed_depth", limit)
-    return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, own, DEFAULT_KS[-1])})
+    depth = run.spec.get("deployed_depth", limit)
+    return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, depth, DEFAULT_KS[-1])})
 
 
 def _read_in_part(retriever: Any) -> Iterator[tuple[int, int]]:
@@ -144,13 +144,13 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
             "beginning was embedded"
             for count, distinct in _read_in_part(getattr(stage, "retriever", None))
         ]
-        asked = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
-        if isinstance(asked, ServiceRetriever):
-            notes += [f"{stage.name}: {stage.clearing.message(note)}" for note in asked.notes]
+        component = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
+        if isinstance(component, ServiceRetriever):
+            notes += [f"{stage.name}: {stage.clearing.message(note)}" for note in component.notes]
         notes += [
             f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not report "
             "them"
-            for name in getattr(asked, "uncounted_models", ())
+            for name in getattr(component, "uncounted_models", ())
         ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages

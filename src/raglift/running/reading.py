@@ -38,9 +38,9 @@ def stage_infos(
         try:
             found = _read_in_part(stage, queries, traces)
         except Exception as error:  # noqa: BLE001 — rankings that are there are not lost because of a count
-            said = describe_error(error, secrets=stage.clearing.secrets)
-            notes.append(f"{stage.name}: whether it read its candidates whole is not known: {said}")
-        own = isinstance(stage, RetrieveStage) and stage.has_own_depth and not stage.depth_fixed
+            message = describe_error(error, secrets=stage.clearing.secrets)
+            notes.append(f"{stage.name}: whether it read its candidates whole is not known: {message}")
+        has_own_depth = isinstance(stage, RetrieveStage) and stage.has_own_depth and not stage.depth_fixed
         infos.append(
             StageInfo(
                 stage.name,
@@ -48,7 +48,7 @@ def stage_infos(
                 tuple(map(stage.clearing.message, stage.depth_fixed)),
                 is_batched(stage),
                 read_in_part=found,
-                has_own_depth=own,
+                has_own_depth=has_own_depth,
                 vocabularies=tuple(vocabularies(asked_of(stage), [*texts, *_hit_texts(traces)])),
             )
         )

@@ -38,10 +38,10 @@ def evaluation_of(
 
 def require_chunks(metrics: tuple[Metric, ...], inventory: Inventory | None) -> None:
     """Raise when a metric needs all chunks of the index and they are not known."""
-    wanted = [str(metric) for metric in metrics if MEASURES[metric.name].needs_chunks]
-    if wanted and inventory is None:
+    needing = [str(metric) for metric in metrics if MEASURES[metric.name].needs_chunks]
+    if needing and inventory is None:
         raise ConfigurationError(
-            f"{wanted[0]}: found a system that does not tell its chunks; expected them, as evaluate(..., chunks=chunks)"
+            f"{needing[0]}: found a system that does not list its chunks; expected evaluate(..., chunks=chunks)"
         )
 
 
@@ -98,14 +98,14 @@ def rescore(
     chosen = choose_metrics(metrics, ks, dataset)
     spec = {key: value for key, value in run.spec.items() if key != "metrics"}
     run = replace(run, spec={**spec, **named_in_spec(names_of(metrics))})
-    asked = int(evaluation.run.spec["candidates"])
+    depth = int(evaluation.run.spec["candidates"])
     if run.has_sessions:  # agents ask for as much as they choose, and that is all there is
-        asked = max([asked, *(metric.k or 0 for metric in chosen)])
-        run = replace(run, spec={**run.spec, "candidates": asked})
-    too_deep = [metric for metric in chosen if metric.k is not None and metric.k > asked]
+        depth = max([depth, *(metric.k or 0 for metric in chosen)])
+        run = replace(run, spec={**run.spec, "candidates": depth})
+    too_deep = [metric for metric in chosen if metric.k is not None and metric.k > depth]
     if too_deep:
         raise ConfigurationError(
-            f"rescore: found {too_deep[0]}; expected a depth of at most {asked}, the number of candidates that the run "
+            f"rescore: found {too_deep[0]}; expected a depth of at most {depth}, the number of candidates that the run "
             "asked for: evaluate again with more candidates"
         )
     require_chunks(chosen, run.inventory)

@@ -69,9 +69,9 @@ def evaluate_sessions(
     require_encoding(chosen)
     require_chunks(chosen, None)
     rule = checked_rule(match, profile)
-    given = _checked_sessions(sessions, data)
+    checked = _checked_sessions(sessions, data)
     clearing = Clearing()
-    cleared = {query_id: list(map(clearing.session, of_query)) for query_id, of_query in given.items()}
+    cleared = {query_id: list(map(clearing.session, of_query)) for query_id, of_query in checked.items()}
     spec = {**spec_of(data, Settings(doc_key=doc_key)), **named_in_spec(names_of(metrics, DEFAULT_SESSION_METRICS))}
     run = run_of_sessions(cleared, data, chosen, Provenance(data, doc_key), system=system, spec=spec)
     return evaluation_of(run, data, chosen, rule, profile, TokenCounts())

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 # Users' systems by reference: `module:name`, the address of an HTTP service, or an MCP server.
 
 
-def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> Any:
+def load_system(reference: Any, mapping: str | os.PathLike[str] | None = None) -> Any:
     """Return a system: what a reference names, or an object as it is.
 
     A function or class that can be called without arguments is called, to make the system.
 
     Args:
-        given: `module:name`, where the module is in the working folder or installed; the address of an HTTP service;
+        reference: `module:name`, of a module in the working folder or installed; the address of an HTTP service;
             an MCP server, as `mcp:python server.py#search`; or an object.
         mapping: the file that says what is sent to an HTTP service or MCP server, and where its hits are in the answer.
 
@@ -50,24 +50,31 @@ def load_system(given: Any, mapping: str | os.PathLike[str] | None = None) -> An
         MappingError: the mapping is not described as it must be; every fault is listed.
         MissingKey: an environment variable that the mapping names is not set.
     """
-    if isinstance(given, str) and (is_http_address(given) or is_mcp_reference(given)):
+    if isinstance(reference, str) and (is_http_address(reference) or is_mcp_reference(reference)):
         service = mapping_of(mapping)
-        load_dot_env(variables_of([given, service.headers, service.params, service.env]))
-        return HttpRetriever(given, service) if is_http_address(given) else McpRetriever(given, service)
-    if isinstance(given, str) and perhaps_address(given):
+        load_dot_env(variables_of([reference, service.headers, service.params, service.env]))
+        return HttpRetriever(reference, service) if is_http_address(reference) else McpRetriever(reference, service)
+    if isinstance(reference, str) and perhaps_address(reference):
         raise ConfigurationError(
-            f"system: found {quoted(shown_address(given))}; expected the address of a service with http:// or https:// "
+            f"system: found {quoted(shown_address(reference))}; expected the address of a service: http:// or https:// "
             "before it, as http://localhost:8000/search; an MCP server, as mcp:python server.py#search; or "
             "module:name, as my_rag:retriever"
         )
     if mapping is not None:
-        found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}" if given is not None else "none"
+        found = (
+            repr(reference)
+            if isinstance(reference, str)
+            else f"a {type(reference).__name__}"
+            if reference is not None
+            else "none"
+        )
         raise ConfigurationError(
             f"mapping: found {os.fspath(mapping)!r} with the system {found}; expected it with the address of an HTTP "
             "service, as --system http://localhost:8000/search, or an MCP server, as --system 'mcp:python server.py'"
         )
-    found = imported(given, "system") if isinstance(given, str) else given
-    return made_by(given if isinstance(given, str) else getattr(found, "__name__", "the system"), found, "system")
+    found = imported(reference, "system") if isinstance(reference, str) else reference
+    name = reference if isinstance(reference, str) else getattr(found, "__name__", "the system")
+    return made_by(name, found, "system")
 
 
 def identity_of(name: str | None, mapping: str | os.PathLike[str] | None) -> str:

@@ -97,7 +97,7 @@ def tune(
     values = np.empty((len(settings), len(queries)))
     with track("tune", len(settings), "settings", show=progress) as advance:
         for number, setting in enumerate(settings):
-            (table,) = match_rankings(queries, [_made(setting, lasts, before)], rule, counter=counter)
+            (table,) = match_rankings(queries, [_tuned(setting, lasts, before)], rule, counter=counter)
             values[number] = compute(table, chosen, first.profile)
             advance(1)
     # A query of which the metric says nothing, whatever the setting, is in no mean, as in an evaluation
@@ -114,8 +114,8 @@ def _named(systems: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation]
     if isinstance(systems, Mapping):
         found = dict(systems)
     else:
-        given = [systems] if isinstance(systems, Known) else list(systems)
-        found = dict(zip(distinct_names(given, given), given, strict=True))
+        known = [systems] if isinstance(systems, Known) else list(systems)
+        found = dict(zip(distinct_names(known, known), known, strict=True))
     if not found or not all(isinstance(one, Known) for one in found.values()):
         raise ConfigurationError("tune: expected evaluations, from rl.evaluate or rl.load_evaluation")
     return found
@@ -206,24 +206,24 @@ def _whole(name: str, values: Sequence[int] | None) -> list[int]:
     return list(values or ())
 
 
-def _made(setting: Setting, lasts: Sequence[Sequence[Ranking]], before: Sequence[Ranking] | None) -> list[Ranking]:
+def _tuned(setting: Setting, lasts: Sequence[Sequence[Ranking]], before: Sequence[Ranking] | None) -> list[Ranking]:
     """Return the rankings of a setting."""
     if setting.constant is not None:
         parts = [[Ranking(ranking.hits[: setting.candidates]) for ranking in rankings] for rankings in lasts]
-        made = fuse(parts, setting.weights, setting.constant)
+        rankings = fuse(parts, setting.weights, setting.constant)
     elif setting.candidates is not None and before is not None:
-        made = [_reranked(first, last, setting.candidates) for first, last in zip(before, lasts[0], strict=True)]
+        rankings = [_reranked(first, last, setting.candidates) for first, last in zip(before, lasts[0], strict=True)]
     else:
-        made = list(lasts[0])
+        rankings = list(lasts[0])
     if setting.cut_off is not None:
-        made = [_from_score(ranking, setting.cut_off) for ranking in made]
-    return made if setting.k is None else [Ranking(ranking.hits[: setting.k]) for ranking in made]
+        rankings = [_from_score(ranking, setting.cut_off) for ranking in rankings]
+    return rankings if setting.k is None else [Ranking(ranking.hits[: setting.k]) for ranking in rankings]
 
 
 def _from_score(ranking: Ranking, lowest: float) -> Ranking:
     """Return the hits of at least a score, with their ranks."""
-    kept = [hit for hit in ranking.hits if hit.score is not None and hit.score >= lowest]
-    return Ranking.of((hit.chunk, hit.score) for hit in kept)
+    hits = [hit for hit in ranking.hits if hit.score is not None and hit.score >= lowest]
+    return Ranking.of((hit.chunk, hit.score) for hit in hits)
 
 
 def _reranked(retrieved: Ranking, reranked: Ranking, candidates: int) -> Ranking:

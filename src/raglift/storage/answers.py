@@ -47,8 +47,8 @@ class Answer:
     def to_bytes(self) -> bytes:
         """Return what is kept: JSON, with metadata as a saved evaluation has it."""
         value = self.value
-        kept = {"hits": hits_as_json(value)} if isinstance(value, Ranking) else {"session": _session_as_json(value)}
-        return json.dumps({**kept, "seconds": self.seconds, "tries": self.tries}).encode()
+        content = {"hits": hits_as_json(value)} if isinstance(value, Ranking) else {"session": _session_as_json(value)}
+        return json.dumps({**content, "seconds": self.seconds, "tries": self.tries}).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Answer:
@@ -86,16 +86,16 @@ def _session_as_json(session: Session) -> dict[str, Any]:
     }
 
 
-def _session(kept: Any) -> Session:
+def _session(content: Any) -> Session:
     calls = [
         Call(
             stages=tuple(StageTrace(name, _ranking(hits), seconds) for name, seconds, hits in call["stages"]),
             **{name: call[name] for name in _OF_CALLS},
         )
-        for call in kept["calls"]
+        for call in content["calls"]
     ]
-    context = None if kept["context"] is None else _ranking(kept["context"])
-    return Session(kept["query"], calls, context, kept["repetition"])
+    context = None if content["context"] is None else _ranking(content["context"])
+    return Session(content["query"], calls, context, content["repetition"])
 
 
 def _ranking(hits: Any) -> Ranking:
@@ -133,9 +133,9 @@ class AnswerStore:
             CacheError: the file cannot be read.
         """
         found = {}
-        with _told(self._answers):
-            kept = self._answers.get_many(keys)
-        for key, content in kept.items():
+        with _read_errors(self._answers):
+            answers = self._answers.get_many(keys)
+        for key, content in answers.items():
             try:
                 found[key] = Answer.from_bytes(content)
             except (ValueError, TypeError, LookupError, RagliftError):
@@ -149,7 +149,7 @@ class AnswerStore:
             CacheError: the file cannot be written.
         """
         content = answer.to_bytes()
-        with _told(self._answers):
+        with _read_errors(self._answers):
             self._answers.put_many({key: content})
         with self._adding:
             self._added.add(key)
@@ -162,23 +162,23 @@ class AnswerStore:
         """Return for each key how often a process died during its call, up to `most`; those of none are left out."""
         if self._calls is None:
             return {}
-        noted = {_note(key, number): key for key in keys for number in range(most)}
+        notes = {_note(key, number): key for key in keys for number in range(most)}
         died: dict[bytes, int] = {}
-        with _told(self._calls):
-            for note in self._calls.get_many(noted):
-                died[noted[note]] = died.get(noted[note], 0) + 1
+        with _read_errors(self._calls):
+            for note in self._calls.get_many(notes):
+                died[notes[note]] = died.get(notes[note], 0) + 1
         return died
 
     def begin(self, keys: Iterable[bytes], died: dict[bytes, int]) -> None:
         """Note that calls are under way; for each key, `died` says how often a process died during it before."""
         if self._calls is not None:
-            with _told(self._calls):
+            with _read_errors(self._calls):
                 self._calls.put_many({_note(key, died.get(key, 0)): b"" for key in keys})
 
     def end(self, keys: Iterable[bytes], most: int) -> None:
         """Note that no process died during these calls."""
         if self._calls is not None:
-            with _told(self._calls):
+            with _read_errors(self._calls):
                 self._calls.remove_many([_note(key, number) for key in keys for number in range(most)])
 
 
@@ -187,13 +187,13 @@ def _note(key: bytes, number: int) -> bytes:
 
 
 @contextmanager
-def _told(cache: Cache) -> Iterator[None]:
+def _read_errors(cache: Cache) -> Iterator[None]:
     """Say what is wrong with the file in words that are true of answers: they cannot be made again for nothing."""
     try:
         yield
     except CacheError as error:
-        said = printable(str(error.__cause__ or error))
+        reason = printable(str(error.__cause__ or error))
         raise CacheError(
-            f"{cache.path}: the answers of the system cannot be kept or read there: {said}; expected a place with "
+            f"{cache.path}: the answers of the system cannot be kept or read there: {reason}; expected a place with "
             "room, and the right to write: those that it holds are used again when the run is resumed"
         ) from error

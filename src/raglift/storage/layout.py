@@ -76,8 +76,8 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 
 def told(error: Exception) -> str:
     """Return what an error of `DAMAGE` says, on one line; one that no check has worded comes with its kind."""
-    said = printable(excerpt(str(error), _LONGEST_WORDS))
-    return said if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {said}"
+    words = printable(excerpt(str(error), _LONGEST_WORDS))
+    return words if isinstance(error, (WrongKind, RagliftError)) else f"{type(error).__name__}: {words}"
 
 
 def write_json(path: Path, value: Any) -> None:

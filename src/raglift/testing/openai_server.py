@@ -65,9 +65,9 @@ def completion(body: Json, answer: Answer, number: int) -> Json:
         ]
         message |= {"content": answer.text, "tool_calls": calls}
         content = json.dumps(functions)
-    asked = sum(len(_text_of(message).split()) for message in body.get("messages", []))
+    prompt_tokens = sum(len(_text_of(message).split()) for message in body.get("messages", []))
     answered = len((refusal or content).split())
-    usage = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": answered, "total_tokens": prompt_tokens + answered}
     reason = answer.finish_reason or ("tool_calls" if message.get("tool_calls") else "stop")
     return {
         "id": f"chatcmpl-{number}",
@@ -297,11 +297,11 @@ class OpenAIServer:
         vectors = [_vector_of(given, dimensions) for given in inputs]
         if answer.vectors == "nan":
             vectors[-1][0] = np.nan
-        kept = {"fewer": vectors[:-1], "none": []}.get(answer.vectors, vectors)
+        vectors_sent = {"fewer": vectors[:-1], "none": []}.get(answer.vectors, vectors)
         in_base64 = body.get("encoding_format") == "base64"
         data = [
             {"object": "embedding", "index": index, "embedding": _base64(row) if in_base64 else row.tolist()}
-            for index, row in enumerate(kept)
+            for index, row in enumerate(vectors_sent)
         ]
         tokens = sum(len(_words(given)) for given in inputs)
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -341,13 +341,13 @@ class OpenAIServer:
 
     def _send(self, answer: Answer, pieces: list[bytes], write: Callable[[bytes], object]) -> None:
         """Write the pieces of a reply at their pace, or the first half of their bytes."""
-        left = sum(map(len, pieces))
-        left = left // 2 if answer.cut_off else left
+        remaining = sum(map(len, pieces))
+        remaining = remaining // 2 if answer.cut_off else remaining
         for number, piece in enumerate(pieces):
             if number:
                 self._closing.wait(answer.seconds_per_piece)
-            write(piece[:left])
-            left -= len(piece[:left])
+            write(piece[:remaining])
+            remaining -= len(piece[:remaining])
 
 
 class _Server(ThreadingHTTPServer):
@@ -381,17 +381,17 @@ def _handler_of(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
 
 
 def _inputs(body: Json) -> list[Any]:
-    given = body.get("input", [])
-    return given if isinstance(given, list) and not (given and isinstance(given[0], int)) else [given]
+    inputs = body.get("input", [])
+    return inputs if isinstance(inputs, list) and not (inputs and isinstance(inputs[0], int)) else [inputs]
 
 
-def _words(given: str | list[int]) -> list[str]:
-    return given.lower().split() if isinstance(given, str) else [str(token) for token in given]
+def _words(text: str | list[int]) -> list[str]:
+    return text.lower().split() if isinstance(text, str) else [str(token) for token in text]
 
 
-def _vector_of(given: str | list[int], dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _vector_of(text: str | list[int], dimensions: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     vector = np.full(dimensions, 0.01, dtype=np.float32)  # so that no vector is zero
-    for word in _words(given):
+    for word in _words(text):
         vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % dimensions] += 1
     return vector / np.linalg.norm(vector)
 
