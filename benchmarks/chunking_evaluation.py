@@ -22,7 +22,7 @@ import numpy as np
 from raglift.components.chunkers import RecursiveChunker, TokenChunker
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
 from raglift.components.retrievers import DenseRetriever
-from raglift.datasets.formats.chunking_evaluation import read_chunking_evaluation
+from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.running.evaluation import evaluate
 
@@ -100,6 +100,14 @@ def measure(name: str, chunker: Chunker, dataset: Dataset, embedder: Embedder) -
     return Row(name, len(chunks), index.read_in_part or 0, values)
 
 
+def read_questions(folder: Path) -> Dataset:
+    """Return the questions of a folder with the spans that answer them, and the texts, by the names in `corpus_id`."""
+    columns = {"passage": "references.content", "doc": "corpus_id"}
+    columns |= {"start": "references.start_index", "end": "references.end_index"}
+    texts = {Path(document.id).stem: document.text for document in load_documents(folder / "corpora")}
+    return load_dataset(folder / "questions_df.csv", documents=texts, columns=columns)
+
+
 def find_folder(given: str | None) -> Path:
     """Return the folder of the benchmark.
 
@@ -125,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", help="default: $RAGLIFT_CORPORA/chunking_evaluation")
     try:
-        dataset = read_chunking_evaluation(find_folder(parser.parse_args(arguments).folder))
+        dataset = read_questions(find_folder(parser.parse_args(arguments).folder))
         embedder = SentenceTransformerEmbedder(dtype="float32")
         facts = sum(len(query.facts) for query in dataset)
         sys.stdout.write(

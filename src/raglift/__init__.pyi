@@ -3,7 +3,7 @@ from .auditing.dataset_audit import audit as audit
 from .components.chunkers import RecursiveChunker as RecursiveChunker
 from .components.embedding import build_index as build_index
 from .components.retrievers import DenseRetriever as DenseRetriever
-from .datasets.formats.catalogue import write_dataset as write_dataset
+from .datasets.formats.writing import write_dataset as write_dataset
 from .datasets.loading import load_dataset as load_dataset
 from .errors import RagliftError as RagliftError
 from .gating.deciding import gate as gate

@@ -100,11 +100,15 @@ class DocumentWarning(UserWarning):
     """Some of what documents were to be read from was not read: files of a folder, or pages without text."""
 
 
+class LabelWarning(UserWarning):
+    """Some rows of a file of labels were left out by a filter."""
+
+
 class RankingWarning(UserWarning):
     """Figures of rankings may not mean what they seem to: no labelled id is in them, or ranks contradict scores."""
 
 
-OWN_WARNINGS = (DocumentWarning, RankingWarning)
+OWN_WARNINGS = (DocumentWarning, LabelWarning, RankingWarning)
 """The warnings that the command line shows in one line each."""
 
 

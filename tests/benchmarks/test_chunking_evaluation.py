@@ -15,7 +15,6 @@ import raglift as rl
 from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
 from raglift.components.retrievers import DenseRetriever
-from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "chunking_evaluation.py"
 LAMP = (
@@ -129,7 +128,7 @@ def test_the_reference_counts_as_by_hand() -> None:
     "chunker", [RecursiveChunker(20, 10, "tokens"), RecursiveChunker(9, 0, "tokens"), TokenChunker(16, 8)], ids=str
 )
 def test_what_is_measured_is_what_the_places_say(benchmark, embedder, tiny: Path, chunker: Chunker) -> None:
-    dataset = read_chunking_evaluation(tiny)
+    dataset = benchmark.read_questions(tiny)
     row = benchmark.measure("some 20/10", chunker, dataset, embedder)
     expected = expected_values(dataset, chunker, embedder)
     assert row.values == pytest.approx(expected)
@@ -154,9 +153,9 @@ def beginning_of(dataset: rl.Dataset, doc_id: str, length: int) -> rl.Dataset:
 @pytest.mark.slow
 def test_so_it_is_on_a_real_text(benchmark, embedder, corpora_folder: Path) -> None:
     folder = corpora_folder / "chunking_evaluation"
-    if not is_chunking_evaluation(folder):
+    if not folder.is_dir():
         pytest.skip(f"no chunking evaluation at {folder}")
-    dataset = beginning_of(read_chunking_evaluation(folder), "state_of_the_union.md", 14_000)
+    dataset = beginning_of(benchmark.read_questions(folder), "state_of_the_union", 14_000)
     assert len(dataset) >= 10
     (_, chunker), *_ = benchmark.settings()
     row = benchmark.measure("recursive 250/125", chunker, dataset, embedder)

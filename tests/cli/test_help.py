@@ -21,9 +21,8 @@ from raglift.cli.app import app
 from raglift.cli.command import PANELS
 from raglift.cli.report import FORMATS as REPORT_FORMATS
 from raglift.components.devices import Dtype
-from raglift.datasets.formats.capabilities import DROPPABLE
-from raglift.datasets.formats.catalogue import FORMATS
-from raglift.datasets.formats.squad import EVIDENCE
+from raglift.datasets.formats.catalogue import EVIDENCE, FORMATS
+from raglift.datasets.formats.writing import DROPPABLE, WRITTEN_FORMATS
 from raglift.judging.sampled_units import ESTIMANDS
 from raglift.matching.rule import Mode
 from raglift.metrics.profiles.registry import PROFILES
@@ -130,7 +129,7 @@ def test_there_is_a_function_for_every_command() -> None:
         ("evaluate", "--match", get_args(Mode)),
         ("evaluate", "--dtype", get_args(Dtype)),
         ("labels convert", "--from", FORMATS),
-        ("labels convert", "--to", [name for name, known in FORMATS.items() if known.write is not None]),
+        ("labels convert", "--to", WRITTEN_FORMATS),
         ("labels convert", "--evidence", EVIDENCE),
         ("labels convert", "--drop", DROPPABLE),
         ("labels anchor", "--to", get_args(RelabelForm)),

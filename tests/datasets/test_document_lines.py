@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.datasets.documents import read_documents, write_document_lines
-from raglift.datasets.formats.catalogue import write_dataset
+from raglift.datasets.formats.writing import write_dataset
 from raglift.errors import DatasetError
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document

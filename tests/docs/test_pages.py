@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from raglift.components.services.mapping import load_mapping
-from raglift.datasets.formats.capabilities import DROPPABLE
 from raglift.datasets.formats.catalogue import FORMATS
+from raglift.datasets.formats.writing import DROPPABLE
 from raglift.metrics.registry import MEASURES
 from raglift.search.specification import load_search
 from raglift.sweep.loading import load_sweep

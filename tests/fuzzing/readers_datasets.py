@@ -85,19 +85,6 @@ def _hub_packed(folder: Path) -> None:
         path.unlink()
 
 
-def _chunking_evaluation(folder: Path) -> None:
-    import csv
-
-    _texts(folder / "corpora")
-    (folder / "corpora" / "cat.txt").rename(folder / "corpora" / "cat.md")
-    references = [{"content": _CAT[:23], "start_index": 0, "end_index": 23}]
-    with (folder / "questions_df.csv").open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("question", "references", "corpus_id"))
-        rows.writerow(("Where did the cat sit?", json.dumps(references), "cat"))
-        rows.writerow(("When do dogs sleep?", "[]", "dog"))
-
-
 def _table(folder: Path) -> None:
     rows = (
         "id,query,fact,passage,doc,start,end,chunk,grade,tags,answerable",
@@ -168,7 +155,7 @@ def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
 
 _COLUMNS = {
     "id": "No.",
-    "query": "Question",
+    "question": "Question",
     "passage": "Evidence",
     "doc": "Source",
     "grade": "Helps",
@@ -194,8 +181,8 @@ READERS: tuple[Reader, ...] = (
         codecs={"topics*": "bytes"},
     ),
     _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json")),
-    _dataset("csv, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
-    _dataset("csv", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS)),
+    _dataset("rows, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
+    _dataset("rows", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS)),
     _dataset("autorag", _copied("autorag"), _loaded()),
     _dataset("autorag, ids", _copied("autorag", "qa.parquet"), _loaded("qa.parquet")),
     _dataset(
@@ -204,14 +191,8 @@ READERS: tuple[Reader, ...] = (
         _loaded("qa_dataset.json"),
     ),
     _dataset("llama-index, examples", _copied("llama-index", "rag_dataset.json"), _loaded("rag_dataset.json")),
-    _dataset("chunking evaluation", _chunking_evaluation, _loaded()),
     _dataset("hub, json lines", _copied("hub"), _loaded(format="hf")),
     _dataset("hub, lists and gzip", _hub_packed, _loaded(format="hf")),
-    _dataset("promptfoo, tests", _copied("promptfoo", "promptfooconfig.yaml"), _loaded("promptfooconfig.yaml")),
-    _dataset("promptfoo, results", _copied("promptfoo", "results.json"), _loaded("results.json")),
-    _dataset("quepid, ratings", _copied("quepid", "ratings.csv"), _loaded("ratings.csv")),
-    _dataset("quepid, case", _copied("quepid", "case.json"), _loaded("case.json")),
-    _dataset("rank_eval", _copied("rank_eval"), _loaded("request.json")),
     _dataset("ragas, lines", _copied("ragas", "testset.jsonl"), _loaded("testset.jsonl")),
     _dataset("ragas, table", _copied("ragas", "testset.csv"), _loaded("testset.csv")),
     _dataset("langsmith", _copied("langsmith"), _loaded("examples.jsonl")),

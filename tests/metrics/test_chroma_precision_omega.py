@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import raglift as rl
 from raglift.components.chunkers import Chunker, RecursiveChunker, TokenChunker
-from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
+from raglift.datasets.loading import load_documents
 from raglift.matching.match import inventory_of, match_rankings, span_upper_bound_of
 from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import compute
@@ -138,9 +138,12 @@ CHUNKERS = [
 @pytest.mark.parametrize("chunker", CHUNKERS, ids=str)
 def test_all_questions_of_chromas_evaluation_give_its_values(chunker: Chunker, corpora_folder: Path) -> None:
     folder = corpora_folder / "chunking_evaluation"
-    if not is_chunking_evaluation(folder):
+    if not folder.is_dir():
         pytest.skip(f"no chunking evaluation at {folder}")
-    dataset: rl.Dataset = read_chunking_evaluation(folder)
+    columns = {"passage": "references.content", "doc": "corpus_id"}
+    columns |= {"start": "references.start_index", "end": "references.end_index"}
+    texts = {Path(document.id).stem: document.text for document in load_documents(folder / "corpora")}
+    dataset = rl.load_dataset(folder / "questions_df.csv", documents=texts, columns=columns)
     assert len(dataset) > 400
     chunks = list(chunker.split(dataset.documents))
     values = omegas(dataset.queries, chunks, dataset.documents)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from raglift.apps.pytest_integration.expectation import safe_name
 from raglift.datasets.corpora.catalogue import find_corpus, read_corpus
-from raglift.datasets.formats.catalogue import write_dataset
+from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import CorpusError, DatasetError, RagliftError
 from raglift.records.dataset import Dataset
@@ -107,7 +107,7 @@ def test_rankings_of_any_ids_are_exported_to_the_folder_alone(name: str, tmp_pat
     dataset = replace(evaluation.dataset, queries=queries, name=name)
     named = replace(evaluation, dataset=dataset, run=replace(evaluation.run, traces=traces))
     (tmp_path / "inner").mkdir()
-    export(named, tmp_path / "inner" / "out", form="jsonl")
+    export(named, tmp_path / "inner" / "out", escape_ids=True)
     assert {path.name for path in (tmp_path / "inner").iterdir()} == {"out"}
     assert {path.partition("/")[0] for path in content(tmp_path)} == {"inner"}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from raglift.analysis.frames import export
-from raglift.datasets.formats.catalogue import write_dataset
+from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.jsonl import write_queries
 from raglift.rendering.document import Cell, Table
 from raglift.report.page.rendering import Page, write_page

@@ -21,24 +21,12 @@ CHUNKERS = ("recursive:", "token:")
 CHUNK_UNITS = ("characters", "tokens")
 DEVICES = ("auto", "cpu", "cuda", "cuda:1", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-WRITTEN_FORMATS = (
-    "jsonl",
-    "beir",
-    "trec",
-    "squad",
-    "csv",
-    "autorag",
-    "llama-index",
-    "hf",
-    "ragas",
-    "langsmith",
-    "langfuse",
-    "promptfoo",
-    "quepid",
-    "rank-eval",
+WRITTEN_FORMATS = ("jsonl", "beir")
+DATASET_FORMATS = (
+    *("jsonl", "beir", "trec", "autorag", "llama-index", "hf", "ir"),
+    *("rows", "squad", "ragas", "langsmith", "deepeval", "langfuse"),
 )
-DATASET_FORMATS = (*WRITTEN_FORMATS, "ir")
-DROPPABLE = ("annotators", "filters", "grades", "ids", "judged_irrelevant", "metadata", "places", "tags")
+DROPPABLE = ("annotators", "filters", "metadata")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from raglift.base.display import printable
 from raglift.base.limits import user_path
 from raglift.cli.json_output import print_json
-from raglift.datasets.formats.catalogue import FORMATS, find_format, recognize_format, write_dataset
-from raglift.datasets.formats.csv_table import IGNORE
+from raglift.datasets.formats.catalogue import FORMATS, recognize_format
+from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from raglift.cli.labels import Convert, Relabel
     from raglift.datasets.formats.catalogue import FormatName, FormatOptions
+    from raglift.datasets.formats.writing import WrittenFormat
 
 
 def run(request: Convert) -> None:
     """Load, write, say what was written."""
-    chosen = find_format(request.write_as)
     target = written_to(request)
     dataset = load_dataset(
         request.source,
@@ -31,31 +31,27 @@ def run(request: Convert) -> None:
         format=cast("FormatName | None", request.read_as),
         **_options(request),
     )
-    path = write_dataset(dataset, target, format=chosen.name, drop=request.drop)
+    path = write_dataset(dataset, target, format=cast("WrittenFormat", request.write_as), drop=request.drop)
     read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
-    holds_documents = chosen.room(dataset).documents != "none"
-    documents = f" and {len(dataset.documents):,} documents" if holds_documents and dataset.documents else ""
+    documents = f" and {len(dataset.documents):,} documents" if dataset.documents else ""
     if request.as_json:
         print_json(
             {
                 "path": str(path),
                 "read_as": read_as,
-                "format": chosen.name,
+                "format": request.write_as,
                 "queries": len(dataset),
-                "documents": len(dataset.documents) if holds_documents else 0,
+                "documents": len(dataset.documents),
                 "notes": dataset.resolution.notes,
             }
         )
         return
-    sys.stdout.write(f"wrote {len(dataset):,} queries{documents} to {path} ({origin} to {chosen.title})\n")
+    sys.stdout.write(
+        f"wrote {len(dataset):,} queries{documents} to {path} ({origin} to {FORMATS[request.write_as].title})\n"
+    )
     for note in dataset.resolution.notes:
         sys.stdout.write(printable(f"! {note}") + "\n")
-    if dataset.documents and not holds_documents:
-        sys.stderr.write(
-            f"the {len(dataset.documents):,} documents are not in it, for {chosen.title} has no place for them: "
-            "give them with --documents when it is read\n"
-        )
 
 
 def written_to(request: Convert | Relabel) -> Path:
@@ -72,23 +68,24 @@ def written_to(request: Convert | Relabel) -> Path:
 
 
 def _options(request: Convert) -> FormatOptions:
-    """Return the options that were given; of columns, as `query=Question`, there may be several called `ignore`.
+    """Return the options that were given; a column may be given several times, and then has several paths.
 
     Raises:
-        ConfigurationError: a column without `=`.
+        ConfigurationError: a column or a decoding without `=`.
     """
-    named: dict[str, str | list[str]] = {}
-    ignored: list[str] = []
+    columns: dict[str, list[str]] = {}
     for column in request.column:
-        name, equals, title = column.partition("=")
+        name, equals, path = column.partition("=")
         if not equals:
-            raise ConfigurationError(f"--column: found {column!r}; expected what it holds and its name: query=Question")
-        if name.strip() == IGNORE:
-            ignored.append(title)
-        else:
-            named[name.strip()] = title
-    if ignored:
-        named[IGNORE] = ignored
-    names = ("encoding", "split", "subset", "revision", "topics", "delimiter", "evidence", "labels")
-    found = {name: value for name in names if (value := getattr(request, name)) is not None}
-    return cast("FormatOptions", {**found, "columns": named} if named else found)
+            raise ConfigurationError(f"--column: found {column!r}; expected a field and its path: question=Question")
+        columns.setdefault(name.strip(), []).append(path)
+    decode: dict[str, str] = {}
+    for each in request.decode:
+        name, equals, way = each.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--decode: found {each!r}; expected a field and how it is read: passage=json")
+        decode[name.strip()] = way
+    names = ("encoding", "split", "subset", "revision", "topics", "root", "delimiter", "evidence", "labels")
+    given = {name: value for name in names if (value := getattr(request, name)) is not None}
+    several = {"columns": columns, "decode": decode, "where": request.where}
+    return cast("FormatOptions", given | {name: value for name, value in several.items() if value})

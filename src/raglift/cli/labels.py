@@ -87,14 +87,13 @@ class AuditDataset:
     examples=[
         "raglift labels convert beir/scifact -o scifact",
         "raglift labels convert q.csv -o mine \\",
-        "    --column query=Question,relevant=Quote",
-        "raglift labels convert mine -o squad.json \\",
-        "    --to squad --drop grades",
+        "    --column question=Question,passage=Quote",
+        "raglift labels convert mine -o beir --to beir",
     ],
 )
 @dataclass(frozen=True)
 class Convert:
-    """Convert a labelled dataset to another format. Anything that the format cannot hold is an error."""
+    """Convert a labelled dataset to raglift's own format, or BEIR's. Anything that BEIR cannot hold is an error."""
 
     source: Annotated[
         str,
@@ -119,9 +118,19 @@ class Convert:
     topics: Annotated[Path | None, typer.Option(help="TREC: file of topics, if the source is a qrels file.")] = None
     column: Annotated[
         tuple[str, ...],
-        typer.Option(help="CSV: what a column holds and its name, such as 'query=Question,ignore=Notes'."),
+        typer.Option(help="Rows: a field and its path, such as 'question=inputs.ask' or 'ignore=notes'."),
         separate_named,
     ] = ()
+    decode: Annotated[
+        tuple[str, ...],
+        typer.Option(help="Rows: how a cell holds several values: 'passage=json', 'passage=literal', 'passage=|'."),
+    ] = ()
+    where: Annotated[
+        tuple[str, ...], typer.Option(help="Rows: which count, such as 'split=test' or 'status!=ARCHIVED'.")
+    ] = ()
+    root: Annotated[
+        str | None, typer.Option(help="Rows: the field of a JSON object that has them, or the sheet of a workbook.")
+    ] = None
     delimiter: Annotated[str | None, typer.Option(help="CSV: character between columns.")] = None
     evidence: Annotated[
         str | None, choice(("answer", "context"), help="SQuAD: the passage that is labelled. Default: answer.")

@@ -20,7 +20,6 @@ from raglift.datasets.formats.catalogue import (
     read_format,
     recognize_format,
 )
-from raglift.datasets.formats.chunking_evaluation import is_chunking_evaluation, read_chunking_evaluation
 from raglift.datasets.formats.own import documents_of
 from raglift.datasets.jsonl import resolve_queries
 from raglift.errors import ConfigurationError, CorpusError, DatasetError, Fault
@@ -49,28 +48,26 @@ def load_dataset(
 ) -> Dataset:
     """Load labelled queries and, where they are at hand, the documents they are about.
 
-    What the source is in another format than raglift's own is detected by its layout: a BEIR folder, an AutoRAG folder
-    or `qa.parquet`, a SQuAD or LlamaIndex `.json` file, a `.csv` file, TREC qrels with `topics=`. The first line of an
-    error says as what it was read; `docs/how-to/datasets.md` says how each format becomes facts.
+    Another format than raglift's own is recognized by its layout: a BEIR or AutoRAG folder, TREC qrels with `topics=`,
+    the fields of a tool's export. Rows of any other file are read with `columns=`. The first line of an error says as
+    what it was read; `docs/how-to/datasets.md` says how each format becomes facts.
 
     Args:
         source: a `.jsonl` file; a folder that holds `queries.jsonl` and, optionally, `corpus.toml`, a folder
-            `documents` or a file `documents.jsonl`; a file or folder in another format; a folder laid out as Chroma's
-            chunking evaluation (`questions_df.csv` and `corpora`); or the name of a corpus that comes with raglift,
-            as `war_and_peace`; or `hf:` and the id of a dataset on the Hugging Face hub in the layout of BEIR and MTEB,
-            or a folder laid out so, as `hf:mteb/scifact` or `hf:mteb/scifact?split=test`; or `ir:` and a name of
-            ir_datasets, as `ir:beir/scifact/test`.
+            `documents` or a file `documents.jsonl`; a file or folder in another format; or the name of a corpus that
+            comes with raglift, `war_and_peace`; or `hf:` and the id of a dataset on the Hugging Face hub, or a folder
+            laid out as one, `hf:mteb/scifact?split=test`; or `ir:` and a name of ir_datasets, `ir:beir/scifact/test`.
         documents: the source texts, in place of those that `source` brings: all that `load_documents` takes. For a
             corpus that consists of one text, a path to a file is read as that text: under its id, and without what its
             publisher added.
         include: what is also read of the folder of documents, as text, besides `*.txt`, `*.md`, `*.pdf` and `*.docx`:
             patterns of names (`*.qmd`) or of the ends of paths (`guides/*.html`).
         name: a title; by default the name of the file, folder or corpus; of `queries.jsonl` that of its folder.
-        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `squad`, `csv`, `autorag`, `llama-index`,
-            `hf`, `ragas`, `langsmith`, `langfuse`, `promptfoo`, `quepid`, `rank-eval` or `ir`; None to detect it from
-            the layout.
+        format: what the source is: `jsonl` (raglift's own), `beir`, `trec`, `autorag`, `llama-index`, `hf`, `ir`,
+            `rows` (of JSON Lines, JSON, CSV, TSV, XLSX or Parquet), `squad`, `ragas`, `langsmith`, `langfuse` or
+            `deepeval`; None to recognize it.
         **options: the `encoding` of documents that are not in UTF-8, as `cp1252`; and what some formats need besides,
-            as `split`, `topics` or `columns`; see `FormatOptions`.
+            for example `split`, `topics` or `columns`; see `FormatOptions`.
 
     Raises:
         DatasetError: there is no such file, it is malformed, or a label does not resolve; every fault is
@@ -111,8 +108,6 @@ def load_dataset(
     found = None if is_corpus else format or recognize_format(path, options)
     if found is not None and (is_there(path) or found != "jsonl"):
         return _load_found(found, path, documents, name, encoding, options)
-    if format is None and is_chunking_evaluation(path):
-        return read_chunking_evaluation(path, documents=_by_name(documents), name=name, encoding=encoding)
     if is_file(path):
         raise _unusable(path, f"a file of type {path.suffix or 'unknown'}", f"a .jsonl file, {_OTHERS}")
     unfit = [name for name, value in options.items() if value is not None]
@@ -205,8 +200,7 @@ def _by_name(source: DocumentSource, encoding: str | None = None) -> DocumentSou
         return read_corpus(path).documents(encoding=encoding)
     if recognize_format(path, {}) == "jsonl":
         return documents_of(path) or source
-    brings = recognize_format(path, {}) is not None or is_chunking_evaluation(path)
-    return load_dataset(path).documents or source if brings else source
+    return load_dataset(path).documents or source if recognize_format(path, {}) is not None else source
 
 
 def title_of(source: str | os.PathLike[str]) -> str:

@@ -9,11 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.loading import load_dataset
-from raglift.errors import ConfigurationError, DatasetError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
+from raglift.errors import ConfigurationError
 from raglift.records.labels import Fact, Passage, Query
 from raglift.running.evaluation import evaluate
 
@@ -146,36 +143,6 @@ def test_missing_columns_and_files_that_are_no_parquet(tmp_path: Path, faults: C
     assert "qa.parquet: found no readable Parquet file" in faults(tmp_path)
     (tmp_path / "qa.parquet").unlink()
     assert "qa.parquet: found no readable Parquet file" in faults(tmp_path, format="autorag")
-
-
-def test_what_autorag_wants_is_there(folder: Path, tmp_path: Path) -> None:
-    written = write_dataset(load_dataset(folder), tmp_path / "written", format="autorag")
-    table = pq.read_table(written / "qa.parquet")
-    assert table.column_names == ["qid", "query", "retrieval_gt", "generation_gt"]
-    assert table["retrieval_gt"].to_pylist() == pq.read_table(folder / "qa.parquet")["retrieval_gt"].to_pylist()
-    corpus = pq.read_table(written / "corpus.parquet")
-    assert corpus["metadata"][0].as_py()["last_modified_datetime"].isoformat() == "2024-09-13T12:00:00"
-    assert corpus["start_end_idx"].to_pylist()[1] == [33, 93]
-
-
-def test_a_time_that_is_none_stays_a_text(tmp_path: Path) -> None:
-    documents = (Document("a", "text", {"last_modified_datetime": "last spring"}),)
-    dataset = Dataset((Query("q", "?"),), documents, "written")
-    assert load_dataset(write_dataset(dataset, tmp_path / "written", format="autorag")) == dataset
-
-
-def test_a_corpus_without_metadata_has_the_field_that_autorag_asks_for(tmp_path: Path) -> None:
-    dataset = Dataset((Query("q", "?"),), (Document("a", "text"),))
-    written = write_dataset(dataset, tmp_path / "written", format="autorag")
-    assert pq.read_table(written / "corpus.parquet")["metadata"].to_pylist() == [{"last_modified_datetime": None}]
-
-
-@pytest.mark.parametrize("metadata", [{"a": 1}, {"b": None}, {"b": {1, 2}}])
-def test_metadata_that_parquet_cannot_hold(metadata: dict[str, Any], tmp_path: Path) -> None:
-    documents = (Document("1", "x", {"a": "text"}), Document("2", "y", metadata))
-    with pytest.raises(DatasetError, match=r"corpus\.parquet: metadata"):
-        write_dataset(Dataset((Query("q", "?"),), documents), tmp_path / "written", format="autorag")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("name", "column"), [("qa", "qid"), ("corpus", "doc_id"), ("corpus", "metadata")])

@@ -22,13 +22,13 @@ def test_every_format_has_its_name() -> None:
         ("hub", "hf"),
         ("trec", "trec"),
         ("squad/dev-v2.0.json", "squad"),
-        ("csv/labels.csv", "csv"),
+        ("csv/labels.csv", "rows"),
         ("autorag", "autorag"),
         ("autorag/qa.parquet", "autorag"),
         ("llama-index/rag_dataset.json", "llama-index"),
         ("llama-index/qa_dataset.json", "llama-index"),
         ("beir/queries.jsonl", "jsonl"),
-        ("beir/qrels/test.tsv", None),
+        ("beir/qrels/test.tsv", "rows"),
         ("beir/qrels", None),
         ("nowhere", None),
     ],
@@ -40,7 +40,7 @@ def test_a_format_is_told_by_its_layout(source: str, name: str | None, fixtures:
 def test_topics_and_columns_tell_it_too(fixtures: Path) -> None:
     qrels = fixtures / "beir" / "qrels" / "test.tsv"
     assert recognize_format(qrels, {"topics": "topics.txt"}) == "trec"
-    assert recognize_format(qrels, {"columns": {"query": "query-id"}}) == "csv"
+    assert recognize_format(qrels, {"columns": {"question": "query-id"}}) == "rows"
 
 
 def test_a_folder_with_the_files_of_two_formats(fixtures: Path, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_folder_with_the_files_of_two_formats(fixtures: Path, tmp_path: Path) 
 def test_json_of_no_known_shape(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"rows": []}', encoding="utf-8")
-    with pytest.raises(DatasetError, match='found an object with "rows"; expected SQuAD'):
+    with pytest.raises(DatasetError, match='found an object with "rows"; expected a list of records'):
         load_dataset(path)
 
 

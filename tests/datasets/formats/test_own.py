@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.formats.own import LINES
+from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document

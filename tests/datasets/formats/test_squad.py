@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from raglift.datasets.formats.catalogue import write_dataset
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
-from raglift.records.dataset import Dataset
-from raglift.records.documents import Document
-from raglift.records.labels import Fact, Passage, Query
+from raglift.records.labels import Fact, Passage
 
 
 @pytest.fixture
@@ -75,16 +72,16 @@ def answer(text: Any, start: Any) -> list[dict[str, Any]]:
     [
         (
             paragraph(answers=answer("Rome", 12)),
-            'answers[0].answer_start: found 12, where the context has " Rom"; expected the offset of "Rome", which stands at 13',  # noqa: E501
+            'answers[0].answer_start: found 12, at which "document/0" has " Rom"; expected the offset of "Rome", which begins at 13',  # noqa: E501
         ),
-        (paragraph(answers=answer("Paris", 0)), 'expected the offset of "Paris", which is not in the context'),
-        (paragraph(answers=answer("Rome", "0")), 'answer_start: found "0"; expected an integer'),
+        (paragraph(answers=answer("Paris", 0)), 'expected the offset of "Paris", which is not in it'),
+        (paragraph(answers=answer("Rome", "x")), 'answer_start: found "x"; expected a character offset: an integer'),
         (paragraph(answers=answer("Rome", -4)), "answer_start: found -4"),
         (paragraph(answers=answer("", 0)), "answers[0].text: found an empty text"),
-        (paragraph(answers={"text": ["Rome"]}), "qas[0].answers: found an object"),
-        (paragraph(answers=["Rome"]), 'answers[0]: found "Rome"; expected an object'),
-        (paragraph(answers=answer("Rome", 0), is_impossible=True), "is_impossible: found true, and answers"),
-        (paragraph(is_impossible="no"), 'is_impossible: found "no"; expected true or false'),
+        (paragraph(answers=["Rome"]), 'answers[0]: found "Rome"; expected a character offset'),
+        (paragraph(answers={"text": ["Rome", "is"], "answer_start": [0]}), "found 2 of passage, 1 of start"),
+        (paragraph(answers=answer("Rome", 0), is_impossible=True), "found a passage, and a question that nothing"),
+        (paragraph(is_impossible="perhaps"), 'is_impossible: found "perhaps"; expected true or false'),
         (paragraph(question=None), "qas[0].question: found null"),
         (paragraph(id=""), "qas[0].id: found an empty text"),
         (paragraph(context=3), "data[0].paragraphs[0].context: found 3"),
@@ -98,18 +95,18 @@ def test_every_fault_has_its_path(given: Any, expected: str, tmp_path: Path, fau
 
 
 def test_ids_must_be_unique(tmp_path: Path, faults: Callable[..., str]) -> None:
-    message = faults(squad(tmp_path, paragraph() | {"document_id": 7}, paragraph() | {"document_id": 7}))
-    assert 'paragraphs[1]: found the document id "7" again' in message
-    assert 'paragraphs[1].qas[0].id: found the id "q" again' in message
+    message = faults(squad(tmp_path, paragraph() | {"document_id": 7}, paragraph("Rome.") | {"document_id": 7}))
+    assert 'paragraphs[1].context: found another text for the document "7"' in message
+    assert 'paragraphs[1].qas[0]: found the id "q" of squad.json: data[0].paragraphs[0].qas[0]' in message
 
 
 def test_articles_of_one_title_or_none(tmp_path: Path) -> None:
-    article = {"title": "A", "paragraphs": [{"context": "x", "qas": []}]}
+    article = {"title": "A", "paragraphs": [{"context": text, "qas": []} for text in ("x", "z", "x")]}
     nameless = {"paragraphs": [{"context": "y", "qas": [{"id": 1, "question": "?", "answers": answer("y", 0)}]}]}
     path = tmp_path / "squad.json"
     path.write_text(json.dumps({"data": [article, article, nameless]}), encoding="utf-8")
     dataset = load_dataset(path)
-    assert [document.id for document in dataset.documents] == ["A/0", "A/1", "article-2/0"]
+    assert [document.id for document in dataset.documents] == ["A/0", "A/1", "document/0"]
     assert dataset.queries[0].id == "1"
 
 
@@ -120,19 +117,12 @@ def test_articles_of_one_title_or_none(tmp_path: Path) -> None:
         ('{"data": [1]}', "data[0]: found 1; expected an object"),
         ('{"data": [], "data": []}', 'the field "data" twice'),
         ('{"data": []}', "found no queries"),
-        ('{"data": 3}', "expected SQuAD (a list data), LlamaIndex's"),
+        ('{"data": 3}', "expected a list of records of a tool"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"data": [{"title": "A"}]}', "data[0].paragraphs: found no such field"),
+        ('{"data": [{"paragraphs": [{"context": "A"}]}]}', "data[0].paragraphs[0].qas: found no such field"),
     ],
 )
 def test_damaged_files(text: str, expected: str, tmp_path: Path, faults: Callable[..., str]) -> None:
     path = tmp_path / "squad.json"
     path.write_text(text, encoding="utf-8")
     assert expected in faults(path)
-
-
-def test_a_document_without_words_is_written_and_read(tmp_path: Path) -> None:
-    documents = (Document("a", ""), Document("b", " \n"), Document("c", "Rome is old."))
-    dataset = Dataset((Query("q", "Which city?", (Fact((Passage("Rome", "c", 0, 4),)),)),), documents, "rome")
-    path = write_dataset(dataset, tmp_path / "rome.json", format="squad")
-    assert load_dataset(path, name="rome") == dataset

@@ -33,7 +33,7 @@ from raglift.apps.generation.questions import (
 from raglift.auditing.relabelling import Quotes
 from raglift.base.display import counted, shorten
 from raglift.base.limits import user_path
-from raglift.datasets.formats.catalogue import write_dataset
+from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.jsonl import passage_value, write_queries
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.limits import is_file, is_folder
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
-from raglift.datasets.formats.capabilities import Capabilities, any_metadata
-from raglift.datasets.formats.judged_documents import judged_document
-from raglift.datasets.formats.parquet_rows import parquet_rows
-from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.datasets.formats.rows import parquet_rows
+from raglift.errors import ConfigurationError, Fault
 from raglift.records.anchors import whole_document
 from raglift.records.checking import has_words
 from raglift.records.documents import Document
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.records.dataset import Dataset
 
 
 QA, CORPUS = "qa.parquet", "corpus.parquet"
@@ -33,17 +30,6 @@ LABELS = ("spans", "texts", "ids")
 """What a chunk of the ground truth becomes: all of a document, a literal text, or a chunk id."""
 _BESIDE = ("path", "start_end_idx")
 _MODIFIED = "last_modified_datetime"  # which AutoRAG asks for in the metadata of each row
-
-CAPABILITIES = Capabilities(
-    title="AutoRAG",
-    holds=lambda passage, documents: (
-        judged_document(passage, documents) is not None or (passage.chunk_id or "") in documents
-    ),
-    form="a whole document, or a chunk id",
-    alternatives=True,
-    documents="optional",
-    metadata=any_metadata,
-)
 
 
 def read_autorag(
@@ -205,76 +191,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     return [_plain(part) for part in value] if isinstance(value, list) else value
-
-
-def write_autorag(dataset: Dataset, folder: Path) -> None:
-    """Write `qa.parquet` and, where there are documents, `corpus.parquet`.
-
-    The answers of `generation_gt`, which datasets of raglift's do not have, are empty lists.
-
-    Args:
-        dataset: what fits `CAPABILITIES`.
-        folder: an empty folder.
-
-    Raises:
-        DatasetError: Parquet cannot hold the metadata of the documents.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    groups = [
-        [[passage.chunk_id or passage.doc_id for passage in fact.passages] for fact in query.facts]
-        for query in dataset.queries
-    ]
-    qa = {
-        "qid": pa.array([query.id for query in dataset.queries], pa.string()),
-        "query": pa.array([query.text for query in dataset.queries], pa.string()),
-        "retrieval_gt": pa.array(groups, pa.list_(pa.list_(pa.string()))),
-        "generation_gt": pa.array([[]] * len(groups), pa.list_(pa.string())),
-    }
-    pq.write_table(pa.table(qa), folder / QA)
-    if dataset.documents:
-        corpus = {
-            "doc_id": pa.array([document.id for document in dataset.documents], pa.string()),
-            "contents": pa.array([document.text for document in dataset.documents], pa.string()),
-            **_metadata_columns(dataset.documents),
-        }
-        pq.write_table(pa.table(corpus), folder / CORPUS)
-
-
-def _metadata_columns(documents: tuple[Document, ...]) -> dict[str, pa.Array]:
-    import pyarrow as pa
-
-    beside = [name for name in _BESIDE if any(name in document.metadata for document in documents)]
-    inside = [
-        {name: part for name, part in document.metadata.items() if name not in beside}
-        | {_MODIFIED: _moment(document.metadata.get(_MODIFIED))}
-        for document in documents
-    ]
-    try:
-        columns = {"metadata": pa.array(inside)}
-        columns |= {name: pa.array([document.metadata.get(name) for document in documents]) for name in beside}
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise _no_metadata(str(error).splitlines()[0]) from error
-    for row, document in enumerate(documents):
-        read = {key: part for name, column in columns.items() for key, part in _parts(name, column[row].as_py())}
-        if _plain(read) != dict(document.metadata):
-            raise _no_metadata(f"that of {quoted(document.id)} would be read back as another")
-    return columns
-
-
-def _moment(value: Any) -> Any:
-    """Return the time that a text gives, as AutoRAG wants one; anything else as it is."""
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
-    return list(value.items()) if name == "metadata" else [(name, value)]
-
-
-def _no_metadata(found: str) -> DatasetError:
-    expected = "metadata that Parquet can hold; to leave it out: drop=('metadata',)"
-    return DatasetError(CORPUS, [Fault(f"{CORPUS}: metadata", found, expected)], "nothing was written")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.base.strict_files import parse_object, stream_lines
 from raglift.base.validation import Location, quoted
 from raglift.datasets.documents import read_document_lines, read_documents, write_document_lines
-from raglift.datasets.formats.capabilities import Capabilities, json_metadata
-from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_document, judged_documents, read_grade
+from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_documents, read_grade
 from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
@@ -26,19 +25,6 @@ if TYPE_CHECKING:
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 _HEADER = "query-id\tcorpus-id\tscore"
 _COLUMNS = "query-id, corpus-id and score with tabs between them"
-
-CAPABILITIES = Capabilities(
-    title="BEIR",
-    holds=lambda passage, documents: judged_document(passage, documents) is not None,
-    form="a whole document",
-    grades=True,
-    tags=True,
-    irrelevant=True,
-    once=True,
-    no_id_with=r"[\t\r\n\0]",
-    documents="needed",
-    metadata=json_metadata,
-)
 
 
 def read_beir(
@@ -124,7 +110,7 @@ def write_beir(dataset: Dataset, folder: Path, *, split: str = "test") -> None:
     """Write the files of a BEIR folder.
 
     Args:
-        dataset: what fits `CAPABILITIES`.
+        dataset: one whose labels are whole documents.
         folder: an empty folder.
         split: the name of the file in `qrels/`.
     """

@@ -1,88 +1,79 @@
-"""The dataset formats: what each can hold, how it is recognized, read and written."""
+"""The dataset formats: how each is read, by its name or by what a file or folder looks like."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from raglift.base.limits import is_folder, is_link, is_there, user_path
-from raglift.base.replacing import NOTHING_WRITTEN, beside
-from raglift.base.validation import Location, nearest
-from raglift.datasets.formats import (
-    autorag,
-    beir,
-    csv_table,
-    hub,
-    ir_names,
-    llama_index,
-    own,
-    promptfoo,
-    ratings,
-    squad,
-    trec,
-)
-from raglift.datasets.formats.capabilities import faults_of_fit, without
-from raglift.datasets.formats.literal_texts import LANGFUSE, LANGSMITH, RAGAS
-from raglift.datasets.formats.recognition import recognize_layout
+from raglift.base.limits import is_file, is_folder, is_there, user_path
+from raglift.base.strict_files import parse_list_or_object, read_text
+from raglift.base.validation import Location, nearest, shown
+from raglift.datasets.documents import LINES_SUFFIXES, read_documents
+from raglift.datasets.formats import autorag, beir, hub, ir_names, llama_index, own, trec
+from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
+from raglift.datasets.formats.presets import PRESETS, recognize_preset
+from raglift.datasets.formats.rows import SUFFIXES, TABLE_SUFFIXES, read_rows, suffix_of
 from raglift.errors import ConfigurationError, DatasetError, Fault
 from raglift.records.anchors import Resolution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.capabilities import Capabilities
-    from raglift.datasets.formats.literal_texts import TextSets
-    from raglift.records.dataset import Dataset
+    from raglift.datasets.formats.mapping import RowMapping
     from raglift.records.documents import Document
     from raglift.records.labels import Query
-
-
-# The supported formats, their requirements, and how each is recognized by its layout.
 
 
 FormatName = Literal[
     "jsonl",
     "beir",
     "trec",
-    "squad",
-    "csv",
     "autorag",
     "llama-index",
     "hf",
+    "ir",
+    "rows",
+    "squad",
     "ragas",
     "langsmith",
+    "deepeval",
     "langfuse",
-    "promptfoo",
-    "quepid",
-    "rank-eval",
-    "ir",
 ]
-"""The name of a format, as `load_dataset` and `write_dataset` take it."""
+"""The name of a format, as `load_dataset` takes it."""
+EVIDENCE = ("answer", "context")
+"""What can be the evidence of a SQuAD dataset: the words of the answers, or all of the context that has them."""
 
 
 class FormatOptions(TypedDict, total=False):
     """What some formats need besides their files."""
 
     encoding: str | None
-    """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
+    """Texts: the encoding of the documents that are not in UTF-8 and have no byte-order mark, `cp1252`."""
     split: str
     """BEIR, the hub: which qrels to read; by default `test`."""
     subset: str
-    """The hub: which of several corpora, as a language."""
+    """The hub: which of several corpora, for example a language."""
     revision: str
     """The hub: a branch, tag or commit."""
     topics: str | os.PathLike[str]
-    """TREC: the file of the topics, when the source is a qrels file."""
+    """TREC: the file of the topics, if the source is a qrels file."""
     columns: Mapping[str, str | Sequence[str]]
-    """CSV: the file's column for `query`, `passage`, `id`, `doc`, …; by default the columns of these names. `ignore` is
-    a column, or several, that is not read: any other is refused. LangSmith, Langfuse: the path of `query`, `passage` or
-    `id`, as `outputs.evidence`; promptfoo: the variable for `query`; rank_eval: the path of `query`."""
+    """Rows: the path of `question`, `passage`, `id`, `doc`, …, or several of which the first that a row has counts:
+    `{"question": "inputs.question"}`. `ignore` names what is not read: any other column is refused."""
+    decode: Mapping[str, str]
+    """Rows: how the cells of a field hold several values: `json`, `literal` (as Python prints a list), or what stands
+    between the values: `{"passage": "|"}`."""
+    where: str | Sequence[str]
+    """Rows: which of them count: `split=test`, `status!=ARCHIVED`."""
+    root: str
+    """Rows: where they are: the field of a JSON object that has the list, `data.items`, or the sheet of a workbook."""
     delimiter: str
-    """CSV: the delimiter; by default detected from the first row."""
+    """Rows: the delimiter of a CSV file; by default the one that divides the first row most."""
     evidence: Literal["answer", "context"]
     """SQuAD: whether the answer's words or all of its context are the evidence; by default the answer."""
     labels: Literal["spans", "texts", "ids"]
@@ -95,14 +86,14 @@ class Contents(NamedTuple):
     queries: tuple[Query, ...]
     """With their labels."""
     documents: tuple[Document, ...]
-    """None where the labels are all there is."""
+    """None if the labels are all there is."""
     resolution: Resolution = Resolution()
     """How anchors were resolved."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format: how it is read, and what it can hold."""
+    """One format, and how it is read."""
 
     name: FormatName
     """What `format=` calls it."""
@@ -110,145 +101,69 @@ class Format:
     """What people call it."""
     read: Callable[..., tuple[Any, ...]]
     """Called with a path, a list for the faults, and the options; returns what `Contents` holds, in its order."""
-    write: Callable[[Dataset, Path], None] | None
-    """Called with a dataset that fits, and a new file or an empty folder; None where the format is only read."""
-    room: Callable[[Dataset], Capabilities]
-    """The capabilities."""
-    is_folder: bool
-    """Whether it is written as a folder; else as a file."""
     options: tuple[str, ...] = ()
-    """The options that reading takes; `documents` among them when the format does not bring its own."""
+    """The options that reading takes; `documents` among them unless the format brings its own."""
     prefix: str = ""
-    """What a source begins with that is a name rather than a path, as `hf:`."""
+    """What a source begins with that is a name and not a path, `hf:`."""
 
     def title_of(self, source: str) -> str:
         """Return what a dataset is called that is read by such a name: the last part of it."""
         return PurePath(source.removeprefix(self.prefix).partition("?")[0]).name or self.title
 
 
-_TEXT_SETS: Mapping[FormatName, TextSets] = {"ragas": RAGAS, "langsmith": LANGSMITH, "langfuse": LANGFUSE}
+_OF_ROWS = ("columns", "decode", "where", "root", "delimiter")
+
+
+def _read_rows(
+    path: Path,
+    faults: list[Fault],
+    *,
+    preset: RowMapping = OWN,
+    documents: DocumentSource = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    decode: Mapping[str, str] | None = None,
+    where: str | Sequence[str] = (),
+    root: str | None = None,
+    delimiter: str | None = None,
+    evidence: str = "answer",
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    """Return the queries and documents in the rows of a file.
+
+    Raises:
+        ConfigurationError: an option that makes no sense.
+    """
+    if evidence not in EVIDENCE:
+        raise ConfigurationError(f"evidence: found {evidence!r}; expected one of {', '.join(map(repr, EVIDENCE))}")
+    mapping = customized(preset, columns, decode, where, root)
+    location = Location(path.name, faults)
+    rows = read_rows(path, location, root=mapping.root, delimiter=delimiter)
+    given = read_documents(documents)
+    return read_labels(rows, mapping, location, given, ignore=ignored(columns), whole=evidence == "context")
+
+
 _ALL = (
-    Format(
-        "jsonl",
-        "raglift's own",
-        own.read_own,
-        own.write_own,
-        lambda _: own.CAPABILITIES,
-        is_folder=True,
-        options=("documents", "encoding"),
-    ),
-    Format(
-        "beir",
-        "BEIR",
-        beir.read_beir,
-        beir.write_beir,
-        lambda _: beir.CAPABILITIES,
-        is_folder=True,
-        options=("documents", "split"),
-    ),
-    Format(
-        "trec",
-        "TREC",
-        trec.read_trec,
-        trec.write_trec,
-        lambda _: trec.CAPABILITIES,
-        is_folder=True,
-        options=("documents", "topics"),
-    ),
-    Format(
-        "squad",
-        "SQuAD",
-        squad.read_squad,
-        squad.write_squad,
-        lambda _: squad.CAPABILITIES,
-        is_folder=False,
-        options=("evidence",),
-    ),
-    Format(
-        "csv",
-        "CSV",
-        csv_table.read_csv,
-        csv_table.write_csv,
-        lambda _: csv_table.CAPABILITIES,
-        is_folder=False,
-        options=("documents", "columns", "delimiter"),
-    ),
-    Format(
-        "autorag",
-        "AutoRAG",
-        autorag.read_autorag,
-        autorag.write_autorag,
-        lambda _: autorag.CAPABILITIES,
-        is_folder=True,
-        options=("documents", "labels"),
-    ),
-    Format(
-        "llama-index",
-        "LlamaIndex",
-        llama_index.read_llama_index,
-        llama_index.write_llama_index,
-        llama_index.room_of,
-        is_folder=False,
-        options=("documents",),
-    ),
+    Format("jsonl", "raglift's own", own.read_own, ("documents", "encoding")),
+    Format("beir", "BEIR", beir.read_beir, ("documents", "split")),
+    Format("trec", "TREC", trec.read_trec, ("documents", "topics")),
+    Format("autorag", "AutoRAG", autorag.read_autorag, ("documents", "labels")),
+    Format("llama-index", "LlamaIndex", llama_index.read_llama_index, ("documents",)),
     Format(
         "hf",
         "the Hugging Face hub's layout",
         hub.read_hub,
-        hub.write_hub,
-        lambda _: hub.CAPABILITIES,
-        is_folder=True,
-        options=("documents", "split", "subset", "revision"),
-        prefix="hf:",
+        ("documents", "split", "subset", "revision", "columns", "decode", "where"),
+        hub.PREFIX,
     ),
+    Format("ir", "ir_datasets", ir_names.read_ir_dataset, ("documents",), ir_names.PREFIX),
+    Format("rows", "rows", _read_rows, ("documents", *_OF_ROWS)),
     *(
         Format(
             name,
-            tool.title,
-            tool.read,
-            tool.write,
-            tool.room,
-            is_folder=False,
-            options=("documents", "columns"),
+            preset.title,
+            partial(_read_rows, preset=preset),
+            ("evidence", *_OF_ROWS) if "document" in preset.paths else ("documents", *_OF_ROWS),
         )
-        for name, tool in _TEXT_SETS.items()
-    ),
-    Format(
-        "promptfoo",
-        "promptfoo",
-        promptfoo.read_promptfoo,
-        promptfoo.write_promptfoo,
-        lambda _: promptfoo.CAPABILITIES,
-        is_folder=False,
-        options=("documents", "columns"),
-    ),
-    Format(
-        "quepid",
-        "Quepid",
-        ratings.read_quepid,
-        ratings.write_quepid,
-        lambda _: ratings.QUEPID,
-        is_folder=False,
-        options=("documents",),
-    ),
-    Format(
-        "rank-eval",
-        "rank_eval",
-        ratings.read_rank_eval,
-        ratings.write_rank_eval,
-        lambda _: ratings.RANK_EVAL,
-        is_folder=False,
-        options=("documents", "columns"),
-    ),
-    Format(
-        "ir",
-        "ir_datasets",
-        ir_names.read_ir_dataset,
-        None,
-        lambda _: beir.CAPABILITIES,
-        is_folder=True,
-        options=("documents",),
-        prefix="ir:",
+        for name, preset in PRESETS.items()
     ),
 )
 FORMATS: Mapping[str, Format] = {known.name: known for known in _ALL}
@@ -268,10 +183,10 @@ def find_format(name: str) -> Format:
 
 
 def named_format(source: str | os.PathLike[str]) -> Format | None:
-    """Return the format that a source names by how it begins, as `hf:mteb/scifact`; None for a path.
+    """Return the format that a source names by how it begins, `hf:mteb/scifact`; None for a path.
 
     Args:
-        source: a path or a name; where there is a file of that name, it is a path.
+        source: a path or a name; if there is a file of that name, it is a path.
     """
     text = os.fspath(source)
     found = next((known for known in _ALL if known.prefix and text.startswith(known.prefix)), None)
@@ -315,85 +230,93 @@ def read_format(name: str, source: Path | str, documents: DocumentSource, option
     return contents
 
 
+# Recognition by the layout of a folder, or the first fields of a file.
+
+
+_KNOWN = "a list of records of a tool that raglift knows, or format='rows' with columns="
+
+
 def recognize_format(source: Path, options: FormatOptions) -> FormatName | None:
     """Return the name of the format that a source has by how it begins or is laid out; None for none that is known.
 
     Args:
-        source: the file or folder, or a name as `hf:mteb/scifact`.
-        options: what was asked for: topics belong to TREC, columns to CSV.
+        source: the file or folder, or a name, `hf:mteb/scifact`.
+        options: what was asked for: topics belong to TREC, columns to rows.
 
     Raises:
         ConfigurationError: it has the layout of several.
         DatasetError: a JSON file that is damaged, or of none of the known shapes.
     """
     named = named_format(source)
-    return named.name if named is not None else recognize_layout(source, options)
+    if named is not None:
+        return named.name
+    if is_folder(source):
+        return _of_folder(source)
+    if not is_file(source):
+        return None
+    if options.get("topics") is not None:
+        return "trec"
+    suffix = suffix_of(source.name)
+    has_columns = options.get("columns") is not None or options.get("root") is not None
+    if suffix == ".json" and not has_columns:
+        return _of_json(source)
+    if suffix in TABLE_SUFFIXES or suffix == ".parquet" or (suffix in SUFFIXES and has_columns):
+        return _of_rows(source, options)
+    if suffix in LINES_SUFFIXES:
+        found = _of_rows(source, options)
+        return "jsonl" if found == "rows" else found
+    return "rows" if has_columns else None
 
 
-# `write_dataset`: write a dataset in any of the formats, atomically.
+def _of_folder(folder: Path) -> FormatName | None:
+    found: list[FormatName] = []
+    if is_file(folder / beir.CORPUS) and is_file(folder / beir.QUERIES) and is_folder(folder / beir.QRELS):
+        # MTEB's sets have the tables of BEIR, but not as tables with tabs
+        found.append("hf" if _has(folder / beir.QRELS, ".jsonl", ".parquet") else "beir")
+    elif _has(folder / "corpus", ".parquet") and _has(folder / "queries", ".parquet"):
+        found.append("hf")
+    elif is_file(folder / own.QUERIES):
+        found.append("jsonl")
+    if is_file(folder / autorag.QA):
+        found.append("autorag")
+    if is_file(folder / trec.QRELS) and is_file(folder / trec.TOPICS):
+        found.append("trec")
+    if len(found) > 1:
+        names = ", ".join(f"format={name!r}" for name in found)
+        raise ConfigurationError(f"load_dataset: found the files of {len(found)} formats in {folder}; expected {names}")
+    return found[0] if found else None
 
 
-def write_dataset(
-    dataset: Dataset,
-    target: str | os.PathLike[str],
-    *,
-    format: FormatName = "jsonl",  # noqa: A002 — as in load_dataset
-    drop: Collection[str] = (),
-) -> Path:
-    """Write a dataset in one of the formats that `load_dataset` reads, so that an equal dataset is read back.
-
-    What a format cannot hold is an error, and nothing is written: alternatives are not supported by BEIR, nor spans in
-    TREC. CSV and LlamaIndex's LabelledRagDataset do not hold the documents.
-
-    Args:
-        dataset: the dataset.
-        target: where to; a folder for `jsonl`, `beir`, `trec` and `autorag`, else a file. It must not exist yet, or be
-            an empty folder.
-        format: the format's name; by default raglift's own folder.
-        drop: what may be left out: any of `annotators` (which model labels and questions are from), `grades`, `ids`,
-            `judged_irrelevant`, `metadata`, `places` (spans become literal texts) and `tags`.
-
-    Returns:
-        The target.
-
-    Raises:
-        DatasetError: the dataset does not fit the format, or the target is taken or cannot be written; every fault is
-            listed.
-        ConfigurationError: no such format, or nothing that can be dropped.
-    """
-    chosen = find_format(format)
-    if chosen.write is None:
-        known = ", ".join(repr(each.name) for each in _ALL if each.write is not None)
-        raise ConfigurationError(f"write_dataset: found format {format!r}, which is only read; expected one of {known}")
-    path = user_path(target)
-    written = without(dataset, drop)
-    faults = faults_of_fit(written, chosen.room(written)) or _faults_of_target(path, as_folder=chosen.is_folder)
-    if faults:
-        raise DatasetError(f"{path} (as {chosen.title})", faults, NOTHING_WRITTEN)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as temporary:
-            made = temporary / "written"
-            if chosen.is_folder:
-                made.mkdir()
-            chosen.write(written, made)
-            if is_folder(path):
-                path.rmdir()  # Windows puts no folder in an empty one's place
-            made.replace(path)
-    except UnicodeEncodeError as error:
-        fault = Fault(str(path), f"half a surrogate pair ({error.object[error.start]!a})", "text that UTF-8 can write")
-        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
-    except (OSError, DatasetError) as error:
-        # A writer of a part names where it wrote, which is gone: the location is what the user knows
-        cause = error.__cause__ if isinstance(error, DatasetError) else error
-        if not isinstance(cause, OSError):
-            raise
-        fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
-        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
-    return path
+def _has(folder: Path, *suffixes: str) -> bool:
+    """Whether a folder holds a file that ends so."""
+    return is_folder(folder) and any(path.suffix.lower() in suffixes for path in folder.iterdir())
 
 
-def _faults_of_target(path: Path, *, as_folder: bool) -> list[Fault]:
-    taken = any(path.iterdir()) or not as_folder if is_folder(path) else is_there(path) or is_link(path)
-    kind = "folder" if as_folder else "file"
-    return [Fault(str(path), "something there already", f"the path of a new {kind}")] if taken else []
+def _of_rows(path: Path, options: FormatOptions) -> FormatName:
+    """Return the preset that the first row of a file has the fields of; else `rows`."""
+    ignored_faults = Location(path.name, [])
+    rows = read_rows(path, ignored_faults, root=options.get("root"), delimiter=options.get("delimiter"))
+    fields = next((set(row.values) for row in rows), set())
+    if "retrieval_gt" in fields and path.suffix.lower() == ".parquet":
+        return "autorag"
+    return recognize_preset(fields) or "rows"
+
+
+def _of_json(path: Path) -> FormatName:
+    faults: list[Fault] = []
+    location = Location(path.name, faults)
+    text = read_text(path, location)
+    value = None if text is None else parse_list_or_object(text, location)
+    if isinstance(value, dict):
+        if isinstance(value.get("examples"), list) or all(name in value for name in llama_index.PAIRS):
+            return "llama-index"
+        value = value["data"] if isinstance(value.get("data"), list) else value
+        if isinstance(value, list) and (not value or not isinstance(value[0], dict) or "paragraphs" in value[0]):
+            return "squad"
+    first = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}
+    found = recognize_preset(set(first))
+    if found is None:
+        if value is not None:
+            location.fault(shown(value), _KNOWN)
+        raise DatasetError(str(path), faults)
+    return found

@@ -1,69 +1,67 @@
-"""Datasets of the Hugging Face hub in the layout of BEIR and MTEB: corpus, queries and qrels as tables."""
+"""Datasets of the Hugging Face hub: the three tables of BEIR and MTEB, or one table of rows."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
-from typing import TYPE_CHECKING, Any, cast
+import re
+from collections import Counter
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 import httpx
+import yaml
 
-from raglift.base.limits import allowed, most_bytes
-from raglift.base.strict_files import lines_of, parse_object, stream_lines
-from raglift.base.validation import Location, quoted, shown
-from raglift.datasets.documents import read_document, read_documents, write_document_lines
-from raglift.datasets.formats import beir
-from raglift.datasets.formats.capabilities import Capabilities, json_metadata
-from raglift.datasets.formats.hub_files import HubUnavailable, find_tables, find_tree, parse_hub_name
-from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_document, judged_documents, read_grade
-from raglift.datasets.formats.parquet_rows import parquet_rows
-from raglift.datasets.formats.records import read_records
+from raglift.base.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
+from raglift.base.strict_files import read_text
+from raglift.base.validation import Location, nearest, quoted, shown
+from raglift.datasets.documents import read_document, read_documents
+from raglift.datasets.formats.beir import read_tags
+from raglift.datasets.formats.judged_documents import Judgments, Topic
+from raglift.datasets.formats.mapping import OWN, customized, grade_of, ignored, read_labels
+from raglift.datasets.formats.presets import HUB_COLUMNS, PRESETS, recognize_preset
+from raglift.datasets.formats.rows import SUFFIXES, read_rows
+from raglift.errors import ConfigurationError, MissingDependency
 from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import IO
 
     from raglift.datasets.documents import DocumentSource
-    from raglift.datasets.formats.hub_files import Tree
+    from raglift.datasets.formats.rows import Row
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
     from raglift.records.documents import Document
     from raglift.records.labels import Query
 
+    Splits = Mapping[str, Sequence[str]]
+    """The files of a table by split."""
 
-QUERY_ID, DOC_ID, SCORE = "query-id", "corpus-id", "score"
-_KNOWN_COLUMNS = {QUERY_ID, DOC_ID, SCORE, "_id", "id", "text", "query", "title"}
-_CARD = """---
-configs:
-- config_name: default
-  data_files:
-  - split: {split}
-    path: qrels/{split}.jsonl
-- config_name: corpus
-  data_files:
-  - split: corpus
-    path: corpus.jsonl
-- config_name: queries
-  data_files:
-  - split: queries
-    path: queries.jsonl
----
-"""
 
-CAPABILITIES = Capabilities(
-    title="the Hugging Face hub's layout",
-    holds=lambda passage, documents: judged_document(passage, documents) is not None,
-    form="a whole document",
-    grades=True,
-    tags=True,
-    irrelevant=True,
-    once=True,
-    documents="needed",
-    metadata=json_metadata,
-)
+PREFIX = "hf:"
+"""What the name of a dataset on the hub, or of a folder laid out as one, begins with."""
+OPTIONS = ("split", "subset", "revision")
+"""What can stand after a question mark, `hf:mteb/scifact?split=test`."""
+TABLES = ("corpus", "queries", "qrels")
+"""The tables that a dataset for retrieval consists of."""
+_CARD = "README.md"
+_LONGEST_CARD = 1_000_000
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
+_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
+_SHARD = re.compile(r"-\d{5}-of-\d{5}(-\w+)?$")
+_PART = re.compile(r"(.*)-\d{5}-of-(\d{5})")
+_QRELS_FOLDERS = ("qrels", "data", "default")
+_OF_QRELS = "-qrels"
+"""How the name of a dataset ends that holds only the judgments, BeIR/scifact-qrels."""
+
+
+class HubUnavailable(Exception):
+    """The hub does not give what was asked for: found, and expected."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found, expected)
+        self.found = found
+        self.expected = expected
 
 
 def read_hub(
@@ -74,32 +72,50 @@ def read_hub(
     split: str | None = None,
     subset: str | None = None,
     revision: str | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    decode: Mapping[str, str] | None = None,
+    where: str | Sequence[str] = (),
 ) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
     """Return the queries and documents of a dataset on the Hugging Face hub, or of a folder laid out as one.
 
-    A document with a score of 1 or more is a fact, and its score the grade; a score of 0 or less is judged irrelevant.
-    A query that is judged only in another split is left out; one that is judged in none is unlabelled. No code of the
-    dataset is ever run.
+    Of the tables corpus, queries and qrels, a document with a score of 1 or more is a fact, and its score the grade; a
+    score of 0 or less is judged irrelevant. A query that is judged only in another split is left out; one that is
+    judged in none is unlabelled. A dataset with no such tables is read as rows, with `columns` or as a preset that fits
+    its fields. No code of a dataset is ever run.
 
     Args:
-        source: a folder, or an id, as `mteb/scifact`, with its options, if any, after a question mark.
+        source: a folder, or an id, `mteb/scifact`, with its options, if any, after a question mark.
         faults: where what is wrong is noted.
         documents: the documents, in place of the corpus.
-        split: of the qrels; by default `test`, or the only one.
-        subset: which of several corpora, as a language.
+        split: of the qrels, or of the rows; by default `test`, or the only one.
+        subset: which of several corpora or configurations, for example a language.
         revision: of the hub: a branch, tag or commit.
+        columns: of rows; see `customized`.
+        decode: of rows.
+        where: of rows.
 
     Raises:
         ConfigurationError: the source has an option that there is none of.
-        MissingDependency: the package `datasets` is not installed.
+        MissingDependency: the package `huggingface_hub` is not installed.
     """
-    name, given = parse_hub_name(str(source))
-    split = split or given.get("split")
-    subset = subset or given.get("subset")
+    name, given = _parsed_name(str(source))
+    split, subset = split or given.get("split"), subset or given.get("subset")
     location = Location(name, faults)
     try:
-        tree = find_tree(name, revision or given.get("revision"))
-        return _read_tree(tree, split, subset, documents, location)
+        files = _find(name, revision or given.get("revision"))
+        tables = _tables(files, subset, location)
+        if faults:
+            return (), ()
+        if set(tables) == set(TABLES) and columns is None:
+            return _read_tables(tables, split, documents, location)
+        rows = _chosen_rows(files, subset, split, location) if columns is not None or not tables else None
+        if rows is not None and (columns is not None or recognize_preset(_fields(rows))):
+            preset = recognize_preset(_fields(rows))
+            mapping = customized(OWN if preset is None else PRESETS[preset], columns, decode, where, None)
+            read = (row for each in rows for row in _rows(*each, faults))
+            return read_labels(read, mapping, location, read_documents(documents), ignore=ignored(columns))
+        if not faults:
+            _note_missing(files, tables, subset, location)
     except HubUnavailable as error:
         location.fault(error.found, error.expected)
     except (OSError, httpx.HTTPError) as error:  # the hub's own errors are of these, and what breaks off
@@ -108,46 +124,297 @@ def read_hub(
     return (), ()
 
 
-def _read_tree(
-    tree: Tree, split: str | None, subset: str | None, documents: DocumentSource, location: Location
-) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
-    faults = location.faults
-    tables = find_tables(tree, subset, location)
-    if tables is None:
-        return (), ()
-    qrels = tables["qrels"]
-    chosen = _choose(qrels.splits, split, location, table="qrels")
-    asked = _choose(tables["queries"].splits, chosen, location, table="queries") if chosen is not None else None
-    held = _choose(tables["corpus"].splits, chosen, location, table="corpus") if asked is not None else None
-    if chosen is None or asked is None or held is None:
-        return (), ()
-    judged = _read_qrels(qrels.tree, qrels.splits[chosen], faults)
-    elsewhere = {
-        str(row.get(QUERY_ID))
-        for other, files in qrels.splits.items()
-        if other != chosen
-        for _, row in _rows(qrels.tree, files, [])
-    }
-    topics = [
-        topic
-        for topic in _read_topics(tree, tables["queries"].splits[asked], faults)
-        if topic.id in judged or topic.id not in elsewhere
-    ]
-    found = (
-        _read_corpus(tree, tables["corpus"].splits[held], faults) if documents is None else read_documents(documents)
+def _parsed_name(source: str) -> tuple[str, dict[str, str]]:
+    """Return what stands after `hf:`, and the options after its question mark.
+
+    Raises:
+        ConfigurationError: an option that there is none of, or one without a value.
+    """
+    name = source.removeprefix(PREFIX)
+    if "?" not in name or is_folder(user_path(name)):
+        return name, {}
+    name, _, query = name.partition("?")
+    options: dict[str, str] = {}
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        if key not in OPTIONS:
+            raise ConfigurationError(f"{source}: found the option {key!r}; expected {nearest(key, OPTIONS)}")
+        if not value:
+            raise ConfigurationError(f"{source}: found {key} without a value; expected one, as {key}=test")
+        options[key] = value
+    return name, options
+
+
+# The files of a dataset: in a folder, or on the hub.
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a dataset: in a folder, or on the hub at one commit."""
+
+    name: str
+    """The id, or the folder as it was given."""
+    names: tuple[str, ...]
+    """The paths of all files, with forward slashes."""
+    folder: Path | None = None
+    """None on the hub."""
+    commit: str = ""
+    """Of the hub."""
+
+    def fetch(self, name: str, location: Location) -> Path | None:
+        """Return where a file is on this machine, downloaded if need be; None, and a fault, if it is too large."""
+        if self.folder is not None:
+            return self.folder / name
+        from huggingface_hub import HfApi, hf_hub_download
+
+        found = HfApi().get_paths_info(self.name, [name], repo_type="dataset", revision=self.commit)
+        size = max((getattr(each, "size", 0) or 0 for each in found), default=0)
+        if size > most_bytes():
+            location.fault(f"a file of {size:,} bytes", allowed())
+            return None
+        return Path(hf_hub_download(self.name, name, repo_type="dataset", revision=self.commit))
+
+    def configurations(self, location: Location) -> dict[str, Splits]:
+        """Return the files of each configuration that the dataset's card lists, by split; none without a card."""
+        path = self.fetch(_CARD, location) if _CARD in self.names else None
+        here = Location(_CARD, location.faults)
+        text = None if path is None else read_text(path, here)
+        head = None if text is None else _FRONT_MATTER.match(text[:_LONGEST_CARD])
+        try:
+            # From the beginning of the file, so that faults have its lines; the mark before it begins a document
+            top = None if head is None else head.string[: head.end(1)]
+            card = None if top is None else yaml.load(top, Loader=_PlainLoader)  # noqa: S506 — a SafeLoader
+        except yaml.MarkedYAMLError as error:
+            at = here if error.problem_mark is None else here.at_line(error.problem_mark.line + 1)
+            at.fault(f"what is not YAML ({error.problem})", "a card with plain YAML, or none")
+            return {}
+        except (yaml.YAMLError, RecursionError, ValueError, TypeError, OverflowError, AttributeError) as error:
+            here.fault(f"what is not YAML ({' '.join(str(error).split())[:100]})", "a card with plain YAML, or none")
+            return {}
+        listed = card.get("configs") if isinstance(card, dict) else None
+        return {
+            str(each["config_name"]): self._splits(each["data_files"], here / f"configs.{each['config_name']}")
+            for each in (listed if isinstance(listed, list) else ())
+            if isinstance(each, dict) and isinstance(each.get("config_name"), (str, int)) and "data_files" in each
+        }
+
+    def _splits(self, given: Any, location: Location) -> Splits:
+        """Return the files that the patterns of a configuration stand for, by split."""
+        if isinstance(given, list) and all(isinstance(each, dict) for each in given):
+            patterns = {str(each.get("split", "train")): each.get("path") for each in given}
+        else:
+            patterns = given if isinstance(given, dict) else {"train": given}
+        splits: dict[str, list[str]] = {}
+        for split, several in patterns.items():
+            for pattern in several if isinstance(several, list) else [several]:
+                found = [name for name in self.names if isinstance(pattern, str) and fnmatchcase(name, pattern)]
+                if not found:  # of the dataset alone: a card cannot have other files read
+                    location.fault(f"{shown(pattern)} in data_files", "files of the dataset")
+                splits.setdefault(str(split), []).extend(found)
+        return splits
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads YAML in which nothing stands for something else: a few lines could stand for billions of values."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse aliases.
+
+        Raises:
+            ComposerError: an alias.
+        """
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "an alias", None)
+        return super().compose_node(parent, index)
+
+
+def _find(name: str, revision: str | None) -> Files:
+    """Return the files of a folder or, if there is no such folder, of a dataset on the hub.
+
+    Raises:
+        ConfigurationError: a revision of a folder.
+        MissingDependency: the package `huggingface_hub` is not installed.
+        HubUnavailable: there is no such dataset, it needs permission, or it is neither reached nor on this machine.
+    """
+    folder = user_path(name)
+    if name and is_folder(folder):
+        if revision is not None:
+            raise ConfigurationError(f"{PREFIX}{name}: found revision={revision!r} with a folder; expected none")
+        return _in_folder(name, folder)
+    if not _ID.fullmatch(name):
+        raise HubUnavailable(f"{quoted(name)}, which is no folder", "a folder, or the id of a dataset, as mteb/scifact")
+    return _on_hub(name, revision)
+
+
+def _in_folder(name: str, folder: Path) -> Files:
+    """Return the files of a folder, without links that lead out of it."""
+    outermost = resolved(folder)
+    if outermost.parent.name == "snapshots":  # of the hub's cache, in which files are links to `blobs`
+        outermost = outermost.parents[1]
+    paths = (path for path in folder.rglob("*") if is_file(path) and resolved(path).is_relative_to(outermost))
+    return Files(name, tuple(sorted(path.relative_to(folder).as_posix() for path in paths)), folder)
+
+
+def _on_hub(name: str, revision: str | None) -> Files:
+    try:
+        from huggingface_hub import HfApi, errors, hf_hub_download, snapshot_download
+    except ImportError:
+        raise MissingDependency("huggingface_hub", "datasets", f"reading {PREFIX}{name}") from None
+    try:
+        info = HfApi().dataset_info(name, revision=revision)
+        names = tuple(sorted(each.rfilename for each in info.siblings or ()))
+        for small in {_CARD, ".gitattributes"} & set(names):
+            # By the branch, so that the cache knows what commit it stood for when the hub cannot be reached
+            hf_hub_download(name, small, repo_type="dataset", revision=revision)
+    except errors.HFValidationError:
+        raise HubUnavailable(f"{quoted(name)}, which is no folder and no id", "an id as mteb/scifact") from None
+    except errors.GatedRepoError:
+        raise HubUnavailable(
+            f"a dataset that the hub gives only to those it knows: {name}",
+            "access: accept its terms on the hub, and set HF_TOKEN",
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise HubUnavailable(f"no revision {revision!r} of {name}", "a branch, tag or commit of it") from None
+    except errors.RepositoryNotFoundError:
+        raise HubUnavailable(
+            f"no folder {name} here, and no dataset {name} on the hub (or none without a token)",
+            "a folder, or the id of a dataset, as mteb/scifact; for a private one set HF_TOKEN",
+        ) from None
+    except (ConnectionError, httpx.TransportError, errors.HfHubHTTPError) as error:
+        try:
+            cached = snapshot_download(name, repo_type="dataset", revision=revision, local_files_only=True)
+        except errors.LocalEntryNotFoundError:
+            said = " ".join(str(error).split())[:120] or type(error).__name__
+            raise HubUnavailable(
+                f"no folder {name}, and a hub that does not answer ({said})",
+                "a folder, a connection to the hub, or a dataset that was downloaded before",
+            ) from None
+        return _in_folder(name, Path(cached))
+    return Files(name, names, None, str(info.sha))
+
+
+# The tables of a dataset: by its card, or by the names of its files.
+
+
+@dataclass(frozen=True)
+class Table:
+    """The files of a table by split, and the dataset that they are of."""
+
+    files: Files
+    splits: Splits
+
+
+def _tables(files: Files, subset: str | None, location: Location) -> dict[str, Table]:
+    """Return the files of the corpus, the queries and the qrels, as far as they are there.
+
+    The configurations of the dataset's card say where they are; without such, the names of the files do. Qrels that are
+    not there are those of the dataset of the same name and `-qrels`, as the ones of BEIR are.
+    """
+    configurations = files.configurations(location)
+    has_card = any(re.search(r"(^|[-_])corpus($|[-_])", each) for each in configurations)
+    tables: dict[str, Table] = {}
+    for table in TABLES:
+        splits = _by_card(configurations, table, subset) if has_card else _by_names(files.names, table, subset)
+        if splits:
+            tables[table] = Table(files, splits)
+    if not location.faults and set(TABLES) - set(tables) == {"qrels"}:
+        apart = _qrels_apart(files, subset, location)
+        tables |= {} if apart is None else {"qrels": apart}
+    for found in tables.values():
+        _check_parts(found.splits, location)
+    return tables
+
+
+def _called(table: str, subset: str | None) -> tuple[str, ...]:
+    """Return what the configuration of a table can be called, as MTEB does."""
+    if subset is not None:
+        return (f"{subset}-{table}", f"{table}-{subset}", *((subset,) if table == "qrels" else ()))
+    return (table, "default") if table == "qrels" else (table,)
+
+
+def _by_card(configurations: Mapping[str, Splits], table: str, subset: str | None) -> Splits:
+    return next((configurations[name] for name in _called(table, subset) if name in configurations), {})
+
+
+def _by_names(names: Sequence[str], table: str, subset: str | None) -> Splits:
+    """Return the files of a table by their names: those of the first folder that has any."""
+    folders: tuple[str, ...] = _QRELS_FOLDERS if table == "qrels" else (table,)
+    if subset is not None:
+        folders = tuple(each for folder in folders for each in (f"{subset}-{folder}", f"{subset}/{folder}"))
+    for folder in folders:
+        splits: dict[str, list[str]] = {}
+        for name in names:
+            stem = _stem(name)
+            if stem is not None and (stem == folder or stem.startswith(f"{folder}/")):
+                # The corpus and the queries are whole, whatever their files are called
+                split = table if table != "qrels" or stem == folder else PurePosixPath(stem).name
+                splits.setdefault(split, []).append(name)
+        if splits:
+            return splits
+    return {}
+
+
+def _stem(name: str) -> str | None:
+    """Return the path of a file without its ending and the number of its part; None for one that is not read."""
+    suffix = next((each for end in SUFFIXES for each in (end, f"{end}.gz") if name.lower().endswith(each)), None)
+    return None if suffix is None or name.startswith(".") else _SHARD.sub("", name[: -len(suffix)])
+
+
+def _qrels_apart(files: Files, subset: str | None, location: Location) -> Table | None:
+    """Return the qrels of the dataset of this name and `-qrels`, if there is one."""
+    name = files.name.rstrip("/\\") + _OF_QRELS
+    if is_folder(user_path(files.name)) and not is_folder(user_path(name)):
+        return None  # for a folder on this machine the hub is not asked
+    try:
+        apart = _find(name, None)
+    except HubUnavailable:
+        return None
+    splits = _by_card(apart.configurations(location), "qrels", subset)
+    splits = splits or _by_names(apart.names, "qrels", subset) or _at_top(apart.names)
+    return Table(apart, splits) if splits else None
+
+
+def _at_top(names: Sequence[str]) -> Splits:
+    """Return the files that lie in no folder, or in `data`, by split."""
+    splits: dict[str, list[str]] = {}
+    for name in names:
+        stem = _stem(name)
+        if stem is not None and "/" not in stem.removeprefix("data/"):
+            splits.setdefault(stem.removeprefix("data/"), []).append(name)
+    return splits
+
+
+def _check_parts(splits: Splits, location: Location) -> None:
+    """Note the files of which some parts are missing, as after a download that broke off."""
+    for files in splits.values():
+        matches = [match for name in files if (match := _PART.match(name))]
+        for (stem, wanted), number in Counter(match.groups() for match in matches).items():
+            if number < int(wanted):
+                location.fault(
+                    f"{number} of {int(wanted)} parts of {stem}", "all of them: was the download broken off?"
+                )
+
+
+def _note_missing(files: Files, tables: Mapping[str, Table], subset: str | None, location: Location) -> None:
+    """Note which tables are not there."""
+    missing = [table for table in TABLES if table not in tables]
+    names = list(files.configurations(location)) or list(files.names)
+    listed = ", ".join(map(quoted, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+    of_subset = "" if subset is None else f" of the subset {quoted(subset)}"
+    subsets = sorted(
+        {match[1] or match[2] for name in names if (match := re.fullmatch("(.+)-corpus|corpus-(.+)", name))}
     )
-    by_id = {document.id: document for document in found}
-    if not by_id and not faults:
-        location.fault("no documents", "at least one in the corpus")
-    return judged.to_queries(topics, by_id, topics_name="queries", documents_name="corpus"), found
+    expected = f"subset= one of {', '.join(subsets)}" if subsets else "corpus, queries and qrels, or columns= of rows"
+    if missing == ["qrels"]:
+        expected += f"; or another dataset of the same name and {_OF_QRELS}"
+    location.fault(f"no {' and no '.join(missing)}{of_subset} among {len(names):,} names: {listed}", expected)
 
 
-def _choose(splits: Mapping[str, Sequence[str]], wanted: str | None, location: Location, *, table: str) -> str | None:
+def _choose(splits: Mapping[str, Any], wanted: str | None, location: Location, *, table: str) -> str | None:
     """Return the split to read, as MTEB does: the one that is wanted, else the only one; None, and a fault, if none."""
     if wanted in splits:
         return wanted
     # The queries and the corpus mostly are whole, and their only split is called after them, or train
-    if len(splits) == 1 and (wanted is None or table != "qrels"):
+    if len(splits) == 1 and (wanted is None or table in ("queries", "corpus")):
         return next(iter(splits))
     if wanted is None and "test" in splits:
         return "test"
@@ -156,146 +423,104 @@ def _choose(splits: Mapping[str, Sequence[str]], wanted: str | None, location: L
     return None
 
 
-def _rows(tree: Tree, names: Sequence[str], faults: list[Fault]) -> Iterator[tuple[Location, dict[str, Any]]]:
-    """Yield the rows of files, each with its location."""
-    for name in names:
-        location = Location(name, faults)
-        path = tree.fetch(name, location)
-        if path is None:
-            continue
-        plain = name.lower().removesuffix(".gz")
-        if plain.endswith(".parquet"):
-            yield from parquet_rows(path, location)
-            continue
-        if plain.endswith(".json") and _is_list(path):
-            yield from read_records(path, location)
-            continue
-        lines = _unpacked(path, location) if name.lower().endswith(".gz") else stream_lines(path, location)
-        if plain.endswith(".tsv"):
-            yield from _of_tabs(lines)
-        else:
-            for here, line in lines:
-                entry = parse_object(line, here)
-                if entry is not None:
-                    yield here, entry
+def _chosen_rows(
+    files: Files, subset: str | None, split: str | None, location: Location
+) -> list[tuple[Files, str]] | None:
+    """Return the files of a dataset that is one table; None, and a fault, without such a split."""
+    configurations = files.configurations(location)
+    splits = configurations.get(subset or "default", {}) if configurations or subset else _at_top(files.names)
+    chosen = _choose(splits, split, location, table="rows") if splits else None
+    return None if chosen is None else [(files, name) for name in splits[chosen]]
 
 
-def _is_list(path: Path) -> bool:
-    """Whether a file is one list in JSON, and not lines of JSON."""
-    with path.open("rb") as file:
-        return file.read(1000).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+def _fields(rows: Sequence[tuple[Files, str]]) -> set[str]:
+    """Return the fields of the first row."""
+    return next((set(row.values) for each in rows for row in _rows(*each, [])), set())
 
 
-def _of_tabs(lines: Iterator[tuple[Location, str]]) -> Iterator[tuple[Location, dict[str, Any]]]:
-    names: list[str] = []
-    for here, line in lines:
-        cells = [cell.strip() for cell in line.split("\t")]
-        if not names:
-            names = cells
-            if not set(names) & _KNOWN_COLUMNS:
-                here.fault(f"the first line {quoted(line)}", f"the names of columns: {QUERY_ID}, {DOC_ID}, {SCORE}")
-                return
-        elif len(cells) != len(names):
-            here.fault(f"{len(cells)} columns", f"{len(names)} columns with tabs between them: {', '.join(names)}")
-        else:
-            yield here, dict(zip(names, cells, strict=True))
+def _rows(files: Files, name: str, faults: list[Fault]) -> Iterator[Row]:
+    location = Location(name, faults)
+    path = files.fetch(name, location)
+    if path is not None:
+        yield from read_rows(path, location, name=name)
 
 
-def _unpacked(path: Path, location: Location) -> Iterator[tuple[Location, str]]:
-    """Yield the lines of a file that is packed with gzip, as long as they are not too many."""
-    taken = 0
-    try:
-        with gzip.open(path, "rb") as file:
-            for here, line in lines_of(cast("IO[bytes]", file), location, longest=most_bytes()):
-                taken += len(line)
-                if taken > most_bytes():
-                    location.fault(f"a file that unpacks to more than {most_bytes():,} bytes", allowed())
-                    return
-                yield here, line
-    except (OSError, EOFError, zlib.error) as error:
-        location.fault(f"no readable gzip file ({error})", f"a file packed with gzip at {path}")
+# Reading the three tables.
 
 
-def _field(row: Mapping[str, Any], names: Sequence[str], here: Location) -> tuple[str, Any] | None:
-    """Return the first of some fields that a row has, with its name; None, and a fault, if it has none."""
-    found = next((name for name in names if name in row), None)
-    if found is None:
-        (here / names[0]).fault("no such field", f"the field {' or '.join(map(repr, names))} in every row")
-        return None
-    return found, row[found]
+def _read_tables(
+    tables: Mapping[str, Table], split: str | None, documents: DocumentSource, location: Location
+) -> tuple[tuple[Query, ...], tuple[Document, ...]]:
+    faults = location.faults
+    qrels = tables["qrels"]
+    chosen = _choose(qrels.splits, split, location, table="qrels")
+    splits = {} if chosen is None else {"qrels": chosen}
+    for table in ("queries", "corpus"):
+        name = None if chosen is None else _choose(tables[table].splits, chosen, location, table=table)
+        splits |= {} if name is None else {table: name}
+    if len(splits) < len(TABLES):
+        return (), ()
+
+    def rows_of(table: str, split: str, faults: list[Fault] = faults) -> Iterator[Row]:
+        for name in tables[table].splits[split]:
+            yield from _rows(tables[table].files, name, faults)
+
+    judged = _judgments(rows_of("qrels", splits["qrels"]))
+    if not judged and not faults:
+        location.fault("no judgments", "qrels with the columns query-id, corpus-id and score")
+    others = [other for other in qrels.splits if other != splits["qrels"]]
+    query_column = HUB_COLUMNS["qrels"]["query"][0]
+    elsewhere = {str(row.values.get(query_column)) for other in others for row in rows_of("qrels", other, [])}
+    topics = []
+    for row in rows_of("queries", splits["queries"]):
+        named, said = _field(row, "queries", "id"), _field(row, "queries", "text")
+        query_id = None if named is None else read_id(*named)
+        text = None if said is None else read_string(*said)
+        if query_id and text and (query_id in judged or query_id not in elsewhere):
+            topics.append(Topic(row.location, query_id, text, read_tags(row.values.get("metadata"))))
+    found = _documents(rows_of("corpus", splits["corpus"])) if documents is None else read_documents(documents)
+    by_id = {document.id: document for document in found}
+    if not by_id and not faults:
+        location.fault("no documents", "at least one in the corpus")
+    return judged.to_queries(topics, by_id, topics_name="queries", documents_name="corpus"), found
 
 
-def _read_topics(tree: Tree, names: Sequence[str], faults: list[Fault]) -> Iterator[Topic]:
-    for here, row in _rows(tree, names, faults):
-        named, said = _field(row, ("_id", "id"), here), _field(row, ("text", "query"), here)
-        query_id = None if named is None else read_id(named[1], here / named[0])
-        text = None if said is None else read_string(said[1], here / said[0])
-        if query_id and text:
-            yield Topic(here, query_id, text, beir.read_tags(row.get("metadata")))
-
-
-def _read_corpus(tree: Tree, names: Sequence[str], faults: list[Fault]) -> tuple[Document, ...]:
-    documents: dict[str, Document] = {}
-    first: dict[str, Location] = {}
-    for here, row in _rows(tree, names, faults):
-        metadata = row.get("metadata")
-        if isinstance(metadata, dict):  # Parquet has null where a row lacks a field that others have
-            row["metadata"] = {name: value for name, value in metadata.items() if value is not None}
-        document = read_document(row, here)
-        if document is None:
-            continue
-        if document.id in first:
-            here.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
-        first.setdefault(document.id, here)
-        documents.setdefault(document.id, document)
-    return tuple(documents.values())
-
-
-def _read_qrels(tree: Tree, names: Sequence[str], faults: list[Fault]) -> Judgments:
+def _judgments(rows: Iterator[Row]) -> Judgments:
     judged = Judgments()
-    for here, row in _rows(tree, names, faults):
-        fields = [_field(row, (name,), here) for name in (QUERY_ID, DOC_ID, SCORE)]
-        if None in fields:
+    for row in rows:
+        query, doc, grade = (_field(row, "qrels", name) for name in ("query", "document", "grade"))
+        if query is None or doc is None or grade is None:
             continue
-        query_id = read_id(row[QUERY_ID], here / QUERY_ID)
-        doc_id = read_id(row[DOC_ID], here / DOC_ID)
-        grade = _read_score(row[SCORE], here / SCORE)
-        if query_id and doc_id and grade is not None:
-            judged.add(query_id, doc_id, grade, here)
+        query_id, doc_id = read_id(*query), read_id(*doc)
+        relevance = grade_of(*grade)
+        if query_id and doc_id and relevance is not None:
+            judged.add(query_id, doc_id, relevance, row.location)
     return judged
 
 
-def _read_score(value: Any, location: Location) -> int | None:
-    """Return a grade, which tables may have as 1.0; None, and a fault, if it is no grade."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        location.fault(shown(value), "an integer: how relevant the document is")
+def _field(row: Row, table: str, name: str) -> tuple[Any, Location] | None:
+    """Return the value of a column with its location; None, and a fault, if the row has none."""
+    names = HUB_COLUMNS[table][name]
+    found = next((each for each in names if each in row.values), None)
+    if found is None:
+        expected = f"the field {' or '.join(map(repr, names))} in every row"
+        (row.location / names[0]).fault("no such field", expected)
         return None
-    return read_grade(str(value).strip(), location)
+    return row.values[found], row.location / found
 
 
-def write_hub(dataset: Dataset, folder: Path, *, split: str = "test") -> None:
-    """Write a folder that can be uploaded to the hub as it is: tables as JSON Lines, and a card that lists them.
-
-    Args:
-        dataset: what fits `CAPABILITIES`.
-        folder: an empty folder.
-        split: of the qrels.
-    """
-    (folder / "README.md").write_text(_CARD.format(split=split), encoding="utf-8", newline="\n")
-    with (folder / "corpus.jsonl").open("w", encoding="utf-8", newline="\n") as file:
-        write_document_lines(dataset.documents, file)
-    _write_lines(folder / "queries.jsonl", map(beir.topic_value, dataset.queries))
-    (folder / "qrels").mkdir()
-    judged = (
-        {QUERY_ID: query.id, DOC_ID: doc_id, SCORE: grade}
-        for query in dataset.queries
-        for doc_id, grade in judged_documents(query, dataset.document_by_id)
-    )
-    _write_lines(folder / "qrels" / f"{split}.jsonl", judged)
-
-
-def _write_lines(path: Path, values: Iterator[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+def _documents(rows: Iterator[Row]) -> tuple[Document, ...]:
+    documents: dict[str, Document] = {}
+    first: dict[str, Location] = {}
+    for row in rows:
+        values = dict(row.values)
+        if isinstance(values.get("metadata"), dict):  # Parquet has null if a row lacks a field that others have
+            values["metadata"] = {name: value for name, value in values["metadata"].items() if value is not None}
+        document = read_document(values, row.location)
+        if document is None:
+            continue
+        if document.id in first:
+            row.location.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
+        first.setdefault(document.id, row.location)
+        documents.setdefault(document.id, document)
+    return tuple(documents.values())

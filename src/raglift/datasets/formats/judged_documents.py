@@ -93,6 +93,10 @@ class Judgments:
     def __contains__(self, query_id: str) -> bool:
         return query_id in self._by_query
 
+    def __len__(self) -> int:
+        """How many queries have judgments."""
+        return len(self._by_query)
+
     def add(self, query_id: str, doc_id: str, grade: int, location: Location) -> None:
         """Note one judgment; the same one again changes nothing, and another of the same pair is a fault."""
         if read_name(doc_id, location) is None:

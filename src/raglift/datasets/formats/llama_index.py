@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.strict_files import parse_text, read_text
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.documents import read_documents
-from raglift.datasets.formats.capabilities import Capabilities
-from raglift.datasets.formats.judged_documents import judged_document, judged_documents
 from raglift.errors import ConfigurationError
 from raglift.records.anchors import whole_document
 from raglift.records.documents import Document
@@ -22,25 +19,10 @@ if TYPE_CHECKING:
 
     from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
 
 
 PAIRS = ("queries", "corpus", "relevant_docs")
 """The fields of an EmbeddingQAFinetuneDataset."""
-
-_EXAMPLES_ROOM = Capabilities(
-    title="LlamaIndex's LabelledRagDataset",
-    holds=lambda passage, _: passage.text is not None and passage.doc_id is None,
-    form="a literal text",
-    ids=False,
-    names_writer=lambda annotator: annotator == _writer(annotator.model),
-)
-_PAIRS_ROOM = Capabilities(
-    title="LlamaIndex's EmbeddingQAFinetuneDataset",
-    holds=lambda passage, documents: judged_document(passage, documents) is not None,
-    form="a whole document",
-    documents="needed",
-)
 
 
 def read_llama_index(
@@ -156,44 +138,3 @@ def _read_relevant(ids: Any, documents: Mapping[str, Document], location: Locati
         else:
             (location / index).fault(shown(doc_id), "an id of the corpus")
     return distinct_facts((passage,) for passage in passages)
-
-
-def room_of(dataset: Dataset) -> Capabilities:
-    """Return the capabilities of the class that a dataset is written as: pairs when its labels are whole documents."""
-    passages = [passage for query in dataset.queries for fact in query.facts for passage in fact.passages]
-    whole = all(judged_document(passage, dataset.document_by_id) is not None for passage in passages)
-    return _PAIRS_ROOM if dataset.documents and whole else _EXAMPLES_ROOM
-
-
-def write_llama_index(dataset: Dataset, path: Path) -> None:
-    """Write a LabelledRagDataset; for a dataset whose labels are whole documents, an EmbeddingQAFinetuneDataset.
-
-    Args:
-        dataset: what fits `room_of(dataset)`.
-        path: the file.
-    """
-    pairs = room_of(dataset) is _PAIRS_ROOM
-    value = _pairs(dataset) if pairs else {"examples": [_example(query) for query in dataset.queries]}
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
-
-
-def _pairs(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "queries": {query.id: query.text for query in dataset.queries},
-        "corpus": {document.id: document.text for document in dataset.documents},
-        "relevant_docs": {
-            query.id: [doc_id for doc_id, _ in judged_documents(query, dataset.document_by_id)]
-            for query in dataset.queries
-        },
-        "mode": "text",
-    }
-
-
-def _example(query: Query) -> dict[str, Any]:
-    return {
-        "query": query.text,
-        "query_by": None if query.annotator is None else {"model_name": query.annotator.model, "type": "ai"},
-        "reference_contexts": [fact.passages[0].text for fact in query.facts],
-        "reference_answer": "",
-        "reference_answer_by": None,
-    }

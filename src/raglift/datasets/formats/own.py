@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from raglift.base.limits import is_file, is_folder
 from raglift.datasets.documents import read_documents, write_document_lines
-from raglift.datasets.formats.capabilities import ANY_LABELS, json_metadata
 from raglift.datasets.jsonl import resolve_queries, write_queries
 
 if TYPE_CHECKING:
@@ -30,16 +28,6 @@ _MOST_BYTES = 150
 # A name that every file system takes as it is: no path out of the folder, no stream, no device, nothing hidden
 _NAME = re.compile(r"[^\s./\\:*?\"<>|\x00-\x1f\x7f]([^/\\:*?\"<>|\x00-\x1f\x7f]*[^\s./\\:*?\"<>|\x00-\x1f\x7f])?")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-
-CAPABILITIES = replace(
-    ANY_LABELS,
-    title="raglift's own format",
-    annotators=True,
-    filters=True,
-    repeats=True,
-    documents="optional",
-    metadata=json_metadata,
-)
 
 
 def documents_of(folder: Path) -> Path | None:

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.strict_files import stream_lines
 from raglift.base.validation import Location
-from raglift.datasets.documents import read_documents, write_document_lines
-from raglift.datasets.formats.capabilities import Capabilities, json_metadata
-from raglift.datasets.formats.judged_documents import (
-    Judgments,
-    judged_document,
-    judged_documents,
-    read_grade,
-    read_topics,
-)
+from raglift.datasets.documents import read_documents
+from raglift.datasets.formats.judged_documents import Judgments, read_grade, read_topics
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -24,26 +17,12 @@ if TYPE_CHECKING:
 
     from raglift.datasets.documents import DocumentSource
     from raglift.errors import Fault
-    from raglift.records.dataset import Dataset
     from raglift.records.documents import Document
     from raglift.records.labels import Query
 
 
 QRELS, TOPICS, DOCUMENTS = "qrels.txt", "topics.tsv", "documents.jsonl"
 _COLUMNS = "topic, iteration, document and relevance with white space between them"
-
-CAPABILITIES = Capabilities(
-    title="TREC",
-    holds=lambda passage, documents: judged_document(passage, documents) is not None,
-    form="a whole document (or, in a dataset without documents, a chunk id)",
-    grades=True,
-    irrelevant=True,
-    once=True,
-    no_id_with=r"[\s\0\ufeff]",
-    no_question_with=r"[\r\n\0]",
-    documents="optional",
-    metadata=json_metadata,
-)
 
 
 def read_trec(
@@ -89,21 +68,3 @@ def _read_qrels(path: Path, faults: list[Fault]) -> Judgments:
         elif (grade := read_grade(columns[3], here / "relevance")) is not None:
             judged.add(columns[0], columns[2], grade, here)
     return judged
-
-
-def write_trec(dataset: Dataset, folder: Path) -> None:
-    """Write `qrels.txt`, `topics.tsv` and, where there are documents, `documents.jsonl`.
-
-    Args:
-        dataset: what fits `CAPABILITIES`.
-        folder: an empty folder.
-    """
-    with (folder / QRELS).open("w", encoding="utf-8", newline="\n") as file:
-        for query in dataset.queries:
-            for doc_id, grade in judged_documents(query, dataset.document_by_id):
-                file.write(f"{query.id} 0 {doc_id} {grade}\n")
-    with (folder / TOPICS).open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{query.id}\t{query.text}\n" for query in dataset.queries)
-    if dataset.documents:
-        with (folder / DOCUMENTS).open("w", encoding="utf-8", newline="\n") as file:
-            write_document_lines(dataset.documents, file)

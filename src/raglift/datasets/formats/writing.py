@@ -1,0 +1,186 @@
+"""`write_dataset`: a dataset as raglift's own folder, or as BEIR's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from raglift.base.limits import is_folder, is_link, is_there, user_path
+from raglift.base.replacing import NOTHING_WRITTEN, beside
+from raglift.base.strict_files import gives_back
+from raglift.base.validation import Location, nearest, quoted
+from raglift.datasets.formats import beir, own
+from raglift.datasets.formats.judged_documents import judged_document
+from raglift.datasets.jsonl import check_queries
+from raglift.errors import ConfigurationError, DatasetError, Fault
+from raglift.records.dataset import Dataset, check_documents
+from raglift.records.documents import Document
+from raglift.records.labels import Fact
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from raglift.records.labels import Passage, Query
+
+
+WrittenFormat = Literal["jsonl", "beir"]
+"""The name of a format that `write_dataset` writes."""
+WRITTEN_FORMATS: tuple[WrittenFormat, ...] = ("jsonl", "beir")
+"""These formats."""
+_ID = "an id without tabs and line ends, as BEIR has it"
+DROPPABLE = ("annotators", "filters", "metadata")
+"""What `write_dataset` can leave out."""
+_NOT_IN_A_LINE = re.compile(r"[\t\r\n\0]")
+
+
+def write_dataset(
+    dataset: Dataset,
+    target: str | os.PathLike[str],
+    *,
+    format: WrittenFormat = "jsonl",  # noqa: A002 — as in load_dataset
+    drop: Collection[str] = (),
+) -> Path:
+    """Write a dataset as raglift's own folder or as BEIR's, so that an equal dataset is read back.
+
+    What BEIR cannot hold is an error, and nothing is written: literal texts, spans, alternatives, unanswerable
+    questions.
+
+    Args:
+        dataset: the dataset.
+        target: a new folder, or an empty one.
+        format: `jsonl`, raglift's own, or `beir`.
+        drop: what may be left out: any of `annotators` (which model labels and questions are from, and how hits were
+            chosen for judging), `filters` (the metadata that chunks must have) and `metadata` (of documents).
+
+    Returns:
+        The target.
+
+    Raises:
+        DatasetError: the dataset does not fit the format, or the target is taken or cannot be written; every fault is
+            listed.
+        ConfigurationError: a format that is not written, or nothing that can be dropped.
+    """
+    if format not in WRITTEN_FORMATS:
+        known = ", ".join(map(repr, WRITTEN_FORMATS))
+        raise ConfigurationError(f"write_dataset: found format {format!r}; expected one of {known}")
+    path = user_path(target)
+    written = _without(dataset, drop)
+    faults = _faults_of(written, format) or _faults_of_target(path)
+    if faults:
+        raise DatasetError(f"{path} (as {format})", faults, NOTHING_WRITTEN)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside(path) as temporary:
+            made = temporary / "written"
+            made.mkdir()
+            (own.write_own if format == "jsonl" else beir.write_beir)(written, made)
+            if is_folder(path):
+                path.rmdir()  # Windows puts no folder in an empty one's place
+            made.replace(path)
+    except UnicodeEncodeError as error:
+        fault = Fault(str(path), f"half a surrogate pair ({error.object[error.start]!a})", "text that UTF-8 can write")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from error
+    except (OSError, DatasetError) as error:
+        # A writer of a part names where it wrote, which is gone: the location is what the user knows
+        cause = error.__cause__ if isinstance(error, DatasetError) else error
+        if not isinstance(cause, OSError):
+            raise
+        fault = Fault(str(path), f"a place that cannot be written ({cause.strerror or cause})", "a place to write to")
+        raise DatasetError(str(path), [fault], NOTHING_WRITTEN) from cause
+    return path
+
+
+def _faults_of_target(path: Path) -> list[Fault]:
+    if is_link(path) or (is_there(path) and not (is_folder(path) and not any(path.iterdir()))):
+        return [Fault(str(path), "something there already", "a new or empty folder")]
+    return []
+
+
+def _without(dataset: Dataset, drop: Collection[str]) -> Dataset:
+    """Return a dataset without some of `DROPPABLE`.
+
+    Raises:
+        ConfigurationError: something else is to be left out.
+    """
+    for name in drop:
+        if name not in DROPPABLE:
+            raise ConfigurationError(f"drop: found {name!r}; expected {nearest(name, DROPPABLE)}")
+
+    def passage(given: Passage) -> Passage:
+        return replace(given, annotator=None if "annotators" in drop else given.annotator)
+
+    def query(given: Query) -> Query:
+        return replace(
+            given,
+            facts=tuple(Fact(tuple(map(passage, fact.passages))) for fact in given.facts),
+            annotator=None if "annotators" in drop else given.annotator,
+            judged=None if "annotators" in drop else given.judged,
+            filter=None if "filters" in drop else given.filter,
+            judged_irrelevant=tuple(map(passage, given.judged_irrelevant)),
+        )
+
+    documents = dataset.documents
+    if "metadata" in drop:
+        documents = tuple(Document(document.id, document.text) for document in documents)
+    return Dataset(tuple(map(query, dataset.queries)), documents, dataset.name)
+
+
+def _faults_of(dataset: Dataset, format: WrittenFormat) -> list[Fault]:  # noqa: A002 — as in write_dataset
+    """Return what a format cannot hold of a dataset, and what is wrong with the dataset itself."""
+    faults: list[Fault] = []
+    check_documents(dataset.documents, faults)
+    if not faults:
+        check_queries(dataset.queries, dataset.documents, faults)
+    if faults:
+        return faults
+    here = Location("documents", faults)
+    for index, document in enumerate(dataset.documents):
+        if format == "beir" and _NOT_IN_A_LINE.search(document.id):
+            (here / index / "id").fault(quoted(document.id), _ID)
+        lost = next((str(name) for name, value in document.metadata.items() if not gives_back({name: value})), None)
+        if lost is not None:
+            (here / index / "metadata").fault(quoted(lost), f"what JSON gives back as it is; {_dropped('metadata')}")
+    if format == "beir":
+        if not dataset.documents:
+            here.fault("none", "the documents: BEIR holds them")
+        for index, query in enumerate(dataset.queries):
+            _check_for_beir(query, dataset.document_by_id, Location("queries", faults, field=f"[{index}] ({query.id})"))
+    return faults
+
+
+def _check_for_beir(query: Query, documents: Mapping[str, Document], location: Location) -> None:
+    """Note what BEIR cannot hold of a query."""
+    if _NOT_IN_A_LINE.search(query.id):
+        (location / "id").fault(quoted(query.id), _ID)
+    for name, value in (("filter", query.filter), ("annotator", query.annotator), ("judged", query.judged)):
+        if value is not None:
+            (location / name).fault(quoted(value), f"none; {_dropped('filters' if name == 'filter' else 'annotators')}")
+    if not query.answerable:
+        (location / "answerable").fault("false", "only questions that the corpus answers, which is all BEIR has")
+    passages = [(passage, location / "judged_irrelevant" / n) for n, passage in enumerate(query.judged_irrelevant)]
+    for number, fact in enumerate(query.facts):
+        here = location / "relevant" / number
+        if len(fact.passages) > 1:
+            here.fault(f"a fact with {len(fact.passages)} alternatives", "one passage: BEIR has no others")
+        passages += [(passage, here) for passage in fact.passages]
+    _check_passages_for_beir(passages, documents)
+
+
+def _check_passages_for_beir(passages: Iterable[tuple[Passage, Location]], documents: Mapping[str, Document]) -> None:
+    seen: set[str | None] = set()
+    for passage, here in passages:
+        doc_id = judged_document(passage, documents)
+        if doc_id is None:
+            here.fault("a text, a span or a chunk id", "a whole document, as BEIR has it")
+        elif doc_id in seen:
+            here.fault("a document of this query again", "each once, as BEIR has it")
+        if passage.annotator is not None:
+            (here / "annotator").fault(str(passage.annotator), f"none; {_dropped('annotators')}")
+        seen.add(doc_id)
+
+
+def _dropped(name: str) -> str:
+    return f"to leave them out: drop=({name!r},), or --drop {name}"

@@ -1,0 +1,389 @@
+"""Rows of tables, lists and lines, with a mapping of the user's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from raglift.datasets.loading import load_dataset
+from raglift.errors import ConfigurationError, DatasetError, LabelWarning, MissingDependency
+from raglift.records.dataset import Dataset
+from raglift.records.documents import Document
+from raglift.records.labels import Fact, Passage, Query
+
+Faults = Callable[..., str]
+COLUMNS = {
+    "id": "No.",
+    "question": "Question",
+    "passage": "Evidence",
+    "doc": "Source",
+    "grade": "Helps",
+    "fact": "Group",
+}
+TIDES = {"tides.md": "High water is at noon."}
+
+
+def table(folder: Path, *lines: str) -> Path:
+    path = folder / "t.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    return path
+
+
+def test_rows_of_one_query_become_its_facts(fixtures: Path) -> None:
+    dataset = load_dataset(fixtures / "csv" / "labels.csv", columns=COLUMNS)  # a byte-order mark, and semicolons
+    assert dataset.name == "labels"
+    ticket = "Day ticket: 60 crowns,\nchildren under seven go free."
+    assert dataset.queries == (
+        Query(
+            "1",
+            "What does a day ticket cost?",
+            (
+                Fact((Passage(ticket, "prices.md", grade=3),)),
+                Fact((Passage("A ticket for the day is 60 crowns.", "faq.md", grade=2),)),
+            ),
+        ),
+        Query(
+            "2",
+            "May dogs come along?",
+            # one entry in the column of facts: alternatives
+            (Fact((Passage("Dogs on a lead are welcome.", "faq.md"), Passage('The sign says "dogs welcome"'))),),
+            judged_irrelevant=(Passage("Cats are not allowed in the café.", "faq.md", grade=0),),
+        ),
+        Query("3", "Is there a lift?"),
+    )
+
+
+def test_without_ids_the_question_joins_the_rows(tmp_path: Path) -> None:
+    path = table(tmp_path, "query,passage", "Why?,because", "Who?,she", "Why?,therefore")
+    queries = load_dataset(path).queries
+    assert [(query.id, query.text, len(query.facts)) for query in queries] == [("q1", "Why?", 2), ("q2", "Who?", 1)]
+
+
+def test_every_form_of_a_passage(tmp_path: Path) -> None:
+    path = table(
+        tmp_path,
+        "query,passage,doc,start,end,chunk,tags,answerable",
+        "When?,noon,,,,,sea; easy,yes",
+        "When?,at noon,tides.md,,,,sea;easy,true",
+        "When?,,tides.md,0,10,,sea;easy,",
+        "When?,High water,tides.md,0,10,,sea;easy,",
+        "When?,,tides.md,,,,sea;easy,1",
+        "When?,,,,,c7,sea;easy,",
+        "Why?,,,,,,,no",
+    )
+    first, second = load_dataset(path, documents=TIDES).queries
+    assert [fact.passages[0] for fact in first.facts] == [
+        Passage("noon"),
+        Passage("at noon", "tides.md"),
+        Passage("High water", "tides.md", 0, 10),  # the row with the text too
+        Passage("High water is at noon.", "tides.md", 0, 22),
+        Passage(chunk_id="c7"),
+    ]
+    assert first.tags == ("sea", "easy")
+    assert second == Query("q2", "Why?", answerable=False)
+
+
+def test_a_span_with_its_text_needs_no_documents(tmp_path: Path) -> None:
+    path = table(tmp_path, "query,passage,doc,start,end", "When?,High water,tides.md,0,10")
+    assert load_dataset(path).queries[0].facts == (Fact((Passage("High water", "tides.md", 0, 10),)),)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_the_one_that_parts_the_columns(delimiter: str, tmp_path: Path) -> None:
+    path = table(tmp_path, delimiter.join(["query", '"a, b; c"', "passage"]), delimiter.join(["Why?", "x", "because"]))
+    assert load_dataset(path, columns={"ignore": "a, b; c"}).queries[0].facts == (Fact((Passage("because"),)),)
+
+
+def test_a_delimiter_that_is_given(tmp_path: Path) -> None:
+    path = table(tmp_path, "query#passage", "Why?#because")
+    assert load_dataset(path, delimiter="#").queries[0].text == "Why?"
+    with pytest.raises(ConfigurationError, match="expected one character"):
+        load_dataset(path, delimiter="##")
+
+
+def test_a_tsv_file_with_columns_is_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("q\tp\nWhy?\tbecause\n", encoding="utf-8")
+    assert len(load_dataset(path, columns={"question": "q", "passage": "p"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "expected"),
+    [
+        (
+            ["Frage,x", "a,b"],
+            {},
+            "t.csv:1: found no column 'question'; expected one with the questions: columns={'question':",
+        ),
+        (
+            ["Frage,x", "a,b"],
+            {"columns": {"question": "Fragen"}},
+            '"Fragen"; expected one of "Frage", "x"; nearest: "Frage"',
+        ),
+        (["query,query", "a,b"], {}, 't.csv:1: found the column "query" twice'),
+        (["query,passage", "a"], {}, "t.csv:2: found 1 cells; expected 2, as in the first row"),
+        (["query,passage", ",b"], {}, "t.csv:2: query: found an empty text"),
+        (["id,query", ",b"], {}, "t.csv:2: id: found an empty text"),
+        (["id,query", "1,b", "1,c"], {}, 't.csv:3: question: found another entry than in line 2 for "1"'),
+        (["query,tags", "a,x", "a,y"], {}, "t.csv:3: tags: found another entry than in line 2"),
+        (["query,answerable", "a,maybe"], {}, 't.csv:2: answerable: found "maybe"; expected true or false'),
+        (
+            ["query,passage,answerable", "a,b,no"],
+            {},
+            "t.csv:2: passage: found a passage, and a question that nothing answers",
+        ),
+        (["query,passage,grade", "a,b,good"], {}, 't.csv:2: grade: found "good"'),
+        (["query,passage,chunk", "a,b,c"], {}, "t.csv:2: found entries for chunk, passage"),
+        (["query,doc", "a,tides.md"], {}, "t.csv:2: found no documents for 1 labels that point into one"),
+        (["query,doc", "a,tide.md"], {"documents": TIDES}, 't.csv:2: doc: found an unknown document id "tide.md"'),
+        (
+            ["query,start,end", "a,0,3"],
+            {},
+            "t.csv:2: found entries for end, start; expected a span: doc, start and end",
+        ),
+        (["query,doc,start,end", "a,tides.md,x,-3"], {"documents": TIDES}, 't.csv:2: start: found "x"'),
+        (["query,doc,start,end", "a,tides.md,x,-3"], {"documents": TIDES}, 't.csv:2: end: found "-3"'),
+        (["query,doc,start,end", "a,tides.md,9,99"], {"documents": TIDES}, "t.csv:2: found the span from 9 to 99"),
+        (
+            ["query,passage,doc,start,end", "a,Low water,tides.md,0,10"],
+            {"documents": TIDES},
+            'start: found 0, at which "tides.md" has "High water"; expected the offset of "Low water", which is not',
+        ),
+        (["query,passage", '"a\nb",c', "x"], {}, "t.csv:4: found 1 cells"),
+        (["query,passage", 'a,"b" c'], {}, "t.csv:2: found a row that is not CSV"),
+        (["query,passage", 'a,"b'], {}, "t.csv:2: found a row that is not CSV"),
+        (["query,passage", f"a,{'b' * 131_073}"], {}, "field larger than field limit"),
+        (["query,passage"], {}, "found no queries"),
+    ],
+)
+def test_faults_name_the_line_that_their_row_begins_on(
+    lines: list[str], options: Any, expected: str, tmp_path: Path, faults: Callable[..., str]
+) -> None:
+    message = faults(table(tmp_path, *lines), **options)
+    assert "t.csv (read as rows)" in message
+    assert expected in message
+
+
+def test_all_faults_are_listed_at_once(tmp_path: Path, faults: Callable[..., str]) -> None:
+    message = faults(table(tmp_path, "query,passage,grade", "a", "b,c,d", ",e,1", "f,g,1"))
+    assert "3 faults" in message
+
+
+def test_columns_that_are_unknown(fixtures: Path) -> None:
+    with pytest.raises(ConfigurationError, match='nearest: "question"'):
+        load_dataset(fixtures / "csv" / "labels.csv", columns={"questin": "Question"})
+
+
+def test_documents_come_with_it(tmp_path: Path) -> None:
+    dataset = load_dataset(table(tmp_path, "query,passage", "a,b"), documents=TIDES)
+    assert dataset.documents == (Document("tides.md", TIDES["tides.md"]),)
+
+
+def test_a_page_of_a_document_is_a_label(tmp_path: Path) -> None:
+    path = table(tmp_path, "query,passage,doc,page", "Why?,,tides.md,2", "Who?,,tides.md,", "When?,at noon,tides.md,2")
+    text = "Cover\fHigh water is at noon."
+    queries = load_dataset(path, documents={"tides.md": text}).queries
+    assert [query.facts[0].passages[0] for query in queries] == [
+        Passage(text[6:], "tides.md", 6, 28),
+        Passage(text, "tides.md", 0, 28),
+        Passage("at noon", "tides.md"),  # what the passage says is enough; its page is not looked at
+    ]
+
+
+@pytest.mark.parametrize(("page", "message"), [("ii", 'page: found "ii"; expected an integer'), ("3", "page: found 3")])
+def test_a_page_that_is_none(tmp_path: Path, page: str, message: str) -> None:
+    path = table(tmp_path, "query,doc,page", f"Why?,tides.md,{page}")
+    with pytest.raises(DatasetError, match=f"t.csv:2: {message}"):
+        load_dataset(path, documents=TIDES)
+
+
+# Paths, decodings, filters, and where the rows are.
+
+
+def written(folder: Path, name: str, value: Any) -> Path:
+    """A file that holds a value: one on each line, or as JSON, or text as it is."""
+    path = folder / name
+    if isinstance(value, str):
+        text = value
+    elif name.endswith(".jsonl"):
+        text = "".join(json.dumps(each) + "\n" for each in value)
+    else:
+        text = json.dumps(value)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def passages(dataset: Dataset) -> list[list[str | None]]:
+    return [[fact.passages[0].text for fact in query.facts] for query in dataset]
+
+
+ROWS = [
+    {"inputs": {"ask": "Where?"}, "answers": ["here", "there"], "split": "test"},
+    {"inputs": {"question": "When?"}, "answers": [{"page_content": "at noon"}], "split": "test"},
+    {"inputs": {"question": "Why?"}, "answers": [], "split": "train"},
+]
+MAPPING = {"question": ["inputs.question", "inputs.ask"], "passage": "answers", "ignore": "split"}
+
+
+def test_the_first_path_that_a_row_has_counts(tmp_path: Path) -> None:
+    dataset = load_dataset(written(tmp_path, "x.jsonl", ROWS), columns=MAPPING)
+    assert [query.text for query in dataset] == ["Where?", "When?", "Why?"]
+    assert passages(dataset) == [["here", "there"], ["at noon"], []]
+
+
+def test_rows_of_a_field_and_a_filter_that_counts(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.json", {"meta": {}, "data": {"items": 3}, "rows": ROWS})
+    with pytest.warns(LabelWarning, match=r"x\.json: 1 of 3 rows left out by the filter split=test"):
+        assert len(load_dataset(path, columns=MAPPING, root="rows", where="split=test")) == 2
+    with pytest.warns(LabelWarning, match="2 of 3"):
+        assert load_dataset(path, columns=MAPPING, root="rows", where=["split!=test"]).queries[0].text == "Why?"
+
+
+def test_what_is_around_a_list_belongs_to_its_rows(tmp_path: Path) -> None:
+    value = {"cases": [{"source": "tides.md", "asked": [{"q": "When?", "words": "High water"}, {"q": "Why?"}]}]}
+    columns = {"question": "q", "passage": "words", "doc": "source"}
+    dataset = load_dataset(written(tmp_path, "x.json", value), columns=columns, root="cases.asked", documents=TIDES)
+    assert dataset.queries[0].facts == (Fact((Passage("High water", "tides.md"),)),)
+    assert len(dataset) == 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "way"), [('["a", "b"]', "json"), ("['a', 'b']", "literal"), ("a | b |", "|"), ("a;b", ";")]
+)
+def test_a_cell_holds_several_passages(cell: str, way: str, tmp_path: Path) -> None:
+    path = table(tmp_path, "question\tpassage", f"Where?\t{cell}").rename(tmp_path / "t.tsv")
+    assert passages(load_dataset(path, decode={"passage": way})) == [["a", "b"]]
+
+
+def test_spans_in_a_list_of_objects(tmp_path: Path) -> None:
+    cell = [
+        {"content": "High", "start_index": 0, "end_index": 4},
+        {"content": "noon", "start_index": 17, "end_index": 21},
+    ]
+    columns = {"passage": "references.content", "start": "references.start_index", "end": "references.end_index"}
+    path = written(tmp_path, "x.json", [{"question": "When?", "doc": "tides.md", "references": cell}])
+    assert load_dataset(path, columns=columns, documents=TIDES).queries[0].facts == (
+        Fact((Passage("High", "tides.md", 0, 4),)),
+        Fact((Passage("noon", "tides.md", 17, 21),)),
+    )
+
+
+def test_a_parquet_file_has_rows_too(tmp_path: Path) -> None:
+    rows = [{"question": "When?", "passage": ["High water", "noon"], "grade": [2.0, 0.0]}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    query = load_dataset(tmp_path / "x.parquet").queries[0]
+    assert query.facts == (Fact((Passage("High water", grade=2),)),)
+    assert query.judged_irrelevant == (Passage("noon", grade=0),)
+
+
+SHEETS: dict[str, list[list[object]]] = {
+    "Labels": [
+        ["id", "question", "passage", "grade", "Reviewed"],
+        [1, "When?", "at noon", 2, True],
+        *[[], [2, "Who?", 1861, None, "later"]],
+    ],
+    "Notes": [["by us"]],
+    "Empty": [],
+}
+
+
+@pytest.fixture
+def workbook(tmp_path: Path) -> Path:
+    """A workbook as spreadsheet programs save it, in as few parts as will do."""
+
+    def cell(value: object) -> str:
+        if isinstance(value, bool):
+            return f'<c t="b"><v>{int(value)}</v></c>'
+        return f"<c><v>{value}</v></c>" if isinstance(value, int) else f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    types = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    listed, related = "", ""
+    with zipfile.ZipFile(tmp_path / "labels.xlsx", "w") as archive:
+        for number, (name, rows) in enumerate(SHEETS.items(), start=1):
+            lines = ("".join("<c/>" if value is None else cell(value) for value in row) for row in rows)
+            data = "".join(f"<row>{line}</row>" for line in lines)
+            text = f"<worksheet {main}><sheetData>{data}</sheetData></worksheet>"
+            archive.writestr(f"xl/worksheets/sheet{number}.xml", text)
+            listed += f'<sheet name="{name}" sheetId="{number}" r:id="r{number}"/>'
+            related += f'<Relationship Id="r{number}" Type="{office}/worksheet" Target="worksheets/sheet{number}.xml"/>'
+        archive.writestr("xl/workbook.xml", f'<workbook {main} xmlns:r="{office}"><sheets>{listed}</sheets></workbook>')
+        links = f'<Relationships xmlns="{package}/relationships">'
+        archive.writestr("xl/_rels/workbook.xml.rels", f"{links}{related}</Relationships>")
+        top = f'<Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>'
+        archive.writestr("_rels/.rels", links + top)
+        override = f'<Override PartName="/xl/workbook.xml" ContentType="{types}.sheet.main+xml"/>'
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="{package}/content-types">{override}</Types>')
+    return tmp_path / "labels.xlsx"
+
+
+def test_a_sheet_of_a_workbook(workbook: Path) -> None:
+    dataset = load_dataset(workbook, root="Labels", columns={"ignore": "Reviewed"})
+    assert [(query.id, query.text) for query in dataset] == [("1", "When?"), ("2", "Who?")]
+    assert dataset.query("1").facts == (Fact((Passage("at noon", grade=2),)),)
+    assert dataset.query("2").facts == (Fact((Passage("1861"),)),)
+
+
+def test_workbooks_that_cannot_be_read(
+    workbook: Path, tmp_path: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 'found 2 sheets with cells: "Labels", "Notes"; expected one sheet, or its name as root=' in faults(workbook)
+    assert "labels.xlsx: row 1: found an unknown column" in faults(workbook, root="Labels")
+    broken = tmp_path / "x.xlsx"
+    broken.write_bytes(b"PK nothing")
+    assert "x.xlsx: found no readable workbook" in faults(broken)
+    monkeypatch.setenv("RAGLIFT_MAX_BYTES", "1000")
+    assert "found a workbook that unpacks to" in faults(workbook, format="rows")
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(MissingDependency, match=r"raglift\[xlsx\]"):
+        load_dataset(workbook)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "options", "expected"),
+    [
+        (
+            "x.jsonl",
+            [{"question": "a", "notes": "b"}],
+            {"format": "rows"},
+            'x.jsonl:1: found an unknown column "notes"',
+        ),
+        ("x.jsonl", [{"question": "a"}], {"columns": {"passage": "text"}}, 'x.jsonl: found no row with "text"'),
+        ("x.jsonl", [{"question": "a", "passage": 3}], {"format": "rows"}, "x.jsonl:1: passage: found 3"),
+        ("x.jsonl", [{"question": ["a"]}], {"format": "rows"}, "question: found a list of 1; expected a text: a conv"),
+        ("x.csv", "question,passage\na,\"['b']\"\n", {}, "x.csv:2: passage: found a list in a cell"),
+        ("x.csv", "question,passage\na,\"['b', open(1)]\"\n", {"decode": {"passage": "literal"}}, "x.csv:2: passage"),
+        ("x.json", {"rows": [3]}, {"root": "rows"}, "x.json: rows[0]: found 3; expected an object"),
+        ("x.json", {"rows": []}, {"root": "cases"}, "x.json: cases: found no such field; expected a list of objects"),
+        ("x.csv", "question,passage,\na,b,c\n", {}, 'x.csv:2: found "c" in column 3, which has no name'),
+        ("x.jsonl", [{"question": "a", "grade": "high", "passage": "b"}], {"format": "rows"}, 'grade: found "high"'),
+    ],
+)
+def test_every_fault_says_where(
+    name: str, value: Any, options: dict[str, Any], expected: str, tmp_path: Path, faults: Faults
+) -> None:
+    assert expected in faults(written(tmp_path, name, value), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"where": "split"}, "where: found 'split'; expected a comparison"),
+        ({"decode": {"passages": "json"}}, "decode: found 'passages'"),
+        ({"decode": {"passage": ""}}, "expected 'json', 'literal' or a separator"),
+        ({"split": "test"}, "found split= with format 'rows'"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=expected):
+        load_dataset(table(tmp_path, "question,passage", "a,b"), **options)
