@@ -18,7 +18,6 @@ from raglift.components.services.mapping import load_mapping
 from raglift.datasets.formats.catalogue import FORMATS
 from raglift.datasets.formats.writing import DROPPABLE
 from raglift.metrics.registry import MEASURES
-from raglift.search.specification import load_search
 from raglift.sweep.loading import load_sweep
 
 from .pages import PAGES, ROOT, Page, differing, faults, read_page, runnable
@@ -147,9 +146,6 @@ def test_the_sweeps_and_mappings_of_a_page_are_sound(name: str, folder: Path) ->
             assert load_mapping(file).arguments
             continue
         assert "dataset" in yaml.safe_load(block.text)
-        if name == "docs/how-to/search.md":
-            assert load_search(file).cells
-            continue
         assert load_sweep(file).cells()
 
 

@@ -110,24 +110,6 @@ def test_what_is_set_aside_is_neither_dropped_nor_asked_again():
         race.after([[1.0]], systems=[2])
 
 
-def test_a_system_that_joins_late_is_judged_by_later_queries():
-    race = Race.of(3, 200).after([[1.0, 0.9]] * 20, systems=[0, 1]).joined([2], [4.0])
-    assert list(race.running) == [0, 1, 2]
-    assert race.means == pytest.approx([1.0, 0.9, 0.2])
-    assert race.p[2] == 1.0
-    assert race.after([[1.0, 0.9, 0.2]] * 20).dropped[2]
-    with pytest.raises(ConfigurationError, match="systems: found some that are in the race"):
-        race.joined([0], [1.0])
-    with pytest.raises(ConfigurationError, match="totals: found others; expected sums of 20 values"):
-        Race.of(2, 50).after([[1.0]] * 20, systems=[0]).joined([1], [21.0])
-
-
-def test_nothing_is_bet_while_systems_are_still_chosen():
-    race = Race.of(2, 100).after([[1.0, 0.0]] * 50, explore=True)
-    assert list(race.p) == [1.0, 1.0]
-    assert list(race.after([[1.0, 0.0]] * 8).dropped) == [False, True]
-
-
 # How often one of the best is dropped
 
 

@@ -125,6 +125,13 @@ class RunSweep:
             "that of the file, else budget in [tool.raglift] of pyproject.toml, else 2000."
         ),
     ] = None
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE|TIME",
+            help="Race the cells, in place of the file's effort: '40%' of all questions, or '30 minutes'.",
+        ),
+    ] = None
     margin: Margin = None
     export_best: Annotated[
         Path | None,
@@ -146,61 +153,6 @@ class RunSweep:
     @property
     def folder(self) -> Path:
         """The folder of the sweep."""
-        return Path("runs") / self.file.stem if self.output is None else self.output
-
-
-@command(
-    group,
-    "search",
-    MEASURE,
-    "Find the best of many systems on a budget",
-    run="raglift.cli.search:run",
-    examples=["raglift search space.yaml", "raglift search space.yaml --budget share=0.1"],
-    exit_codes={1: "Every cell failed."},
-)
-@dataclass(frozen=True)
-class RunSearch:
-    """Find the best of many systems with a fraction of the questions of a sweep.
-
-    Systems race: all are asked the first questions, and the better ones more. What is significantly worse is dropped.
-    """
-
-    file: Annotated[Path, typer.Argument(help="A YAML file that describes the space: a sweep's, with ranges.")]
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder of the search. Default: runs/ and the file's name."),
-    ] = None
-    resume: Annotated[bool, typer.Option(help="Continue a search that was stopped, also with another budget.")] = False
-    budget: Annotated[
-        str | None,
-        typer.Option(help="share=0.1 of a full sweep's questions, cells=40 or minutes=30. Default: that of the file."),
-    ] = None
-    engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
-    address: Annotated[
-        str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
-    ] = None
-    worker_cpus: Annotated[
-        float | None, typer.Option(help="With --engine ray: processors that each task takes. Default: 1.")
-    ] = None
-    worker_gpus: Annotated[
-        float | None,
-        typer.Option(
-            help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
-        ),
-    ] = None
-    report: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None
-    margin: Margin = None
-    export_best: Annotated[
-        Path | None,
-        typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
-    ] = None
-    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
-    details: Annotated[bool, typer.Option("--all", help="Also print every cell and the method.")] = False
-    as_json: AsJson = False
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the search."""
         return Path("runs") / self.file.stem if self.output is None else self.output
 
 

@@ -17,7 +17,6 @@ from raglift.base.streams import is_stream
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation
-from raglift.search.folder import HEAD
 from raglift.storage.layout import RUN
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.folder import SweepFolder
@@ -139,12 +138,6 @@ def _found(request: Report) -> Evaluation | Comparison | SweepResult:
         )
     if sweeps:
         return _sweep(request)
-    searches = [folder for folder in request.runs if is_there(user_path(folder) / HEAD)]
-    if searches:
-        raise ConfigurationError(
-            f"report: found the folder of a search, {searches[0]}; expected a saved evaluation or a sweep: raglift "
-            f"search SPACE.yaml -o {searches[0]} --resume --report PAGE.html writes the page of a search that is done"
-        )
     if len(request.runs) == 1:
         _refuse(request, "one run", "baseline", "names", "hold_out", "match")
         return load_evaluation(request.runs[0])

@@ -58,6 +58,7 @@ def run(request: RunSweep) -> None:
     sweep = load_sweep(request.file, budget=budget)
     changed: dict[str, Any] = {} if request.device is None else {"device": checked_device(request.device)}
     changed |= {} if request.budget is None else {"budget": budget}
+    changed |= {} if request.effort is None else {"effort": request.effort}
     if changed:
         sweep = replace(sweep, primary=sweep.primary if sweep.names_primary else None, **changed)
     if request.plan:
@@ -166,6 +167,7 @@ def _as_json(result: SweepResult) -> dict[str, Any]:
     return {
         "title": result.title,
         "primary": str(result.primary),
+        **({} if result.race is None else {"race": asdict(result.race)}),
         "recommendation": None if result.compared is None else recommendation_json(result.recommend()),
         **labels_json(result.label_sources),
         "billed": dict(result.billed),
@@ -182,6 +184,7 @@ def _as_json(result: SweepResult) -> dict[str, Any]:
                 "truncated_share": entry.truncation.share if entry.is_truncated else 0.0,
                 "not_candidates": entry.not_candidates,
                 "error": entry.error,
+                **({} if result.race is None else {"eliminated": entry.eliminated and asdict(entry.eliminated)}),
                 "metrics": [
                     {name: _plain(name, row[name]) for name in _FIGURES}
                     for row in rows
@@ -204,6 +207,7 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "embeddings": [asdict(entry) for entry in plan.embeddings],
         "rerankings": [asdict(entry) for entry in plan.rerankings],
         "occupied": plan.occupied,
+        **({"effort": plan.effort} if plan.effort else {}),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.base.display import shorten
 from raglift.errors import ConfigurationError
-from raglift.stats.intervals import TIED, checked_fraction, checked_integer, numbers
+from raglift.stats.intervals import checked_fraction, checked_integer, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +175,7 @@ class Race:
     def running(self) -> NDArray[np.intp]:
         """The positions of the survivors that were asked all queries so far, ascending.
 
-        The others were set aside, or have not joined yet.
+        The others were set aside.
         """
         return np.flatnonzero(~self.dropped & (self.asked_of == self.asked))
 
@@ -196,16 +196,13 @@ class Race:
         """For each system the p-value of its being among the best, valid at all times together, not corrected."""
         return np.exp(-self._most)
 
-    def after(
-        self, values: ArrayLike, *, systems: Sequence[int] | NDArray[np.intp] | None = None, explore: bool = False
-    ) -> Race:
+    def after(self, values: ArrayLike, *, systems: Sequence[int] | NDArray[np.intp] | None = None) -> Race:
         """Return the race after a batch of queries, and drop what lags.
 
         Args:
             values: of the batch, queries × systems; more is better.
             systems: which survivors were asked, ascending; the others are set aside: they are asked no more, nothing is
                 measured against them, and they are not dropped. By default all that are not set aside.
-            explore: whether systems were chosen by their values in this batch: then nothing is bet on it.
 
         Raises:
             ConfigurationError: values of another shape, outside their range or missing, more queries than there are, or
@@ -225,31 +222,9 @@ class Race:
         totals, asked_of = self.totals.copy(), self.asked_of.copy()
         totals[running] += table.sum(axis=0)
         asked_of[running] = total
-        wealth, most = (self._wealth, self._most) if explore else self._bet(running, table)
+        wealth, most = self._bet(running, table)
         later = replace(self, asked=total, totals=totals, asked_of=asked_of, _wealth=wealth, _most=most)
         return replace(later, dropped=_dropped(later, running, most))
-
-    def joined(self, systems: Sequence[int] | NDArray[np.intp], totals: ArrayLike) -> Race:
-        """Return the race with systems that join late, and were asked the queries so far by themselves.
-
-        Nothing is bet on these queries: which systems join may depend on them.
-
-        Args:
-            systems: which, of those that were asked nothing yet.
-            totals: the sum of each one's values over the queries so far.
-
-        Raises:
-            ConfigurationError: systems that were asked something before, or totals out of range.
-        """
-        places = np.array([checked_integer("systems", one, least=0) for one in systems], dtype=np.intp)
-        sums = numbers("totals", totals, dimensions=1)
-        if len(sums) != len(places) or (places >= len(self.totals)).any() or self.asked_of[places].any():
-            raise ConfigurationError("systems: found some that are in the race; expected others, with a total of each")
-        if not ((sums >= self.low * self.asked - TIED) & (sums <= self.high * self.asked + TIED)).all():
-            raise ConfigurationError(f"totals: found others; expected sums of {self.asked:,} values of the range")
-        all_totals, asked_of = self.totals.copy(), self.asked_of.copy()
-        all_totals[places], asked_of[places] = sums, self.asked
-        return replace(self, totals=all_totals, asked_of=asked_of)
 
     def _checked(self, systems: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
         chosen = np.array([checked_integer("systems", one, least=0) for one in systems], dtype=np.intp)

@@ -56,6 +56,7 @@ from raglift.sweep.measuring import (
     source_of,
 )
 from raglift.sweep.planning import Plan, make_plan
+from raglift.sweep.racing import RaceFile, held_out_check_of, run_race
 from raglift.sweep.ray import Cluster, RayWorkers
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
@@ -86,25 +87,29 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         RunError: what is swept over cannot be read. A cell that cannot be read counts as failed.
     """
     head, failures, finished = folder.head(), folder.failures(), folder.finished()
+    race = RaceFile.read(folder.path)
     try:
         cells = [Cell.of(parts) for parts in head["cells"]]
         if len(set(cells)) < len(cells):
             raise folder.damaged("cells: found one twice; expected each once")
         results = [
-            _measured(folder, cell, dataset) if cell.key in finished else CellResult(cell, error=failures.get(cell.key))
+            _measured(folder, cell, dataset, is_raced=race.outcome is not None)
+            if cell.key in finished
+            else CellResult(cell, error=failures.get(cell.key), eliminated=race.eliminated.get(cell.key))
             for cell in cells
         ]
         margin = checked_margin(head["sweep"].get("margin", MARGIN))
         named = head["sweep"].get("budget", DEFAULT_BUDGET)
         budget = None if named is None else Tokens(named).most
-        primary = parse(head["primary"])  # by now, what stands for a metric that is not installed here is known
+        # By now, what stands for a metric that is not installed here is known
+        primary = parse(race.primary or head["primary"])
     except ConfigurationError as error:
         raise folder.damaged(str(error)) from None
     results = [_with_primary(folder, result, primary) for result in results]
     results, decides, fairness = decided_fairly(
-        results, primary, is_named=_is_named(head), budget=budget, seed=head["seed"]
+        results, primary, is_named=race.primary is not None or _is_named(head), budget=budget, seed=head["seed"]
     )
-    return SweepResult(
+    found = SweepResult(
         head["title"],
         decides,
         head["seed"],
@@ -113,7 +118,9 @@ def read_result(folder: SweepFolder, dataset: Dataset | None = None) -> SweepRes
         folder.billed(),
         fairness=fairness,
         margin=margin,
+        race=race.outcome,
     )
+    return found if race.held_out is None else replace(found, check=held_out_check_of(found, load_sweep_result))
 
 
 def _is_named(head: Mapping[str, Any]) -> bool:
@@ -127,9 +134,13 @@ def _is_named(head: Mapping[str, Any]) -> bool:
         return True
 
 
-def _measured(folder: SweepFolder, cell: Cell, dataset: Dataset | None) -> CellResult:
+def _measured(folder: SweepFolder, cell: Cell, dataset: Dataset | None, *, is_raced: bool) -> CellResult:
     try:
-        evaluation = folder.load(cell.key, dataset, is_cell=True)
+        evaluation = folder.load(cell.key, None if is_raced else dataset, is_cell=True)
+        if is_raced and dataset is not None:
+            asked = set(evaluation.scores.query_ids)
+            queries = tuple(query for query in dataset.queries if query.id in asked)
+            evaluation = replace(evaluation, dataset=replace(dataset, queries=queries))
     except RunError as error:
         return CellResult(cell, error=str(error))
     mark = evaluation.run.spec.get("sweep", {})
@@ -490,8 +501,20 @@ def run_sweep(
         raise ConfigurationError(f"engine: found {engine!r}; expected one of {', '.join(ENGINES)}")
     dataset = dataset_of(sweep)
     choose_metrics(sweep.metrics, sweep.ks, dataset)  # labels that a metric cannot use are told before any work
-    # Workers come first: a cluster that does not answer leaves no folder behind
     begun = SweepFolder.begin(user_path(folder), _head(sweep, dataset), resume=resume)
+    if sweep.effort is not None:
+
+        def run(part: Sweep, place: Path, *, resume: bool = False, is_finished: bool = False) -> SweepResult:
+            if is_finished:
+                return load_sweep_result(place)
+            own: dict[str, Any] = {"engine": engine, "cluster": cluster, "progress": progress}
+            return run_sweep(part, place, resume=resume, **own)
+
+        with begun as kept:
+            announce(make_plan(Parts(sweep, dataset, progress), _finished(kept, sweep.cells())))
+            run_race(sweep, dataset, kept, run, progress)
+            return replace(read_result(kept, dataset), margin=sweep.margin)
+    # Workers come first: a cluster that does not answer leaves no folder behind
     with _workers(engine, cluster or Cluster(), sweep) as (workers, placed), begun as kept:
         parts = Parts(sweep, dataset, progress, placed=placed)
         plan = make_plan(parts, _finished(kept, sweep.cells()))

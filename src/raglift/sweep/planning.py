@@ -84,6 +84,8 @@ class Plan:
     rerankings: tuple[RerankingPlan, ...]
     occupied: str = ""
     """Why it cannot be run in the folder that it was planned for: another sweep is there. Empty if it can."""
+    effort: str = ""
+    """How much of it is done by a race, such as `40%`; empty for all."""
 
     def __str__(self) -> str:
         from raglift.sweep.terminal import plan_text
@@ -128,6 +130,7 @@ def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: 
             _reranking(parts, name, [source_of(c) for c in todo if c.reranker == name], ready if exact else None)
             for name in names
         ),
+        effort=sweep.effort or "",
     )
 
 

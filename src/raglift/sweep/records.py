@@ -31,6 +31,43 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
+    from raglift.sweep.race import RungRecord
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """A cell that a race eliminated, and how far it came."""
+
+    is_dropped: bool
+    """Whether it is significantly worse than another; else it was set aside so that the effort lasts, and may be the
+    best."""
+    asked: int
+    """How many queries it was asked."""
+    mean: float
+    """Of the primary metric over these."""
+    p: float
+    """The p-value of its being among the best, valid whenever one looks."""
+
+    @property
+    def reason(self) -> str:
+        """What became of it, in a few words."""
+        return "dropped: significantly worse" if self.is_dropped else "set aside: unlikely to win, not excluded"
+
+
+@dataclass(frozen=True)
+class RaceRecord:
+    """The race of a sweep with limited effort."""
+
+    effort: str
+    """As the sweep says, `40%` or `30 minutes`."""
+    queries: int
+    """How many queries took part; the others were held out."""
+    questions: int
+    """How many questions were asked: queries × cells."""
+    full: int
+    """How many a whole sweep over the same queries would ask."""
+    rungs: tuple[RungRecord, ...]
+    """What was done, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +84,8 @@ class CellResult:
     """How many distinct chunks exceed its embedding model's limit, and were truncated."""
     models: Mapping[str, str] = field(default_factory=dict)
     """For each model that it names, which one that was: its identity when the cell was measured."""
+    eliminated: Elimination | None = None
+    """How far it came in a race that eliminated it; then it has no evaluation."""
 
     @property
     def candidates_read_in_part(self) -> int:
@@ -106,7 +145,10 @@ class SweepResultRecord:
     margin: float = MARGIN
     """How far below another mean counts as equally good."""
     check: HeldOutCheck | None = None
-    """The held-out check of the recommendation, where queries that are not in the cells were held out."""
+    """The held-out check of the recommendation, if queries that are not in the cells were held out."""
+    race: RaceRecord | None = None
+    """How the cells were raced; None for a whole sweep. Then those that are left are measured over the queries that
+    they were asked."""
 
     @property
     def finished(self) -> tuple[CellResult, ...]:
@@ -117,6 +159,12 @@ class SweepResultRecord:
     def failed(self) -> tuple[CellResult, ...]:
         """The cells that failed."""
         return tuple(result for result in self.results if result.error is not None)
+
+    @property
+    def eliminated(self) -> tuple[CellResult, ...]:
+        """The cells that a race eliminated, those that came the furthest first."""
+        found = [(one, result) for result in self.results if (one := result.eliminated) is not None]
+        return tuple(result for _, result in sorted(found, key=lambda each: (-each[0].asked, -each[0].mean)))
 
     @cached_property
     def ranked(self) -> tuple[CellResult, ...]:
@@ -222,8 +270,11 @@ class SweepResultRecord:
             confidence: how often all intervals of a part hold together.
 
         Raises:
-            ConfigurationError: no two measured cells differ in one part alone.
+            ConfigurationError: no two measured cells differ in one part alone; or a race chose the cells, so that they
+                say how good cells differ, and not what a part does.
         """
+        if self.race is not None:
+            raise ConfigurationError("effects: found the cells that a race left; expected a sweep without effort")
         measured = {entry.cell.name: entry for entry in self.finished}
         return effects_of_factors(
             {name: entry.evaluation for name, entry in measured.items() if entry.evaluation is not None},
@@ -257,8 +308,9 @@ class SweepResultRecord:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cell, metric and depth.
 
-        Columns: the parts of the cell, truncated chunks and candidates and their share, hits that were not candidates,
-        error, metric, before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
+        Columns: the parts of the cell; of a race what became of it, how many queries it was asked and its mean when it
+        was eliminated; truncated chunks and candidates and their share, hits that were not candidates, error, metric,
+        before, after, lift, n, and for how many queries hits that were not candidates raise the metric.
         """
         import pandas as pd
 
@@ -274,6 +326,10 @@ class SweepResultRecord:
                 "not_candidates": result.not_candidates,
                 "error": error,
             }
+            if self.race is not None:
+                one = result.eliminated
+                parts |= {"eliminated": "", "asked": self.race.rungs[-1].queries} if one is None else {}
+                parts |= {"eliminated": one.reason, "asked": one.asked, "mean_when_eliminated": one.mean} if one else {}
             if result.evaluation is None:
                 rows.append(parts)
                 continue

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
 from raglift.rendering.terminal import as_text, write
+from raglift.sweep.race import FIRST_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,9 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     if plan.sources:
         yield f"  retrieve  {counted(len(plan.sources), 'ranking')} of {counted(plan.queries, 'query')}"
     yield from _section("rerank", [(entry.reranker, _reranking(entry)) for entry in plan.rerankings], width)
+    if plan.effort:
+        yield f"  race      {plan.effort}: all cells are asked about {FIRST_QUERIES} queries, and the better ones more"
+        yield "            what is above is for all queries of all cells"
     if plan.occupied:
         yield f"! {plan.occupied}: to run this one, choose another folder (--output)"
 

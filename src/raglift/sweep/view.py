@@ -43,6 +43,7 @@ from raglift.stats.intervals import CONFIDENCE
 from raglift.sweep.charts import SweepPlots, short_names
 from raglift.sweep.effects import effects_of, effects_section_of
 from raglift.sweep.fairness import sweep_sentences
+from raglift.sweep.race_view import about_race, race_sections, race_warnings
 from raglift.sweep.records import compare_cells
 from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 
@@ -85,18 +86,19 @@ def sweep_view(
     table = cells_table(result, advised)
     found = compared_in_detail(result, baseline) if detail >= Detail.DETAILS and compared is not None else None
     effects = None if advised is None else effects_of(result)
+    outcome = "measured" if result.race is None else "left by a race"
     return Document(
-        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} measured",
+        title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} {outcome}",
         lead="" if advised is None else recommendation_lead(advised),
         headline=replace(table, rows=table.rows[:_MOST_ROWS]),
         measured=_measured(result, found),
-        warnings=(*_unmeasured(result), *_warnings(result, compared)),
+        warnings=(*race_warnings(result), *_unmeasured(result), *_warnings(result, compared)),
         notes=tuple(_notes(result, table, advised)),
         sections=tuple(_sections(result, advised, effects, table, found, detail)),
         about=_about(result),
         labels=str(result.label_sources),
         tiles=() if effects is None else effect_tiles(effects, _recommended_parts(result)),
-        next_step="" if advised is None or effects is None else next_sentence(advised),
+        next_step="" if advised is None or (effects is None and result.race is None) else next_sentence(advised),
     )
 
 
@@ -126,7 +128,8 @@ def _about(result: SweepResultRecord) -> tuple[str, ...]:
     if not measured:
         return ()
     alike = alike_text(result)
-    return (f"by {mean_title(result.primary)}; match by {rule_of(measured[0])}{f'; {alike}' if alike else ''}",)
+    raced = "" if result.race is None else f"; {about_race(result.race)}"
+    return (f"by {mean_title(result.primary)}; match by {rule_of(measured[0])}{f'; {alike}' if alike else ''}{raced}",)
 
 
 def varying_parts(result: SweepResultRecord) -> list[str]:
@@ -317,7 +320,7 @@ def _unmeasured(result: SweepResultRecord) -> Iterator[str]:
             "sweep again into another folder"
         )
     yield from failures((entry.cell.name, str(entry.error)) for entry in result.failed)
-    waiting = sum(entry.evaluation is None and entry.error is None for entry in result.results)
+    waiting = len(result.results) - len(result.finished) - len(result.failed) - len(result.eliminated)
     if waiting:
         yield f"{counted(waiting, 'cell')} not measured yet: continue with --resume"
 
@@ -427,6 +430,7 @@ def _sections(
     if (of_sizes := comparison or result.compared) is not None:
         few = dict.fromkeys((*shown_cells(of_sizes), *(row.system for row in by_mean(of_sizes))))
         yield from prompt_sections(only(of_sizes, list(few)[:_MOST_SHOWN]))
+    yield from race_sections(result, detail)
     if detail < Detail.DETAILS:
         return
     if len(table.rows) > _MOST_ROWS:

@@ -46,6 +46,7 @@ from raglift.sweep.specification.values import (
     dataset,
     depth,
     device,
+    effort,
     embedding,
     existing,
     form,
@@ -411,6 +412,7 @@ class SweepModel(Model):
         | Annotated[list[_ListedSystem], AsList, AfterValidator(tuple), Tag(AS_LIST)],
         Discriminator(list_or_mapping),
     ]
+    effort: Annotated[str, PlainValidator(effort)] | None
     candidates: Annotated[Integer, at_least(1)]
     budget: Annotated[Integer, at_least(1)] | None
     ks: Annotated[list[Annotated[Any, PlainValidator(depth)]], AsList, NotEmpty, Distinct]

@@ -36,6 +36,8 @@ _HOW_CALLED = ("concurrency", "timeout", "retries")
 """May change while a sweep is stopped: a system that could not bear so many calls at once is asked more gently."""
 _HOW_COMPARED = ("margin",)
 """May change without anything being measured again."""
+_EFFORT = "effort"
+"""May change while a sweep is stopped, but a race is another sweep than one of all cells."""
 _ADDED = ("include_files", "encoding", "device", "batch_tokens", "budget")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
@@ -77,6 +79,9 @@ class Sweep:
     systems: Any = ()
     """Systems of the user's: `module:factory` or an address, or a mapping from a name to one or to an object, or
     `SystemSpec`s."""
+    effort: str | None = None
+    """How much may be done, if not all: `40%` of the questions that all cells would be asked, or `30 minutes`. Then
+    the cells race: all are asked a few queries, and the better ones more."""
     candidates: int = 50
     """How many hits are retrieved for the rerankers."""
     budget: int | None = DEFAULT_BUDGET
@@ -255,9 +260,12 @@ class Sweep:
         left_out = {
             *_HOW_CALLED,
             *_HOW_COMPARED,
+            _EFFORT,
             *(name for name in _ADDED if getattr(self, name) in ("auto", None, ())),
         }
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
+        if self.effort is not None:
+            measured["races"] = True
         if mappings := self.mappings:
             measured["mappings"] = mappings
         if self.uses_bm25:

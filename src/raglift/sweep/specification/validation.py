@@ -11,6 +11,8 @@ from raglift.base.validation import faults_of, path_text
 from raglift.errors import Fault, SweepError
 from raglift.records.dataset import Dataset
 from raglift.sweep.specification.models import SweepModel, note_disagreements
+from raglift.sweep.specification.ranges import expanded
+from raglift.sweep.specification.values import as_list
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 Locate = Callable[["Keys"], str]
 """Says where a value is."""
 
+_RANGED = ("chunkers", "embeddings", "retrievers", "rerankers")
+"""The parts of the grid that may have ranges and choices."""
 _SWEEP = TypeAdapter(SweepModel)
 _REQUIRED = {
     "dataset": "the name of a corpus, or a path",
@@ -53,14 +57,26 @@ def checked(
         SweepError: something that raglift cannot use; every fault is listed.
     """
     faults: list[tuple[list[int], Fault]] = []
+    origins: dict[str, list[int]] = {}
 
     def note(keys: Keys, found: str, expected: str) -> None:
+        if len(keys) > 1 and isinstance(keys[1], int) and keys[0] in origins:  # of what a range stands for
+            keys = (keys[0], origins[str(keys[0])][keys[1]], *keys[2:])
         at = _within(given, keys)
         where = path_text(at) if locate is None else locate(at)
-        faults.append((_position(given, at), Fault(where, found, expected)))
+        fault = Fault(where, found, expected)
+        if all(fault != known for _, known in faults):
+            faults.append((_position(given, at), fault))
 
-    values, faulty = _fields(given, defaults, folder, note)
-    note_disagreements(values, faulty, note)
+    without_ranges = dict(given)
+    for part in _RANGED:
+        if any(isinstance(each, Mapping) for each in as_list(given.get(part)) or ()):
+            items = expanded(part, given[part], note)
+            without_ranges[part] = [value for value, _ in items]
+            origins[part] = [origin for _, origin in items]
+    if not faults:
+        values, faulty = _fields(without_ranges, defaults, folder, note)
+        note_disagreements(values, faulty, note)
     if faults:
         raise SweepError(source, [fault for _, fault in sorted(faults, key=lambda each: each[0])])
     return values

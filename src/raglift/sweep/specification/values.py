@@ -39,6 +39,7 @@ from raglift.datasets.formats.catalogue import named_format
 from raglift.errors import ConfigurationError, CorpusError, MappingError, MissingDependency
 from raglift.metrics.parsing import parse, parse_depth
 from raglift.records.metric import Tokens
+from raglift.sweep.race import Effort
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 
 if TYPE_CHECKING:
@@ -253,6 +254,14 @@ def retriever(value: Any) -> RetrieverSpec:
         return value
     try:
         return parse_retriever(text(value))
+    except ConfigurationError as error:
+        raise told(error, value) from None
+
+
+def effort(value: Any) -> str:
+    """Read how much a sweep may do, and return its canonical text form."""
+    try:
+        return str(Effort.parse(text(value)))
     except ConfigurationError as error:
         raise told(error, value) from None
 

@@ -1,5 +1,0 @@
-"""Searches: the best of many systems, found by a race within a budget."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

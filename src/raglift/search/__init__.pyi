@@ -1,9 +1,0 @@
-from .budget import Budget as Budget
-from .engine import run_search as run_search
-from .records import Entrant as Entrant
-from .records import RungRecord as RungRecord
-from .result import SearchResult as SearchResult
-from .specification import Search as Search
-from .specification import load_search as load_search
-from .stored import StoredRace as StoredRace
-from .stored import race_stored as race_stored
