@@ -186,6 +186,7 @@ def test_the_hash_changes_with_every_field() -> None:
         "batch_tokens": 4096,
         "doc_key": "source",
         "latency": 9,
+        "effort": "40%",
         "seed": 1,
         "name": "a name",
     }
