@@ -142,12 +142,12 @@ def test_what_was_decided_before_is_done_again_and_written_numbers_out_of_range_
 
 def test_a_range_stands_for_its_numbers_and_a_list_for_choices():
     chunkers = [
-        "sentence:500/50",
+        "token:500/50",
         {"splitter": "recursive", "size": {"from": 200, "to": 600, "step": 200}, "overlap": [0, 200]},
     ]
     sweep = Sweep(dataset="lighthouse", chunkers=chunkers, retrievers="bm25")
     sizes = ["200/0", "400/0", "400/200", "600/0", "600/200"]  # no overlap is as long as its chunk
-    assert sweep.chunkers == ("sentence:500/50", *(f"recursive:{size}" for size in sizes))
+    assert sweep.chunkers == ("token:500/50", *(f"recursive:{size}" for size in sizes))
     weights = {"hybrid": {"dense": {"from": 0.2, "to": 0.6, "step": 0.2}, "bm25": 1}}
     found = Sweep(dataset="lighthouse", retrievers=["bm25", weights]).retrievers
     assert found is not None
