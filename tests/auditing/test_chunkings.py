@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raglift.auditing.dataset_audit import audit
-from raglift.auditing.records import ChunkingAudit
-from raglift.auditing.result import Audit
+from raglift.auditing.records import Audit, ChunkingAudit
 from raglift.matching.rule import MatchRule
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document

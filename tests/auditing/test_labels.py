@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from raglift.auditing.dataset_audit import audit
-from raglift.auditing.records import KINDS, Finding, Place
-from raglift.auditing.result import Audit
+from raglift.auditing.records import KINDS, Audit, Finding, Place
 from raglift.matching.rule import MatchRule
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document

@@ -2,6 +2,7 @@ from .dataset_audit import audit as audit
 from .records import KINDS as KINDS
 from .records import PLACEMENTS as PLACEMENTS
 from .records import Attainable as Attainable
+from .records import Audit as Audit
 from .records import ChunkingAudit as ChunkingAudit
 from .records import Finding as Finding
 from .records import Nearest as Nearest
@@ -9,4 +10,3 @@ from .records import Place as Place
 from .relabelling import Left as Left
 from .relabelling import Relabelling as Relabelling
 from .relabelling import relabel as relabel
-from .result import Audit as Audit

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+import raglift.auditing.view  # noqa: F401 — makes the view of an audit known
 from raglift.adapters.splitters import as_chunker
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
 from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
-from raglift.auditing.records import Attainable, ChunkingAudit
-from raglift.auditing.result import Audit
+from raglift.auditing.records import Attainable, Audit, ChunkingAudit
 from raglift.components.chunkers import Chunker
 from raglift.components.embedding import SentenceTransformerEmbedder
 from raglift.components.models import EMBEDDED_MODEL

@@ -1,4 +1,4 @@
-"""Results of an audit, as frozen records."""
+"""The result of an audit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from raglift.records.labels import PEOPLE, LabelSources
+from raglift.rendering.presenting import Presentable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from raglift.matching.rule import MatchRule
 
 Kind = Literal[
@@ -128,8 +131,8 @@ class ChunkingAudit:
         return self.placements.count(placement)
 
 
-@dataclass(frozen=True)
-class AuditRecord:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Presentable):
     """What is wrong with the labels of a dataset, and what chunking does to them."""
 
     dataset: str
@@ -164,3 +167,62 @@ class AuditRecord:
     def warnings(self) -> tuple[Finding, ...]:
         """The other findings."""
         return tuple(finding for finding in self.findings if not finding.is_broken)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a finding.
+
+        Columns: `query_id`, `where`, `severity` (broken or warning), `kind`, `text`, `detail`, `places` (how many),
+        `doc_id`, `start`, `end` (of the first place, or of the nearest), `nearest`, `likeness`.
+        """
+        import pandas as pd
+
+        columns = ("query_id", "where", "severity", "kind", "text", "detail", "places", "doc_id", "start", "end")
+        rows = []
+        for finding in self.findings:
+            near = finding.nearest
+            place = finding.places[0] if finding.places else near.place if near else None
+            about = (
+                finding.query_id,
+                finding.where,
+                KINDS[finding.kind][0],
+                finding.kind,
+                finding.text,
+                finding.detail,
+            )
+            span = (place.doc_id, place.start, place.end) if place else (None, None, None)
+            rows.append(
+                (
+                    *about,
+                    finding.kind,
+                    finding.text,
+                    finding.detail,
+                    len(finding.places),
+                    *span,
+                    *((near.text, near.likeness) if near else (None, None)),
+                )
+            )
+        frame = pd.DataFrame(rows, columns=[*columns, "nearest", "likeness"])
+        return frame.astype({"places": "int64", "start": "Int64", "end": "Int64", "likeness": "float64"})
+
+    def chunkings_to_frame(self) -> pd.DataFrame:
+        """Return one row a chunker.
+
+        Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, `recall@k` and
+        `exact@k` for each k, and the same by the other match rule, as `recall@k by containment`.
+        """
+        import pandas as pd
+
+        columns = ("chunker", "chunks", "mean_length", "read_in_part")
+        beside = "" if self.match_beside is None else f" by {self.match_beside.mode}"
+        rows = []
+        for each in self.chunkings:
+            row: dict[str, object] = dict(
+                zip(columns, (each.name, each.chunks, each.mean_length, each.read_in_part), strict=True)
+            )
+            row |= {placement: each.count(placement) for placement in PLACEMENTS}
+            for depths, rule in ((each.attainable, ""), (each.attainable_beside, beside)):
+                for at in depths:
+                    row |= {f"recall@{at.k}{rule}": at.recall, f"exact@{at.k}{rule}": at.exact}
+            rows.append(row)
+        frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*columns, *PLACEMENTS])
+        return frame.astype({"read_in_part": "Int64"})

@@ -6,16 +6,17 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from raglift.auditing.records import KINDS, PLACEMENTS
+from raglift.auditing.records import KINDS, PLACEMENTS, Audit
 from raglift.base.display import counted
 from raglift.base.validation import quoted
 from raglift.rendering.document import Cell, Column, Detail, Document, Entry, Section, table_across, table_from
+from raglift.rendering.presenting import view_of, whole
 from raglift.report.format import number_text, percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.auditing.records import Attainable, AuditRecord, ChunkingAudit, Finding, Kind
+    from raglift.auditing.records import Attainable, ChunkingAudit, Finding, Kind
 
 
 _SHOWN = 20
@@ -29,7 +30,7 @@ _PLACED = {
 }
 
 
-def audit_view(audit: AuditRecord) -> Document:
+def audit_view(audit: Audit) -> Document:
     """Return what is shown of an audit."""
     by_kind = _by_kind(audit)
     return Document(
@@ -56,7 +57,7 @@ def audit_view(audit: AuditRecord) -> Document:
 _Group = tuple["Kind", list["Finding"]]
 
 
-def _by_kind(audit: AuditRecord) -> dict[Kind, list[Finding]]:
+def _by_kind(audit: Audit) -> dict[Kind, list[Finding]]:
     """Return the findings of each kind, those that break a label first."""
     order = list(KINDS)
     found = sorted(audit.findings, key=lambda finding: order.index(finding.kind))
@@ -76,7 +77,7 @@ _KINDS: tuple[Column[_Group], ...] = (
 )
 
 
-def _sections(audit: AuditRecord, by_kind: dict[Kind, list[Finding]]) -> Iterator[Section]:
+def _sections(audit: Audit, by_kind: dict[Kind, list[Finding]]) -> Iterator[Section]:
     for kind, findings in by_kind.items():
         # Labels that are left out are nowhere else
         shown = len(findings) if kind == "unresolved" else _SHOWN
@@ -109,47 +110,34 @@ def _name(chunking: ChunkingAudit) -> str:
     return chunking.name.removesuffix(":characters")
 
 
-def _measures(audit: AuditRecord) -> Iterator[Column[ChunkingAudit] | None]:
+def _measures(audit: Audit) -> Iterator[Column[ChunkingAudit] | None]:
     """Yield the figures of a chunker; None for a line between them."""
     yield Column("chunks", lambda chunking: f"{chunking.chunks:,}")
-    yield Column("mean length", _length)
-    yield Column("truncated chunks", _read_in_part)
+    yield Column("mean length", lambda chunking: number_text(chunking.mean_length, 0))
+    yield Column(
+        "truncated chunks", lambda chunking: "–" if chunking.read_in_part is None else f"{chunking.read_in_part:,}"
+    )
     yield None
     for placement in PLACEMENTS:
         yield Column(_PLACED[placement], lambda chunking, placement=placement: f"{chunking.count(placement):,}")  # type: ignore[misc]
     yield None
     first = audit.chunkings[0]
     for number, each in enumerate(first.attainable):
-        yield Column(f"recall ceiling@{each.k}", partial(_ceiling, number))
+        yield Column(f"recall ceiling@{each.k}", partial(_recall_text, "attainable", number))
     if audit.match_beside is None or not first.attainable_beside:
         return
     yield None
     for number, each in enumerate(first.attainable_beside):
-        yield Column(f"by {audit.match_beside.mode} @{each.k}", partial(_ceiling_beside, number))
+        yield Column(f"by {audit.match_beside.mode} @{each.k}", partial(_recall_text, "attainable_beside", number))
 
 
-def _length(chunking: ChunkingAudit) -> str:
-    return number_text(chunking.mean_length, 0)
-
-
-def _read_in_part(chunking: ChunkingAudit) -> str:
-    return "–" if chunking.read_in_part is None else f"{chunking.read_in_part:,}"
-
-
-def _ceiling(number: int, chunking: ChunkingAudit) -> str:
-    return _recall_text(chunking.attainable[number])
-
-
-def _ceiling_beside(number: int, chunking: ChunkingAudit) -> str:
-    return _recall_text(chunking.attainable_beside[number])
-
-
-def _recall_text(attainable: Attainable) -> str:
+def _recall_text(which: str, number: int, chunking: ChunkingAudit) -> str:
+    attainable: Attainable = getattr(chunking, which)[number]
     recall = number_text(attainable.recall)
     return recall if attainable.exact else f"≤ {recall}"
 
 
-def _explained(audit: AuditRecord) -> Iterator[str]:
+def _explained(audit: Audit) -> Iterator[str]:
     """Yield what the figures of the chunkers mean."""
     beside = f"; below it by {audit.match_beside}" if audit.match_beside else ""
     yield (
@@ -160,3 +148,6 @@ def _explained(audit: AuditRecord) -> Iterator[str]:
         yield "Truncated chunks: those with more tokens than the embedding model minilm reads."
     if any(not each.exact for chunking in audit.chunkings for each in chunking.attainable):
         yield "≤ An upper bound: too many chunks bear on a query to try every choice."
+
+
+view_of.register(Audit, whole(audit_view))

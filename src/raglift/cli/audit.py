@@ -30,9 +30,8 @@ from raglift.rendering.terminal import print_document
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.auditing.records import Attainable, ChunkingAudit, Finding
+    from raglift.auditing.records import Attainable, Audit, ChunkingAudit, Finding
     from raglift.auditing.relabelling import Form, Relabelling
-    from raglift.auditing.result import Audit
     from raglift.cli.labels import AuditDataset, Relabel
     from raglift.errors import Fault
 

@@ -22,6 +22,7 @@ from raglift.judging.agreement_records import (
     raw_agreement,
     relevant_or_not,
 )
+from raglift.judging.labels import labels_of_people
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.metrics.computing import has_differences, mean_of, title
 from raglift.metrics.parsing import as_metric
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from raglift.judging.pooling import Pool
     from raglift.matching.rule import MatchRule
     from raglift.records.dataset import Dataset
-    from raglift.records.labels import Passage, Query
+    from raglift.records.labels import Query
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
 
@@ -84,7 +85,7 @@ def agreement(
             f"agreement: model: found {sum(map(len, model)):,} grades of {len(model):,} queries; expected one for each "
             f"of the {len(pool):,} chunks of the pool's {len(pool.queries):,} queries, in its order"
         )
-    own = labels_by_people(people)
+    own = [labels_of_people(query) for query in people]
     labelled = {query.id for query in own if query.is_labelled}
     judged: list[tuple[int, int, int]] = []
     assumed = left_out = 0
@@ -134,7 +135,7 @@ def agreement_of(
     checked_integer("levels", levels, least=2)
     if not 1 <= checked_integer("threshold", threshold, least=1) < levels:
         raise ConfigurationError(f"threshold: found {threshold}; expected 1 to {levels - 1}, the highest grade")
-    first, second, of_query = (_grades(*given) for given in (("people", people), ("model", model), ("query", query)))
+    first, second, of_query = (_grades(*each) for each in (("people", people), ("model", model), ("query", query)))
     if not len(first) == len(second) == len(of_query):
         raise ConfigurationError(
             f"agreement: found {len(first)}, {len(second)} and {len(of_query)} values of people, model and query; "
@@ -150,7 +151,7 @@ def agreement_of(
     one_scale = _why_not_graded(first, levels)
     of_people = 1 if one_scale else threshold
     two = partial(relevant_or_not, first=grades >= of_people, second=grades >= threshold)
-    one_class = _why_not_told(first, of_people)
+    one_class = _why_not_binary(first, of_people)
     return Agreement(
         judge=judge,
         pairs=len(first),
@@ -167,22 +168,6 @@ def agreement_of(
             f"{confidence_text(confidence)} intervals: percentiles over {RESAMPLES:,} resamples of queries, seed {seed}"
         ),
     )
-
-
-def labels_by_people(queries: Sequence[Query]) -> list[Query]:
-    """Return queries with the labels that people gave, as far as is known: without those of models."""
-    return [
-        replace(
-            query,
-            facts=tuple(replace(fact, passages=kept) for fact in query.facts if (kept := _by_people(fact.passages))),
-            judged_irrelevant=_by_people(query.judged_irrelevant),
-        )
-        for query in queries
-    ]
-
-
-def _by_people(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
-    return tuple(passage for passage in passages if passage.annotator is None)
 
 
 def _grades(name: str, values: ArrayLike) -> NDArray[np.int64]:
@@ -202,7 +187,7 @@ def _grades(name: str, values: ArrayLike) -> NDArray[np.int64]:
     return found.astype(np.int64)
 
 
-def _why_not_told(people: NDArray[np.int64], threshold: int) -> str:
+def _why_not_binary(people: NDArray[np.int64], threshold: int) -> str:
     """Return why relevant or not cannot be checked; empty if it can."""
     relevant = people >= threshold
     if not len(people) or (relevant.any() and not relevant.all()):
@@ -263,7 +248,7 @@ def system_agreement(
     """
     metric, seed = as_metric(metric), checked_integer("seed", seed, least=0)
     systems = systems_of(evaluations)
-    own, theirs = labels_by_people(tuple(people)), list(model)
+    own, theirs = [labels_of_people(query) for query in people], list(model)
     labelled = {query.id for query in own if query.is_labelled} & {query.id for query in theirs if query.is_labelled}
     values = [_values(systems, labels, labelled, metric) for labels in (own, theirs)]
     by_people, by_model = (_means(metric, each) for each in values)

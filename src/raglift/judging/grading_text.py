@@ -12,7 +12,8 @@ from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import counted
 from raglift.base.validation import quoted
 from raglift.judging.agreement_records import agreement_view
-from raglift.judging.comparing import labels_by_people, system_agreement
+from raglift.judging.comparing import system_agreement
+from raglift.judging.labels import labels_of_people
 from raglift.judging.pooling import label_grades, systems_of
 from raglift.judging.rubrics import ANSWERS_FROM
 from raglift.rendering.document import Document, Section, Table, row_of
@@ -121,7 +122,7 @@ def summarize(
     """
     rule = rule_of(next(iter(systems_of(evaluations).values()))[0]) if evaluations else None
     labels = graded.to_dataset(relevant_from=relevant_from, fill=fill, rule=rule)
-    people = labels_by_people([entry.query for entry in graded.pool.queries])
+    people = [labels_of_people(entry.query) for entry in graded.pool.queries]
     has_people = any(query.is_labelled for query in people)
     has_order = has_people and len(graded.pool.systems) > 1
     return GradingSummary(
@@ -230,9 +231,9 @@ def _sections(summary: GradingSummary) -> Iterator[Section]:
             row_of((each.query.id, quoted(each.pooled.chunk.text), each.reason)) for each in graded.not_graded[:_SHOWN]
         )
         more = len(graded.not_graded) - len(rows)
-        said = (f"and {more:,} more",) if more else ()
+        rest = (f"and {more:,} more",) if more else ()
         table = Table("Pairs without a grade", ("query", "chunk", "why"), rows, text_columns=(0, 1, 2))
-        yield Section(f"Without a grade: {len(graded.not_graded):,}", said, (table,))
+        yield Section(f"Without a grade: {len(graded.not_graded):,}", rest, (table,))
 
 
 def _systems(systems: Sequence[GradedSystem], depth: int) -> Table:
@@ -255,8 +256,8 @@ def _figure(value: float | None) -> str:
 def _measured(graded: Graded) -> tuple[tuple[str, str], ...]:
     usage = graded.usage
     tokens = f"{usage.input:,} tokens in, {usage.output:,} out"
-    kept = f", {counted(graded.cached, 'answer')} from the cache" if graded.cached else ""
-    asked = f"{counted(graded.asked, 'prompt')}{kept}; {tokens}"
+    cached = f", {counted(graded.cached, 'answer')} from the cache" if graded.cached else ""
+    asked = f"{counted(graded.asked, 'prompt')}{cached}; {tokens}"
     return (("judge", str(graded.annotator)), ("asked", asked))
 
 

@@ -6,17 +6,18 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from raglift.base.limits import user_path
 from raglift.base.replacing import replacing_file
 from raglift.base.strict_files import decode_lines, parse_object, read_bytes
-from raglift.base.validation import Location, check_fields, quoted, shown
+from raglift.base.validation import Location, faults_of, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
-from raglift.judging.comparing import labels_by_people
 from raglift.judging.graded_pool import frame_of, weight_of
+from raglift.judging.labels import labels_of_people
 from raglift.judging.pooling import Pool, PooledQuery, label_grades, pool
 from raglift.metrics.parsing import as_metric
 from raglift.records.parsing import read_id
@@ -131,7 +132,7 @@ class HumanSample:
             rule: what counts as a match of a chunk and a label; containment by default.
         """
         pairs = pool(runs_of(evaluations), depth=self.k or 10)
-        found = label_grades(pairs, labels_by_people(tuple(labels)), rule)
+        found = label_grades(pairs, [labels_of_people(query) for query in labels], rule)
         by_pair = {
             (entry.query.id, pooled.chunk.id): grade
             for entry, row in zip(pairs.queries, found, strict=True)
@@ -238,9 +239,11 @@ def _queries(pairs: Pool, frame: Sequence[tuple[int, int]], n: int, k: int, seed
     return HumanSample(tuple(chosen), "queries", k, len(places), frame_hash(pairs, k), seed)
 
 
-def _check_enough(n: int, there: int, what: str) -> None:
-    if n > there:
-        raise ConfigurationError(f"n: found {n:,}; expected at most {there:,}: there are no more {what} to draw from")
+def _check_enough(n: int, available: int, what: str) -> None:
+    if n > available:
+        raise ConfigurationError(
+            f"n: found {n:,}; expected at most {available:,}: there are no more {what} to draw from"
+        )
 
 
 def _sizes(pairs: Pool, frame: Sequence[tuple[int, int]], metric: Metric) -> list[float]:
@@ -276,10 +279,32 @@ def _sampled(pairs: Pool, place: tuple[int, int], probability: float) -> Sampled
 # Reading a file of human grades, strictly.
 
 
-_TEXTS = ("question", "text", "doc")
-_NUMBERS = ("start", "end", "k", "of", "seed")
-_FIELDS = ("query", "chunk", "grade", "probability", "sampled", "frame", *_TEXTS, *_NUMBERS)
+_Count = Annotated[int, Field(ge=1)]
+_Place = Annotated[int, Field(ge=0)]
 _ABOUT = ("sampled", "k", "of", "seed", "frame")
+
+
+class _Line(BaseModel):
+    """What a line says besides the ids of query and chunk."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    probability: Annotated[float, Field(gt=0, le=1)]
+    grade: Annotated[int, Field(ge=0, le=HIGHEST_GRADE)] | None = None
+    question: str = ""
+    text: str = ""
+    doc: str | None = None
+    start: _Place | None = None
+    end: _Place | None = None
+    sampled: Drawn = "pairs"
+    k: _Count | None = None
+    of: _Count | None = None
+    seed: _Place | None = None
+    frame: str = ""
+
+
+_LINE = TypeAdapter(_Line)
+_IDS = ("query", "chunk")
 
 
 def read_human_sample(path: str | os.PathLike[str]) -> HumanSample:
@@ -296,65 +321,42 @@ def read_human_sample(path: str | os.PathLike[str]) -> HumanSample:
     faults: list[Fault] = []
     location = Location(source.name, faults)
     pairs: list[SampledPair] = []
-    abouts: dict[str, Any] = {}
+    about: dict[str, Any] = {}
     first: dict[tuple[str, str], tuple[int | None, int | None]] = {}
-    for here, line in decode_lines(read_bytes(source, location) or b"", location):
-        entry = parse_object(line, here)
-        if entry is None or not check_fields(entry, _FIELDS, here):
+    for here, text in decode_lines(read_bytes(source, location) or b"", location):
+        entry = parse_object(text, here)
+        line = None if entry is None else _read_line(entry, here)
+        if entry is None or line is None:
             continue
-        pair = _read_pair(entry, here)
-        if pair is None:
-            continue
+        query, chunk = (read_id(entry.get(name), here / name) for name in _IDS)
         for name in _ABOUT:
-            if abouts.setdefault(name, entry.get(name)) != entry.get(name):
-                (here / name).fault(shown(entry.get(name)), f"{shown(abouts[name])}, as above: one sample a file")
-        known = first.setdefault((pair.query, pair.chunk), (pair.grade, here.line))
+            if about.setdefault(name, getattr(line, name)) != getattr(line, name):
+                (here / name).fault(shown(entry.get(name)), f"{shown(about[name])}, as above: one sample a file")
+        if query is None or chunk is None:
+            continue
+        known = first.setdefault((query, chunk), (line.grade, here.line))
         if known[1] == here.line:
-            pairs.append(pair)
-        elif known[0] != pair.grade:
+            pairs.append(SampledPair(query, chunk, **line.model_dump(exclude=set(_ABOUT))))
+        elif known[0] != line.grade:
             (here / "grade").fault(
-                f"{shown(pair.grade)} for the pair of line {known[1]}, whose grade is {shown(known[0])}",
+                f"{shown(line.grade)} for the pair of line {known[1]}, whose grade is {shown(known[0])}",
                 "one grade a pair: decide which, and remove the other line",
             )
     if not pairs and not faults:
         location.fault("no pairs", "one JSON object on each line, as `raglift labels sample` writes them")
     if faults:
         raise DatasetError(str(path), faults)
-    return HumanSample(
-        tuple(pairs),
-        abouts.get("sampled") or "pairs",
-        abouts.get("k"),
-        abouts.get("of"),
-        abouts.get("frame") or "",
-        abouts.get("seed"),
-    )
+    return HumanSample(tuple(pairs), **about)
 
 
-def _read_pair(entry: Mapping[str, Any], here: Location) -> SampledPair | None:
-    before = len(here.faults)
-    query, chunk = (read_id(entry.get(name), here / name) for name in ("query", "chunk"))
-    grade = entry.get("grade")
-    if grade is not None and not _is_grade(grade):
-        (here / "grade").fault(shown(grade), "an integer from 0, or null if there is none yet")
-    chance = entry.get("probability")
-    if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0.0 < chance <= 1.0:
-        found = "none" if chance is None else shown(chance)
-        (here / "probability").fault(
-            found, "the chance with which the pair was to be drawn, above 0 and at most 1: without it nothing follows"
-        )
-    if entry.get("sampled", "pairs") not in ("pairs", "queries"):
-        (here / "sampled").fault(shown(entry["sampled"]), "pairs or queries")
-    for name in (*_TEXTS, "frame"):
-        if not isinstance(entry.get(name, ""), str):
-            (here / name).fault(shown(entry[name]), "a text")
-    for name in _NUMBERS:
-        value = entry.get(name)
-        if value is not None and (type(value) is not int or value < (1 if name in ("k", "of") else 0)):
-            (here / name).fault(shown(value), "an integer, not below 0 or 1")
-    if len(here.faults) > before or query is None or chunk is None or not isinstance(chance, (int, float)):
+def _read_line(entry: Mapping[str, Any], here: Location) -> _Line | None:
+    try:
+        return _LINE.validate_python({name: value for name, value in entry.items() if name not in _IDS})
+    except ValidationError as error:
+        missing = {"probability": "the chance with which the pair was drawn: without it nothing follows"}
+        for finding in faults_of(error, _LINE, missing=missing):
+            (here / ".".join(map(str, finding.keys))).fault(finding.found, finding.expected)
         return None
-    rest = {name: entry[name] for name in (*_TEXTS, "start", "end") if name in entry}
-    return SampledPair(query, chunk, float(chance), grade, **rest)
 
 
 def _is_grade(grade: object) -> bool:

@@ -14,7 +14,7 @@ from raglift.records.dataset import Dataset
 from raglift.records.labels import Fact, Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raglift.judging.pooling import Pool, PooledQuery
     from raglift.matching.rule import MatchRule
@@ -195,3 +195,23 @@ def share_half(one: Passage, other: Passage) -> bool:
         return False
     starts, ends = (one.start or 0, other.start or 0), (one.end or 0, other.end or 0)
     return 2 * (min(ends) - max(starts)) >= min(ends[0] - starts[0], ends[1] - starts[1])
+
+
+def labels_of_people(query: Query) -> Query:
+    """Return a query with the labels that people gave, as far as is known: without those of models."""
+    return _with_passages(query, lambda passage: passage.annotator is None)
+
+
+def labels_of_models(query: Query) -> Query:
+    """Return a query with the labels that models gave."""
+    return _with_passages(query, lambda passage: passage.annotator is not None)
+
+
+def _with_passages(query: Query, wanted: Callable[[Passage], bool]) -> Query:
+    """Return a query with some of its passages; a fact that has none left is no more."""
+    facts = (
+        replace(fact, passages=tuple(filter(wanted, fact.passages)))
+        for fact in query.facts
+        if any(map(wanted, fact.passages))
+    )
+    return replace(query, facts=tuple(facts), judged_irrelevant=tuple(filter(wanted, query.judged_irrelevant)))

@@ -19,12 +19,12 @@ from raglift.apps.review.evidence import (
     matches_of,
     move_chunk,
     move_passage,
-    of_people,
     remove,
     set_grade,
 )
 from raglift.datasets.jsonl import read_queries, write_queries
 from raglift.errors import ConfigurationError
+from raglift.judging.labels import labels_of_people
 from raglift.judging.pooling import Pool, PooledChunk, PooledQuery, label_grades
 from raglift.records.documents import Chunk, Document
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -332,9 +332,9 @@ def test_any_decisions_give_labels_that_a_file_holds(
         except ConfigurationError:
             continue
         if decision[0] == "grade":
-            assert grade_of(of_people(query), CHUNKS[decision[1]]) == decision[2]
+            assert grade_of(labels_of_people(query), CHUNKS[decision[1]]) == decision[2]
         elif decision[0] == "clear":
-            assert grade_of(of_people(query), CHUNKS[decision[1]]) is None
+            assert grade_of(labels_of_people(query), CHUNKS[decision[1]]) is None
     path: Path = tmp_path_factory.mktemp("labels") / "queries.jsonl"
     assert read_queries(write_queries([query], path, [DOCUMENT]), [DOCUMENT]) == (query,)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from raglift.errors import ConfigurationError
-from raglift.judging.comparing import agreement, agreement_of, labels_by_people
+from raglift.judging.comparing import agreement, agreement_of
+from raglift.judging.labels import labels_of_people
 from raglift.judging.pooling import pool
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Annotator, Fact, Passage, Query
@@ -182,7 +183,7 @@ def test_labels_of_models_are_not_taken_for_peoples():
     by_model = replace(Passage(HITS[1]), annotator=MODEL)
     query = labelled(Passage(HITS[0]), by_model, irrelevant=[replace(Passage(HITS[2]), annotator=MODEL)])
     mixed = replace(query, facts=(Fact((*query.facts[0].passages, by_model)), query.facts[1]))
-    assert labels_by_people([query]) == labels_by_people([mixed]) == [labelled(Passage(HITS[0]))]
+    assert labels_of_people(query) == labels_of_people(mixed) == labelled(Passage(HITS[0]))
     found = pooled(query)
     model = [grades_for(found.queries[0], keeper=1, horn=1, boat=0, read=0)]
     assert agreement(found, [query], model).matrix[0][1] == 1  # the horn is irrelevant to people

@@ -152,26 +152,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
 
 
-def of_people(query: Query) -> Query:
-    """Return the query with those labels alone that no model gave."""
-    return _kept(query, lambda passage: passage.annotator is None)
-
-
-def of_models(query: Query) -> Query:
-    """Return the query with those labels alone that models gave."""
-    return _kept(query, lambda passage: passage.annotator is not None)
-
-
-def _kept(query: Query, wanted: Callable[[Passage], bool]) -> Query:
-    """Return the query with some of its passages; a fact that has none left is no more."""
-    facts = ((fact, tuple(filter(wanted, fact.passages))) for fact in query.facts)
-    return replace(
-        query,
-        facts=tuple(replace(fact, passages=passages) for fact, passages in facts if passages),
-        judged_irrelevant=tuple(filter(wanted, query.judged_irrelevant)),
-    )
-
-
 # A reviewer's decisions, as functions from a query to the query with the decision in its labels. Every label that
 # results from a decision was made by a person: its annotator is None. A change that is not possible raises a
 # ConfigurationError that gives the reason and what to do first.
@@ -240,13 +220,13 @@ def clear_grade(query: Query, chunk: Chunk) -> Query:
         ConfigurationError: the chunk lies inside a longer passage that a person labelled, or judged irrelevant.
     """
     query = _without_contained(query, chunk, lambda match: match.passage.annotator is None)
-    told = [match for match in irrelevant_matches(query, chunk) if match.passage.annotator is None]
-    if any(match.inside for match in told):
+    irrelevant = [match for match in irrelevant_matches(query, chunk) if match.passage.annotator is None]
+    if any(match.inside for match in irrelevant):
         raise ConfigurationError(
             "the chunk: found it inside a longer passage that people judged not to help; expected none around it: "
             "grade that one anew first"
         )
-    gone = {match.alternative for match in told}
+    gone = {match.alternative for match in irrelevant}
     left = (passage for number, passage in enumerate(query.judged_irrelevant) if number not in gone)
     return replace(query, judged_irrelevant=tuple(left))
 
@@ -486,8 +466,8 @@ def _moved(query: Query, places: set[tuple[int, int]], to: Destination) -> Query
 def _of_passages(query: Query, passages: Sequence[tuple[Passage, ...]]) -> tuple[Fact, ...]:
     """Return the facts of a query with other passages, and new facts after them; one without passages is no more."""
     more = [Fact(of_fact) for of_fact in passages[len(query.facts) :] if of_fact]
-    kept = zip(query.facts, passages, strict=False)
-    return (*(replace(fact, passages=of_fact) for fact, of_fact in kept if of_fact), *more)
+    same = zip(query.facts, passages, strict=False)
+    return (*(replace(fact, passages=of_fact) for fact, of_fact in same if of_fact), *more)
 
 
 def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:

@@ -13,10 +13,9 @@ from raglift.apps.review.evidence import (
     grades_of,
     irrelevant_matches,
     matches_of,
-    of_models,
-    of_people,
 )
 from raglift.errors import ConfigurationError, MissingDependency
+from raglift.judging.labels import labels_of_models, labels_of_people
 from raglift.matching.rule import Text
 from raglift.report.page.rendering import ICON, asset, one_script, source_hash
 
@@ -60,7 +59,7 @@ class Desk:
     ) -> None:
         self.documents = documents
         self.pool, self.session, self.highest = pool, session, highest
-        self._opinions = {key: of_models(query) for key, query in opinions.items()}
+        self._opinions = {key: labels_of_models(query) for key, query in opinions.items()}
         self._models = [
             self._grades(index, self._opinions.get(each.query.id)) for index, each in enumerate(pool.queries)
         ]
@@ -151,7 +150,7 @@ class Desk:
         version = self.session.version(index)
         known, grades = self._people[index]
         if known != version:
-            grades = self._grades(index, of_people(self.session.query(index)))
+            grades = self._grades(index, labels_of_people(self.session.query(index)))
             self._people[index] = (version, grades)
         return grades
 
