@@ -17,12 +17,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "assistant.py"
 QUESTION = "how many steps are there in the tower"
 
 
-def asked(*arguments: str, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+def asked(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
     return subprocess.run(
         [sys.executable, str(EXAMPLE), *arguments],
         env={**environment, "PYTHONIOENCODING": "utf-8", **variables},
-        input=typed,
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -41,14 +40,11 @@ def test_without_a_key_it_names_the_variable() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("given", "typed"), [([QUESTION], ""), ([], f"{QUESTION}\n\n")], ids=["argument", "typed"])
-def test_it_answers_from_the_five_best_passages(tiny_cross_encoder: Path, given: list[str], typed: str) -> None:
+def test_it_answers_from_the_five_best_passages(tiny_cross_encoder: Path) -> None:
     options = ("--corpus", "lighthouse", "--reranker", str(tiny_cross_encoder))
     with OpenAIServer(key="secret-of-the-test") as server:
         server.answer_next(Answer(text="There are 112 steps and a ladder [1]."))
-        done = asked(
-            *given, *options, typed=typed, OPENAI_API_KEY="secret-of-the-test", OPENAI_BASE_URL=server.base_url
-        )
+        done = asked(QUESTION, *options, OPENAI_API_KEY="secret-of-the-test", OPENAI_BASE_URL=server.base_url)
         (request,) = server.requests
     assert done.returncode == 0, done.stderr
     first, *sources = [line for line in done.stdout.splitlines() if line]
@@ -56,7 +52,7 @@ def test_it_answers_from_the_five_best_passages(tiny_cross_encoder: Path, given:
     assert [line[:3] for line in sources] == ["[1]", "[2]", "[3]", "[4]", "[5]"]
     system, user = (message["content"] for message in request.body["messages"])
     assert "I do not know." in system
-    assert user.endswith(f"Question: {QUESTION}" + "\n" * bool(typed))
+    assert user.endswith(f"Question: {QUESTION}")
     texts = {document.id: document.text for document in rl.load_dataset("lighthouse").documents}
     for line in sources:
         found = re.match(r"\[\d\] (\S+) ([\d,]+)–([\d,]+)", line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 import socket
 import ssl
 from collections.abc import Iterator
@@ -119,7 +120,10 @@ def test_a_service_that_is_told_no_k_has_a_fixed_depth() -> None:
     assert adapt_system(HttpRetriever("http://127.0.0.1:9/x"))[0].depth_fixed == ()
 
 
-def test_a_header_comes_from_the_environment_and_shows_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_a_header_comes_from_the_environment_and_shows_nowhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("SEARCH_PASS_FOR_TEST", SECRET)
     mapping = {"headers": {"X-Pass": "${SEARCH_PASS_FOR_TEST}"}, "params": {"p": "${SEARCH_PASS_FOR_TEST}"}}
 
@@ -136,7 +140,7 @@ def test_a_header_comes_from_the_environment_and_shows_nowhere(monkeypatch: pyte
     written = b"".join(file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file())
     assert b"HTTP 500" in written
     assert "***" in evaluation.failures()[0].first
-    for text in (repr(retriever), str(retriever), str(evaluation), written.decode("latin-1")):
+    for text in (repr(retriever), str(retriever), str(evaluation), written.decode("latin-1"), caplog.text):
         assert SECRET not in text
 
 
@@ -200,7 +204,8 @@ def test_nobody_there_is_told_once_and_soon() -> None:
 
 
 @pytest.mark.slow
-def test_https_to_a_service_without_tls_asks_for_tls() -> None:
+def test_https_to_a_service_without_tls_asks_for_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raglift.components.services.http_retriever._LONGEST_CONNECT", 0.5)
     with asked(GOOD) as (_, server), pytest.raises(ServiceUnusable, match=r"/find: .*; expected one with TLS"):
         HttpRetriever(f"https://127.0.0.1:{server.port}/find").retrieve_one("lamp", 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -188,7 +189,8 @@ def test_nobody_at_the_address_is_one_line() -> None:
     assert "no connection to http://127.0.0.1:9/mcp: Connection refused; expected a server: is it running?" in said
 
 
-def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("NOTES_KEY", SECRET)
     sent = []
 
@@ -200,7 +202,7 @@ def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> 
         said = failure(reference, {"headers": {"Authorization": "Bearer ${NOTES_KEY}"}})
     assert sent == [f"Bearer {SECRET}"]
     assert "HTTP 403 Forbidden — no: ***" in said or "Bearer ***" in said
-    assert SECRET not in said
+    assert SECRET not in said + caplog.text
 
 
 def test_a_session_that_the_server_forgot_is_begun_anew() -> None:
