@@ -165,7 +165,7 @@ JSON = {"Content-Type": "application/json"}
         (SearchAnswer(status=500, body=b"oops"), "HTTP 500 Internal Server Error — oops"),
         (SearchAnswer(headers=JSON, body=b"<html>"), "the server answers with an error — Failed to parse JSON"),
         (SearchAnswer(headers={"Content-Type": "text/html"}, body=b"<p>"), "Unexpected content type: text/html"),
-        (SearchAnswer(headers=JSON, body=b"{" * 100, cut_off=True), "the MCP server ended before an answer"),
+        (SearchAnswer(headers=JSON, body=b"{" * 100, cut_off=True), "the connection broke off before an answer — "),
         (SearchAnswer(seconds=5), "no answer within 0.5 s"),
         (SearchAnswer(status=307, headers={"Location": "http://elsewhere.invalid/mcp"}), "elsewhere.invalid"),
     ],
@@ -182,6 +182,18 @@ def test_a_call_over_http_that_fails_says_why_and_leaves_the_others_alone(answer
             retriever.retrieve_one("bad", 3)
         assert message in str(raised.value)
         assert [hit.chunk.text for hit in retriever.retrieve_one("other", 3).hits] == ["good"]
+
+
+def test_a_connection_that_breaks_off_fails_its_query_alone() -> None:
+    def call(request: Any) -> Any:
+        is_bad = request.json["params"]["arguments"]["query"] == "bad"
+        return SearchAnswer(headers=JSON, body=b"{" * 100, cut_off=True) if is_bad else '[{"text": "lit at dusk"}]'
+
+    queries = [*(f"query {number}" for number in range(12)), "bad"]
+    dataset = rl.Dataset.from_dict({query: ["lit at dusk"] for query in queries})
+    with scripted(call) as (reference, _):
+        evaluation = rl.evaluate(reference, dataset, ks=[1], retries=0, concurrency=8, progress=False)
+    assert [list(each.query_ids) for each in evaluation.failures()] == [["q13"]]
 
 
 def test_nobody_at_the_address_is_one_line() -> None:

@@ -7,13 +7,11 @@ import functools
 import logging
 import tempfile
 from contextlib import AsyncExitStack, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.validation import quoted
-from raglift.components.services.addresses import proxy_of
-from raglift.components.services.http_retriever import failed_status, reason_of, trusted_certificates
+from raglift.components.services.http_retriever import failed_status, reason_of
 from raglift.errors import MissingDependency, ServiceFailed, ServiceUnusable
 
 if TYPE_CHECKING:
@@ -25,14 +23,11 @@ CLOSING_SECONDS = 8.0
 """The SDK gives a server so long to end: it is asked, told, and killed."""
 _MOST_PAGES = 100
 _MOST_BYTES = 100_000_000
-_LONGEST_CONNECT = 10.0
 _STDERR_BYTES = 4_000
 _SESSION_GONE = (404, 410)
 _LOOK_AT = "look at the address, which often ends in /mcp"
 _WHO_ASKS = "the headers of the mapping say who asks"
 _ADVICE = {401: _WHO_ASKS, 403: _WHO_ASKS, 404: _LOOK_AT, 405: _LOOK_AT}
-_error_responses: ContextVar[list[Any] | None] = ContextVar("raglift error responses of MCP", default=None)
-"""Takes the answers over HTTP that are no success: the SDK says that there was one, and not which."""
 
 
 def require_sdk() -> None:
@@ -121,12 +116,11 @@ class Connection:
         from mcp import MCPError
 
         client = await asyncio.shield(self._client)
-        responses: list[Any] = []
-        _error_responses.set(responses)
+        failed = self._note_failed_requests()
         try:
             return await client.call_tool(tool, dict(arguments), read_timeout_seconds=self._server.timeout)
         except MCPError as error:
-            failure, cause = self._failure(error, responses)
+            failure, cause = self._failure(error, failed)
         except (RuntimeError, ValueError) as error:  # of the SDK and pydantic
             said = self._server.secrets.beginning(str(error).encode("utf-8", "replace"))
             raise ServiceUnusable(
@@ -146,7 +140,7 @@ class Connection:
 
         import raglift
 
-        _error_responses.set([])
+        failed = self._note_failed_requests()
         info = Implementation(name="raglift", version=raglift.__version__)
         async with AsyncExitStack() as stack:
             client = Client(await self._transport(stack), cache=None, client_info=info)
@@ -165,7 +159,7 @@ class Connection:
                     await self._closing.wait()
             except BaseException as error:
                 if not self._client.done():
-                    self._client.set_exception(self._start_failure(error, _error_responses.get() or []))
+                    self._client.set_exception(self._start_failure(error, failed))
                 raise
 
     async def _transport(self, stack: AsyncExitStack) -> Any:
@@ -176,18 +170,9 @@ class Connection:
         if server.command:
             name, *words = server.command
             return stdio_client(StdioServerParameters(command=name, args=words, env=dict(server.env)), self._stderr)  # type: ignore[arg-type]  # a file of bytes, whose descriptor is all that is used
-        import httpx2
+        from raglift.components.services.mcp_http import client_of
 
-        client = httpx2.AsyncClient(
-            headers={"user-agent": "raglift", **server.headers},
-            # How long a call may take is its own business; a stream of notifications may be silent for ever
-            timeout=httpx2.Timeout(None, connect=_LONGEST_CONNECT),
-            proxy=proxy_of(server.url),
-            verify=trusted_certificates(),
-            trust_env=False,
-            event_hooks={"response": [_note_error]},
-        )
-        await stack.enter_async_context(client)
+        client = await stack.enter_async_context(client_of(server.url, server.headers))
         return streamable_http_client(server.url, http_client=client, max_sse_event_size=_MOST_BYTES)
 
     def _end(self, task: asyncio.Task[None]) -> None:
@@ -199,17 +184,29 @@ class Connection:
             self._closing.set()
         self._stderr.close()
 
+    def _note_failed_requests(self) -> list[Any]:
+        """Return a list that takes the requests over HTTP that fail from now on in this task."""
+        failed: list[Any] = []
+        if self._server.url:
+            from raglift.components.services.mcp_http import failed_requests
+
+            failed_requests.set(failed)
+        return failed
+
     # Failures in words.
 
-    def _failure(self, error: Any, responses: list[Any]) -> tuple[Exception, BaseException | None]:
+    def _failure(self, error: Any, failed: list[Any]) -> tuple[Exception, BaseException | None]:
         """Return the error of a call, and a cause, which says whether another attempt may succeed."""
         from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
         said = self._server.secrets.beginning(error.message.encode("utf-8", "replace"))
-        if responses:
-            status = responses[-1].status_code
+        if failed and isinstance(failed[-1], Exception):
+            reason = self._server.secrets.hidden(reason_of(failed[-1]))
+            return ServiceFailed(f"the connection broke off before an answer — {reason}"), failed[-1]
+        if failed:
+            status = failed[-1].status_code
             if status not in _SESSION_GONE:
-                return self._status_failure(responses[-1]), None
+                return self._status_failure(failed[-1]), None
             self._closing.set()
             return ServiceFailed(f"the server has forgotten the session: HTTP {status}"), ConnectionResetError()
         if error.code == REQUEST_TIMEOUT:
@@ -222,7 +219,7 @@ class Connection:
             return ServiceUnusable(f"the server refuses the call: {said}; expected {expected}"), None
         return ServiceFailed(f"the server answers with an error — {said or error.code}"), None
 
-    def _start_failure(self, error: BaseException, responses: list[Any]) -> ServiceFailed | ServiceUnusable:
+    def _start_failure(self, error: BaseException, failed: list[Any]) -> ServiceFailed | ServiceUnusable:
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
 
@@ -234,8 +231,11 @@ class Connection:
                 f"{server} was not ready within {self._server.start_timeout:g} s{self._stderr_text()}; expected one "
                 "that answers: start_timeout in the mapping allows more"
             )
-        if isinstance(error, MCPError) and responses:
-            return self._status_failure(responses[-1])
+        if isinstance(error, MCPError) and failed and isinstance(failed[-1], Exception):
+            reason = self._server.secrets.hidden(reason_of(failed[-1]))
+            return ServiceUnusable(f"no connection to {self._server.name}: {reason}; expected a server: is it running?")
+        if isinstance(error, MCPError) and failed:
+            return self._status_failure(failed[-1])
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             expected = "a server that speaks MCP over stdio"
             return ServiceUnusable(f"{server} ended before it was ready{self._stderr_text()}; expected {expected}")
@@ -246,8 +246,6 @@ class Connection:
                 f"{quoted(self._server.command[0])} must be a file, or in a folder of PATH"
             )
         reason = self._server.secrets.beginning(reason_of(error).encode("utf-8", "replace"))
-        if not isinstance(error, MCPError) and self._server.url:
-            return ServiceUnusable(f"no connection to {self._server.name}: {reason}; expected a server: is it running?")
         return ServiceUnusable(f"{server} cannot be asked: {reason}; expected one that speaks MCP")
 
     def _status_failure(self, response: Any) -> ServiceFailed | ServiceUnusable:
@@ -263,10 +261,3 @@ class Connection:
             if lines:
                 return f"; it said last: {self._server.secrets.beginning(lines[-1].strip())}"
         return ""
-
-
-async def _note_error(response: Any) -> None:
-    responses = _error_responses.get()
-    if response.is_error and responses is not None:
-        await response.aread()
-        responses.append(response)
