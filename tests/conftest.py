@@ -303,10 +303,14 @@ def question_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 @pytest.fixture(scope="session")
 def tiny_cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cross-encoder with a tiny random BERT, on disk: the real class, not a trained one."""
+    return write_tiny_cross_encoder(tmp_path_factory.mktemp("tiny-cross-encoder"))
+
+
+def write_tiny_cross_encoder(folder: Path) -> Path:
+    """Write a cross-encoder with a tiny random BERT."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-    folder = tmp_path_factory.mktemp("tiny-cross-encoder")
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = [*special, "the", "lamp", "fog", "horn", "keeper", "island", "boat", "tide", "who", "what", "is", "a", "of"]
     torch.manual_seed(0)

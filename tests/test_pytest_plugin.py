@@ -111,11 +111,8 @@ def test_the_mark_the_fixtures_and_the_options_are_described(project: pytest.Pyt
         assert f"{argument}=" in marks
     result = project.runpytest_inprocess("--fixtures", "-q")
     result.stdout.fnmatch_lines(["raglift_dataset -- *", "raglift_evaluate -- *"])
-    result.stdout.no_fnmatch_line("_raglift_query*")
     result = project.runpytest_inprocess("--help")
-    result.stdout.fnmatch_lines(
-        ["*--retrieval-per-query*", "*--raglift-update-baseline*", "*raglift_dataset (string)*"]
-    )
+    result.stdout.fnmatch_lines(["*--raglift-update-baseline*", "*raglift_dataset (string)*"])
 
 
 @pytest.mark.full
@@ -131,54 +128,6 @@ def test_workers_share_the_cache_and_each_makes_the_model_once(project: pytest.P
     first, second = (json.loads((project.path / f"gw{n}.json").read_text()) for n in range(2))
     assert first == {"asked": 6, "found": 0, "made": 1}
     assert second == {"asked": 6, "found": 6, "made": 1}
-
-
-SPREAD_TEST = """
-    import os
-    import time
-    from pathlib import Path
-
-    import pytest
-    from raglift.testing.fakes import FakeRetriever
-
-    WORKER = os.environ["PYTEST_XDIST_WORKER"]
-
-
-    class Search(FakeRetriever):
-        def retrieve_one(self, query, k):
-            with Path(f"asked-{WORKER}.txt").open("a") as file:
-                file.write(query + "\\n")
-            return super().retrieve_one(query, k)
-
-
-    @pytest.fixture(autouse=True)
-    def both_workers_get_some():
-        started = time.monotonic()
-        Path(f"here-{WORKER}").touch()
-        while "SPREAD" == "load" and len(list(Path().glob("here-*"))) < 2:
-            assert time.monotonic() < started + 60
-            time.sleep(0.02)
-
-
-    @pytest.mark.retrieval(dataset="labels.jsonl", no_regression=["hit_rate@3"])
-    def test_search(raglift_evaluate):
-        raglift_evaluate(Search({f"Where is stone {n}?": [f"stone number {n} lies at the ford"] for n in range(6)}))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("spread", "workers"), [("load", 2), pytest.param("loadscope", 1, marks=pytest.mark.full)])
-def test_each_worker_asks_at_most_once_and_one_alone_where_a_file_stays_together(
-    project: pytest.Pytester, spread: str, workers: int
-) -> None:
-    project.makepyfile(test_search=textwrap.dedent(SPREAD_TEST).replace("SPREAD", spread))
-    options = ("-n", "2", "--dist", spread, "-W", "error", "--retrieval-per-query", "--raglift-update-baseline", "-v")
-    result = project.runpytest_subprocess(*WITHOUT_OTHERS, *options)
-    result.assert_outcomes(passed=7)
-    asked = [path.read_text().splitlines() for path in project.path.glob("asked-*.txt")]
-    assert asked == [[f"Where is stone {n}?" for n in range(6)]] * workers
-    result.stdout.fnmatch_lines(["saved baselines/test_search/test_search: 6 queries, hit_rate@3 1.000"])
-    assert (project.path / "baselines" / "test_search" / "test_search" / "run.json").is_file()
 
 
 @pytest.mark.slow

@@ -31,11 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options and the setting."""
     group = parser.getgroup("raglift", "retrieval, measured by raglift")
     group.addoption(
-        "--retrieval-per-query",
-        action="store_true",
-        help="make every labelled query a test item of its own; the system is still asked once for all of them",
-    )
-    group.addoption(
         "--raglift-update-baseline",
         action="store_true",
         help="save what is measured as the baselines that tests compare with, instead of comparing",
@@ -50,47 +45,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Read what a test expects, and with --retrieval-per-query make an item of each query."""
+    """Read what a test expects while it is collected: a mark that cannot be used is an error of collection."""
     # Without arguments the mark says nothing: others may have one of that name, to choose tests by
     marks = metafunc.definition.iter_markers("retrieval")
     if "raglift_evaluate" in metafunc.fixturenames or any(mark.args or mark.kwargs for mark in marks):
-        from raglift.apps.pytest_integration.collecting import prepare
+        from raglift.apps.pytest_integration.collecting import check_mark
 
-        prepare(metafunc)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Make no fixture for a query whose system has been asked already."""
-    if _is_of_query(item):
-        from raglift.apps.pytest_integration.messages import skip_setup
-
-        skip_setup(item)
+        check_mark(metafunc)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-    """Judge one query, or see to it that what a mark expects was looked at."""
-    if _is_of_query(pyfuncitem):
-        from raglift.apps.pytest_integration.messages import judge
-
-        return (yield from judge(pyfuncitem))
+    """Fail a test that held nothing to the bounds of its mark."""
     result = yield
     if "raglift_evaluate" in pyfuncitem.fixturenames:
         from raglift.apps.pytest_integration.evaluating import require_call
 
         require_call(pyfuncitem)
     return result
-
-
-@pytest.hookimpl(specname="pytest_pyfunc_call", tryfirst=True)
-def pytest_pyfunc_call_unless_known(pyfuncitem: pytest.Function) -> bool | None:
-    """Do not call the test function again for the next query."""
-    if not _is_of_query(pyfuncitem):
-        return None
-    from raglift.apps.pytest_integration.messages import is_known
-
-    return is_known(pyfuncitem) or None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -113,20 +85,8 @@ def raglift_dataset(request: pytest.FixtureRequest) -> Dataset:
 
 
 @pytest.fixture
-def raglift_evaluate(request: pytest.FixtureRequest, _raglift_query: str | None) -> Evaluate:
+def raglift_evaluate(request: pytest.FixtureRequest) -> Evaluate:
     """Measure a system as rl.evaluate does, and fail unless it does what the test's mark expects."""
     from raglift.apps.pytest_integration.evaluating import evaluate_for
 
-    return evaluate_for(request, _raglift_query)
-
-
-@pytest.fixture
-def _raglift_query() -> str | None:
-    """The query that an item is about; none but with --retrieval-per-query, which sets it."""
-    return None
-
-
-def _is_of_query(item: pytest.Item) -> bool:
-    """Whether an item is about one query."""
-    callspec = getattr(item, "callspec", None)
-    return callspec is not None and callspec.params.get("_raglift_query") is not None
+    return evaluate_for(request)

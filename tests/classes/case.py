@@ -78,23 +78,6 @@ class Case:
         return package_of(self.path)
 
 
-@dataclass(frozen=True)
-class NotRun:
-    """A class that is installed but was not run."""
-
-    path: str
-    """Module and class."""
-    reason: str
-    """As "asks a service: Amazon Kendra"."""
-    missing: str = ""
-    """The module that it imports and that is not installed, where that is the reason."""
-
-    @property
-    def package(self) -> str:
-        """The package as it is installed."""
-        return package_of(self.path)
-
-
 def package_of(path: str) -> str:
     """Return the package that a class comes from: `llama-index-retrievers-bm25`."""
     parts = path.split(".")

@@ -23,7 +23,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from raglift.records.documents import Chunk
 
-from .case import OWN, Case, NotRun
+from .case import OWN, Case
 from .corpus import Corpus
 
 RETRIEVERS = "haystack.components.retrievers"
@@ -239,11 +239,5 @@ CASES = (
         "ranker",
         rank,
         base=bm25,
-    ),
-)
-NOT_RUN = (
-    NotRun(f"{RETRIEVERS}.filter_retriever.FilterRetriever", "takes filters, not a question"),
-    NotRun(
-        f"{RETRIEVERS}.multi_query_embedding_retriever.MultiQueryEmbeddingRetriever", "takes several questions' vectors"
     ),
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.schema import IndexNode
 
+from raglift.records.documents import Chunk
+
 from .case import OWN, Case
 from .corpus import Corpus
-from .llama_index_parts import Vectors, Words, dense, halves, index, model, nodes, parts, retrieve, sources
+from .llama_index_parts import Vectors, Words, dense, halves, index, model, nodes, parts, retrieve, sources, texts
 from .llama_index_player import answer
 
 CORE = "llama_index.core"
@@ -170,7 +173,12 @@ def hotpot(corpus: Corpus) -> Any:
     return HotpotQARetriever([{"question": query.text, "context": given} for query in corpus.dataset.queries])
 
 
+def by_its_retriever(made: Any, query: str, candidates: Sequence[Chunk]) -> list[str]:
+    return texts(made.as_retriever(similarity_top_k=OWN).retrieve(query))
+
+
 CASES = (
+    Case(f"{INDICES}.vector_store.base.VectorStoreIndex", index, "index", by_its_retriever),
     Case(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", dense, "retriever", retrieve),
     Case(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", faiss, "retriever", retrieve, "FAISS"),
     Case(f"{INDICES}.vector_store.retrievers.retriever.VectorIndexRetriever", qdrant, "retriever", retrieve, "Qdrant"),

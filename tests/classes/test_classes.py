@@ -1,50 +1,43 @@
-"""Every class that can be built here is run; docs/reference/classes.md says what was seen."""
+"""Representative classes of each framework are run; `python -m tests.classes.page` runs all of them."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 
 import pytest
 
 from .case import Case
 from .corpus import Corpus
-from .frameworks import CASES, FRAMEWORKS
-from .running import Row, run
-from .table import WRITE, generated, lines_on_page, read_generated
+from .page import FRAMEWORKS, corpus_for_classes, lines_on_page
+from .running import run
+
+CASES = {case.key: case for cases in FRAMEWORKS.values() for case in cases}
+REPRESENTATIVE = [
+    next(case for case in cases if case.kind == kind)
+    for cases in FRAMEWORKS.values()
+    for kind in dict.fromkeys(case.kind for case in cases)
+]
+"""The first of each kind in each framework."""
 
 pytestmark = [  # what these packages say of their own future
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::langchain_core._api.beta_decorator.LangChainBetaWarning"),
     pytest.mark.filterwarnings("ignore:'MultiRetriever' is an experimental component"),
 ]
-writing = pytest.mark.skipif(WRITE in os.environ, reason="the page is being written")
 
 
-@pytest.mark.slow
-def marked(cases: list[Case]) -> list[object]:
-    """Let CI run the first class of each kind in each framework, and `make full` the others too."""
-    params, seen = [], set()
-    for case in cases:
-        kind = (case.package.partition("-")[0], case.kind)
-        marks = pytest.mark.full if kind in seen and WRITE not in os.environ else pytest.mark.slow
-        seen.add(kind)
-        params.append(pytest.param(case, marks=marks, id=f"{case.package}-{case.name}"))
-    return params
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+    with corpus_for_classes(tmp_path_factory.mktemp("classes")) as made:
+        yield made
 
 
-@pytest.mark.parametrize("case", marked(CASES))
-def test_a_class_is_run_and_its_row_is_what_was_seen(case: Case, corpus: Corpus, rows: dict[str, Row]) -> None:
-    rows[case.key] = run(case, corpus)
-    if WRITE not in os.environ:
-        found = lines_on_page().get(case.key)
-        assert found == rows[case.key].line, "written anew by `python tests/classes/table.py`"
+@pytest.mark.parametrize("case", REPRESENTATIVE, ids=lambda case: f"{case.package}-{case.name}")
+def test_a_class_is_run_and_its_row_is_what_was_seen(case: Case, corpus: Corpus) -> None:
+    assert run(case, corpus).line == lines_on_page()[case.key], "written anew by `python -m tests.classes.page`"
 
 
-@writing
 def test_the_page_lists_exactly_the_cases() -> None:
-    assert read_generated() == generated(lines_on_page(), FRAMEWORKS)
-
-
-def test_cases_have_names_of_their_own() -> None:
-    names = [case.key for case in CASES]
-    assert sorted(set(names)) == sorted(names)
+    assert sorted(lines_on_page()) == sorted(CASES)
+    assert len(CASES) == sum(map(len, FRAMEWORKS.values())), "two cases have one name"

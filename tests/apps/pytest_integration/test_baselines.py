@@ -110,9 +110,7 @@ def test_a_test_has_one_baseline_and_so_one_evaluation(run: Run) -> None:
     result.stdout.fnmatch_lines(["E *found a second evaluation; expected one*"])
 
 
-def test_each_parameter_has_a_baseline_of_its_own_with_or_without_items_for_queries(
-    run: Run, project: pytest.Pytester
-) -> None:
+def test_each_parameter_has_a_baseline_of_its_own(run: Run, project: pytest.Pytester) -> None:
     tests = """
         class TestAll:
             @pytest.mark.parametrize("known", [pytest.param(5, id="a/b"), 4])
@@ -125,8 +123,4 @@ def test_each_parameter_has_a_baseline_of_its_own_with_or_without_items_for_quer
     assert len(folders) == 2
     assert "TestAll.test_it-4" in folders
     run(tests).assert_outcomes(passed=2)
-    run(tests, "--retrieval-per-query").assert_outcomes(passed=12)
-    result = run(tests, "--retrieval-per-query", UPDATE)
-    result.assert_outcomes(passed=12)
-    assert sum(line.startswith("replaced ") for line in result.outlines) == 2
     assert {path.name for path in (project.path / "baselines" / "test_search").iterdir()} == folders

@@ -61,7 +61,6 @@ def test_a_mark_of_a_module_may_stand_above_other_tests_too(run: Run) -> None:
             assert len(evaluation.dataset) == 5
     """
     run(code).assert_outcomes(passed=2)
-    run(code, "--retrieval-per-query").assert_outcomes(passed=5, failed=2)
 
 
 def test_a_labelled_set_that_cannot_be_loaded_names_the_test(run: Run) -> None:
@@ -70,9 +69,6 @@ def test_a_labelled_set_that_cannot_be_loaded_names_the_test(run: Run) -> None:
         def test_search(raglift_evaluate):
             raglift_evaluate(Search())
     """
-    result = run(code, "--retrieval-per-query")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["test_search.py::test_search: lables.jsonl: 1 fault*"])
     result = run(code)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(

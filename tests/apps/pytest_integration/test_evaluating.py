@@ -209,3 +209,13 @@ def test_a_table_is_shown_of_what_passed_when_asked_for(run: Run) -> None:
     result = run(MARKED.format('min={"recall@5": 0.6}', 3), "-rP")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*retrieval*", "Recall@10 *0.600*"])
+
+
+@pytest.mark.slow
+def test_bounds_of_single_queries_name_those_below(run: Run) -> None:
+    result = run(MARKED.format('per_query={"rr@3": 0.5}', 3))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E *rr@3 is below 0.5 for 2 queries: stone-3, stone-4", "E *missed*stone number 3 lies*"]
+    )
+    run(MARKED.format("per_query={}", 3)).assert_outcomes(passed=1)

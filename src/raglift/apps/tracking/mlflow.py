@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import re
 import time
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,10 +17,10 @@ from raglift.apps.tracking.records import TrackedRun, place_of, reason_of
 from raglift.base.display import shorten
 from raglift.base.limits import is_there
 from raglift.base.replacing import unwritable
-from raglift.errors import MissingDependency, RagliftError, TrackingFailed
+from raglift.errors import MissingDependency, TrackingFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from raglift.apps.tracking.records import Record
 
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _PROJECT = "raglift"
-_SETTINGS = {"MLFLOW_DISABLE_TELEMETRY": "true"}  # MLflow would report its use to its makers
-_PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"}
-"""MLflow's own would wait many minutes for a server that is not there; what its user has set stays."""
-_SILENCE = {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true"}  # what is printed may be JSON for a program
-_MOST_METRICS, _MOST_OTHERS = 500, 100
-"""In one request; MLflow takes 1,000 metrics, and 100 parameters or tags."""
-_LONGEST_PARAMETER, _LONGEST_TAG = 6000, 5000
-_LONGEST_KEY = 240
-_BROUGHT = ("alembic", "mlflow", "sqlalchemy")
-"""What the extra brings."""
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",  # MLflow would report its use to its makers
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # what is printed may be JSON for a program
+    # MLflow's own would wait many minutes for a server that is not there
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "60",
+}
+"""What is set unless the user has set it."""
 _FILE = re.compile(r"sqlite(?:\+\w+)?:///(?!:memory:|file:)([^?]+)")
 """The address of a database that is a file."""
+_MOST_METRICS, _MOST_OTHERS = 500, 100
+"""In one request; MLflow takes 1,000 metrics, and 100 parameters or tags."""
+_LONGEST_PARAMETER, _LONGEST_TAG, _LONGEST_KEY = 6000, 5000, 240
 
 
 class MlflowTracker:
@@ -50,34 +51,41 @@ class MlflowTracker:
 
     Raises:
         MissingDependency: MLflow is not installed.
-        TrackingFailed: the store cannot be opened, or is a file that cannot be written.
+        TrackingFailed: the store cannot be opened.
     """
+
+    name = "mlflow"
 
     def __init__(self, project: str | None) -> None:
         self._project = project
-        for name, value in _SETTINGS.items():
+        for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         try:
             with _quiet():
                 import mlflow
         except ImportError:
             raise MissingDependency("mlflow", "track", "tracking with mlflow") from None
-        with _quiet():  # anew: the import sets up MLflow's own logging
-            self._address = str(mlflow.get_tracking_uri())
-            _check_file(self._address)
-            with _told_of(self._address):
-                self._client: Any = mlflow.MlflowClient(tracking_uri=self._address)
+        self._address = str(mlflow.get_tracking_uri())
+        _check_file(self._address)
+        with _quiet(), self._naming_the_store():
+            self._client: Any = mlflow.MlflowClient(tracking_uri=self._address)
 
     def keep(
         self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
     ) -> TrackedRun:
-        """Keep one record, without those under it: see `Tracker.keep`.
+        """Keep one record, without those under it.
+
+        Args:
+            record: what to tell.
+            files: a folder of files to keep with it; None for none.
+            tags: words of the user's to find it by.
+            parent: the run that it is under.
 
         Raises:
             TrackingFailed: the store cannot be reached, or refused something; the partial run is marked as failed.
         """
-        with _quiet(), _told_of(self._address), _refusals():
-            experiment = self._experiment(self._project)
+        with _quiet(), self._naming_the_store():
+            experiment = self._experiment()
             marks = {"raglift.kind": record.kind, **tags}
             if parent is not None:
                 marks["mlflow.parentRunId"] = parent.id
@@ -86,30 +94,28 @@ class MlflowTracker:
             try:
                 self._fill(run_id, record, files)
             except BaseException:
-                self._end_badly(run_id)
+                with suppress(Exception):  # what went wrong first is what is reported
+                    self._client.set_terminated(run_id, "FAILED")
                 raise
             self._client.set_terminated(run_id, "FINISHED" if record.error is None else "FAILED")
-        where = place_of(self._address)
-        page = f"{where.rstrip('/')}/#/experiments/{experiment.experiment_id}/runs/{run_id}"
+        place = place_of(self._address)
+        page = f"{place.rstrip('/')}/#/experiments/{experiment.experiment_id}/runs/{run_id}"
         return TrackedRun(
-            "mlflow", run_id, record.name, experiment.name, where, page if where.startswith("http") else None
+            self.name, run_id, record.name, experiment.name, place, page if place.startswith("http") else None
         )
 
-    def _experiment(self, project: str | None) -> Any:
-        """Return the experiment that is asked for, or named by MLflow's settings; one that is not there is made."""
+    def _experiment(self) -> Any:
+        """Return the experiment that is asked for, or named by MLflow's settings; a new one is created."""
         known = os.environ.get("MLFLOW_EXPERIMENT_ID")
-        if project is None and known:
+        if self._project is None and known:
             return self._client.get_experiment(known)
-        name = project or os.environ.get("MLFLOW_EXPERIMENT_NAME") or _PROJECT
+        name = self._project or os.environ.get("MLFLOW_EXPERIMENT_NAME") or _PROJECT
         found = self._client.get_experiment_by_name(name)
         if found is None:
-            from mlflow.exceptions import MlflowException
-
             try:
                 self._client.create_experiment(name)
-            except MlflowException:
-                # Another process may have been quicker
-                if self._client.get_experiment_by_name(name) is None:
+            except Exception:
+                if self._client.get_experiment_by_name(name) is None:  # else another process was quicker
                     raise
             found = self._client.get_experiment_by_name(name)
         return found
@@ -120,24 +126,33 @@ class MlflowTracker:
         now = int(time.time() * 1000)
         points = [(name, value, 0) for name, value in record.figures.items()]
         points += [(curve.name, value, k) for curve in record.curves for k, value in curve.values]
-        metrics = [Metric(name, value, now, step) for name, value, step in points]
-        parameters = [Param(name, value) for name, value in _flat(record.parameters).items()]
         notes = {"mlflow.note.content": record.summary, "raglift.error": record.error or ""}
-        for part in _in_parts(parameters, _MOST_OTHERS):
-            self._client.log_batch(run_id, params=part, synchronous=True)
-        for some in _in_parts(metrics, _MOST_METRICS):
-            self._client.log_batch(run_id, metrics=some, synchronous=True)
-        told = [RunTag(name, text) for name, text in _texts(notes).items() if text]
-        self._client.log_batch(run_id, tags=told, synchronous=True)
+        tags = [RunTag(name, text) for name, text in _texts(notes).items() if text]
+        for part in _in_parts(_flat(record.parameters).items(), _MOST_OTHERS):
+            self._client.log_batch(run_id, params=[Param(*pair) for pair in part], synchronous=True)
+        for some in _in_parts(points, _MOST_METRICS):
+            metrics = [Metric(name, value, now, step) for name, value, step in some]
+            self._client.log_batch(run_id, metrics=metrics, synchronous=True)
+        self._client.log_batch(run_id, tags=tags, synchronous=True)
         if files is not None:
             self._client.log_artifacts(run_id, str(files))
 
-    def _end_badly(self, run_id: str) -> None:
-        """Mark a run as failed, if the store can still be told."""
+    @contextmanager
+    def _naming_the_store(self) -> Iterator[None]:
+        """Name the store in the error of a failure, and what to look at."""
+        place = place_of(self._address)
         try:
-            self._client.set_terminated(run_id, "FAILED")
-        except Exception:  # noqa: BLE001 — what went wrong first is what is told
-            return
+            yield
+        except ModuleNotFoundError as error:  # what the extra brings, or the driver of a database
+            package = (error.name or "mlflow").partition(".")[0]
+            extra = "track" if package in ("alembic", "mlflow", "sqlalchemy") else None
+            raise MissingDependency(package, extra, f"MLflow's store {place}") from error
+        except Exception as error:
+            raise TrackingFailed(
+                f"mlflow: {place}: {reason_of(error)}; expected a store that can be written, named by "
+                "MLFLOW_TRACKING_URI (a server's http://…, or sqlite:///mlflow.db), and names of the experiment, the "
+                "run and its tags that MLflow takes; nothing of what was measured is lost"
+            ) from error
 
 
 def _check_file(address: str) -> None:
@@ -156,98 +171,40 @@ def _check_file(address: str) -> None:
         )
 
 
-def _flat(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return parameters under one name each, as `dataset.hash`, as texts that MLflow takes."""
+def _flat(parameters: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Return parameters under one name each, for example `dataset.hash`, as names and texts that MLflow takes."""
     found: dict[str, str] = {}
-    for name, value in _leaves(parameters, ""):
-        key, number = name, 2
-        while key in found:
-            key, number = f"{name}_{number}", number + 1
-        text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        found[key] = shorten(text, _LONGEST_PARAMETER)
-    return found
-
-
-def _leaves(parameters: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in parameters.items():
-        key = f"{before}{_key(str(name))}"[:_LONGEST_KEY]
+        plain = "".join(letter if letter.isalnum() or letter in "_-. " else "_" for letter in str(name))
+        key = f"{before}{plain}"[:_LONGEST_KEY]
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{key}.")
+            inner = _flat(value, f"{key}.")
         else:
-            yield key, value
-
-
-def _key(name: str) -> str:
-    """Return a name with `_` for what MLflow refuses in one."""
-    return "".join(letter if letter.isalnum() or letter in "_-. " else "_" for letter in name)
+            text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            inner = {key: shorten(text, _LONGEST_PARAMETER)}
+        for one, text in inner.items():
+            free, number = one, 2
+            while free in found:
+                free, number = f"{one}_{number}", number + 1
+            found[free] = text
+    return found
 
 
 def _texts(tags: Mapping[str, str]) -> dict[str, str]:
     return {name: shorten(text, _LONGEST_TAG) for name, text in tags.items()}
 
 
-def _in_parts(items: Sequence[Item], most: int) -> Iterator[list[Item]]:
+def _in_parts(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
     rest = iter(items)
-    while part := list(itertools.islice(rest, most)):
+    while part := list(islice(rest, most)):
         yield part
 
 
 @contextmanager
-def _told_of(address: str) -> Iterator[None]:
-    """Say of a failure which store it was, and what to look at."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        package = (error.name or "mlflow").partition(".")[0]
-        extra = "track" if package in _BROUGHT else None  # not a database's driver
-        raise MissingDependency(package, extra, f"MLflow's store {place_of(address)}") from error
-    except RagliftError:
-        raise
-    except Exception as error:
-        reason = _without_answer(error) or reason_of(error)
-        raise TrackingFailed(
-            f"mlflow: {place_of(address)}: {reason}; expected a store that can be written, named by "
-            "MLFLOW_TRACKING_URI (a server's http://…, or sqlite:///mlflow.db); nothing of what was measured is lost"
-        ) from error
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Say of a name or value that MLflow refuses that it is this: the store is there, and in order."""
-    from mlflow.exceptions import MlflowException
-
-    try:
-        yield
-    except MlflowException as error:
-        if error.error_code != "INVALID_PARAMETER_VALUE":
-            raise
-        raise TrackingFailed(
-            f"mlflow: {reason_of(error)}; expected names that MLflow takes, of the experiment (project=, "
-            "--track-project), the run and its tags; nothing of what was measured is lost"
-        ) from error
-
-
-def _without_answer(error: BaseException) -> str | None:
-    """Return why a server gave no answer, without the internals of the connections; None if it gave one."""
-    from requests.exceptions import ConnectionError as NoConnection
-    from requests.exceptions import Timeout
-
-    chain = [error]
-    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None and before not in chain:
-        chain.append(before)
-    if not any(isinstance(each, (NoConnection, Timeout)) for each in chain):
-        return None
-    said = getattr(chain[-1], "strerror", None)
-    return f"no answer ({said or reason_of(chain[-1])})"
-
-
-@contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress MLflow's messages about itself and its dependencies, and retry some failures."""
+    """Suppress MLflow's messages about itself and its dependencies."""
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
     levels = [logger.level for logger in loggers]
-    lent = {name: value for name, value in (_PATIENCE | _SILENCE).items() if name not in os.environ}
-    os.environ.update(lent)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -257,5 +214,3 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-        for name in lent:
-            os.environ.pop(name, None)

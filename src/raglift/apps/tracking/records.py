@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from raglift.base.display import excerpt, printable, shorten
@@ -53,14 +53,6 @@ class Record:
     """Why it failed; None if it did not."""
     children: tuple[Record, ...] = ()
     """The results that it consists of, each a run of its own under it."""
-
-
-class Trackable(Protocol):
-    """A result that knows how to tell trackers of itself: `Evaluation` and `Comparison` are told of from outside."""
-
-    def tracking_record(self) -> Record:
-        """Return the description for trackers."""
-        ...
 
 
 @dataclass(frozen=True)

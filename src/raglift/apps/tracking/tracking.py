@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from raglift.apps.tracking.describing import comparison_record, evaluation_record, sweep_record
+from raglift.apps.tracking.mlflow import MlflowTracker
 from raglift.apps.tracking.records import reason_of, run_name
-from raglift.base.validation import quoted
+from raglift.apps.tracking.wandb import WandbTracker
 from raglift.errors import ConfigurationError, RagliftError, TrackingFailed
 from raglift.llm.dot_env import load_dot_env
 from raglift.results.comparison import Comparison
@@ -19,45 +20,14 @@ from raglift.results.evaluation import Evaluation
 from raglift.sweep.result import SweepResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from raglift.apps.tracking.records import Record, Trackable, TrackedRun
+    from raglift.apps.tracking.records import Record, TrackedRun
 
 
-class Tracker(Protocol):
-    """Keeps records as runs; made when its package is installed and its settings can be used."""
-
-    def keep(
-        self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
-    ) -> TrackedRun:
-        """Keep one record, without those under it.
-
-        Args:
-            record: what to tell.
-            files: a folder of files to keep with it, which is deleted afterwards; None for none.
-            tags: words of the user's to find it by.
-            parent: the run that it is under.
-        """
-        ...
-
-
-def _mlflow(project: str | None) -> Tracker:
-    from raglift.apps.tracking.mlflow import MlflowTracker
-
-    return MlflowTracker(project)
-
-
-def _wandb(project: str | None) -> Tracker:
-    from raglift.apps.tracking.wandb import WandbTracker
-
-    return WandbTracker(project)
-
-
-TRACKERS: Mapping[str, Callable[[str | None], Tracker]] = {"mlflow": _mlflow, "wandb": _wandb}
+TRACKERS: Mapping[str, type[MlflowTracker | WandbTracker]] = {"mlflow": MlflowTracker, "wandb": WandbTracker}
 """The trackers by name."""
 
 
-def open_tracker(name: str, project: str | None = None) -> Tracker:
+def open_tracker(name: str, project: str | None = None) -> MlflowTracker | WandbTracker:
     """Return a tracker, ready: nothing is sent yet, but what is sure to fail fails here, before hours of work.
 
     Args:
@@ -78,7 +48,7 @@ def open_tracker(name: str, project: str | None = None) -> Tracker:
 
 
 def track(
-    result: Evaluation | Comparison | SweepResult | Trackable,
+    result: Evaluation | Comparison | SweepResult,
     tracker: str,
     *,
     project: str | None = None,
@@ -94,7 +64,7 @@ def track(
         project: MLflow's experiment, or the project at Weights & Biases; by default what the tracker's environment
             variable says, else `raglift`.
         name: what to call the run; by default the dataset and what the stages do.
-        tags: words to find it by, as `{"team": "search"}`; numbers and bools are converted to text.
+        tags: words to find it by, for example `{"team": "search"}`; numbers and bools are converted to text.
         files: whether to keep the report, the saved run and a summary with it. They hold the texts of queries and
             chunks: leave them out where these must not leave the machine.
 
@@ -108,7 +78,7 @@ def track(
         MissingKey: it wants an API key, and has none.
         TrackingFailed: it cannot be reached, or refused the request; the result itself is unchanged.
     """
-    words = _words(tags)
+    words = _checked_tags(tags)
     for argument, value in (("project", project), ("name", name)):
         if value is not None and not isinstance(value, str):
             raise ConfigurationError(f"{argument}: found a value of type {type(value).__name__}; expected a text")
@@ -116,15 +86,54 @@ def track(
     record = _record_of(result)
     if name is not None:
         record = replace(record, name=run_name(name))
+    return publish(opened, record, tags=words, files=files)
+
+
+def publish(
+    tracker: MlflowTracker | WandbTracker,
+    record: Record,
+    *,
+    tags: Mapping[str, str],
+    files: bool = True,
+    parent: TrackedRun | None = None,
+) -> TrackedRun:
+    """Keep a record, then those under it.
+
+    Args:
+        tracker: from `open_tracker`.
+        record: the description of a result.
+        tags: words to find it by.
+        files: whether to keep its files and summary.
+        parent: the run that it is under.
+
+    Raises:
+        TrackingFailed: the tracker cannot be reached, or refused something.
+    """
+    notes: tuple[str, ...] = ()
     try:
-        return _keep(opened, record, tags=words, files=files, parent=None)
+        with tempfile.TemporaryDirectory(prefix="raglift-track-") as temporary:
+            folder = Path(temporary) if files and record.write_files is not None else None
+            if folder is not None and record.write_files is not None:
+                notes = record.write_files(folder)
+            told = record if files else replace(record, summary="")  # which may name queries by their texts
+            run = tracker.keep(told, folder, tags=tags, parent=parent)
     except RagliftError:
         raise
     except Exception as error:
-        raise TrackingFailed(f"{tracker}: {reason_of(error)}; nothing of what was measured is lost") from error
+        raise TrackingFailed(f"{tracker.name}: {reason_of(error)}; nothing of what was measured is lost") from error
+    children: list[TrackedRun] = []
+    for child in record.children:
+        try:
+            children.append(publish(tracker, child, tags=tags, files=files, parent=run))
+        except RagliftError as error:
+            raise TrackingFailed(
+                f"{error}; {len(children):,} of the {len(record.children):,} runs under {run.name} ({run.id}) were "
+                "kept before that: delete it there before it is tracked again, or it is there twice"
+            ) from error
+    return replace(run, notes=(*notes, *run.notes), children=tuple(children))
 
 
-def _words(tags: object) -> dict[str, str]:
+def _checked_tags(tags: object) -> dict[str, str]:
     """Return tags as texts.
 
     Raises:
@@ -134,60 +143,24 @@ def _words(tags: object) -> dict[str, str]:
         return {}
     if not isinstance(tags, Mapping):
         raise ConfigurationError(
-            f'tags: found a value of type {type(tags).__name__}; expected a mapping, as {{"team": "search"}}'
+            f'tags: found a {type(tags).__name__}; expected a mapping, such as {{"team": "search"}}'
         )
     for name, value in tags.items():
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not name.strip() or not isinstance(value, (str, bool, Real)):
             raise ConfigurationError(
-                f"tags: found {quoted(str(name))}, of type {type(name).__name__}, for a name; expected a text"
-            )
-        if not isinstance(value, (str, bool, Real)):
-            raise ConfigurationError(
-                f"tags: {quoted(name)}: found a value of type {type(value).__name__}; "
-                "expected a text, a number or a bool"
+                f"tags: {name!r}: found a value of type {type(value).__name__}; expected a name that is a text, and a "
+                "text, a number or a bool"
             )
     return {name: str(value) for name, value in tags.items()}
 
 
-def _record_of(result: Evaluation | Comparison | SweepResult | Trackable) -> Record:
+def _record_of(result: object) -> Record:
     if isinstance(result, Evaluation):
         return evaluation_record(result)
     if isinstance(result, Comparison):
         return comparison_record(result)
     if isinstance(result, SweepResult):
         return sweep_record(result)
-    if not hasattr(result, "tracking_record"):
-        raise ConfigurationError(
-            f"track: found a {type(result).__name__}; expected an evaluation, a comparison or what a sweep found"
-        )
-    return result.tracking_record()
-
-
-def _keep(
-    tracker: Tracker,
-    record: Record,
-    *,
-    tags: Mapping[str, str],
-    files: bool,
-    parent: TrackedRun | None,
-) -> TrackedRun:
-    """Keep a record, then those under it."""
-    with tempfile.TemporaryDirectory(prefix="raglift-track-") as temporary:
-        folder: Path | None = None
-        notes: tuple[str, ...] = ()
-        if files and record.write_files is not None:
-            folder = Path(temporary)
-            notes = record.write_files(folder)
-        if not files:
-            record = replace(record, summary="")  # which may name queries by their texts
-        kept = tracker.keep(record, folder, tags=tags, parent=parent)
-    children: list[TrackedRun] = []
-    for child in record.children:
-        try:
-            children.append(_keep(tracker, child, tags=tags, files=files, parent=kept))
-        except RagliftError as error:
-            raise TrackingFailed(
-                f"{error}; {len(children):,} of the {len(record.children):,} runs under {kept.name} ({kept.id}) were "
-                "kept before that: delete it there before it is tracked again, or it is there twice"
-            ) from error
-    return replace(kept, notes=(*notes, *kept.notes), children=tuple(children))
+    raise ConfigurationError(
+        f"track: found a {type(result).__name__}; expected an evaluation, a comparison or what a sweep found"
+    )

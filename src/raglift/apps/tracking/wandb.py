@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from raglift.apps.tracking.records import TrackedRun, place_of, reason_of
 from raglift.base.display import shorten
 from raglift.base.limits import is_file
-from raglift.base.validation import quoted
-from raglift.errors import ConfigurationError, MissingDependency, MissingKey, TrackingFailed
+from raglift.errors import MissingDependency, MissingKey, TrackingFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +24,11 @@ if TYPE_CHECKING:
 
 
 _PROJECT = "raglift"
-_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false"}  # W&B would report its errors to its makers
+_ENVIRONMENT = {
+    "WANDB_ERROR_REPORTING": "false",  # W&B would report its errors to its makers
+    "WANDB_DISABLE_WEAVE": "true",  # else it traces the frameworks' calls where Weave is installed
+}
+"""What is set unless the user has set it."""
 _SETTINGS: dict[str, Any] = {
     "silent": True,
     "console": "off",  # else the texts that are printed would be kept
@@ -39,12 +42,14 @@ _SETTINGS: dict[str, Any] = {
     "x_disable_stats": True,
     "x_save_requirements": False,
 }
-_WITHOUT_HOOKS = {"WANDB_DISABLE_WEAVE": "true"}
-"""Else W&B traces the frameworks' calls where Weave is installed, and recommends it where it is not."""
-_PATIENCE: dict[str, Any] = {"init_timeout": 60.0, "finish_timeout": 600.0, "finish_timeout_raises": True}
-"""Seconds that a server may take; without them W&B would wait for one that is gone without end."""
-_NAMELESS: dict[str, Any] = {"host": ""}
-"""The machine's name, which W&B would tell with each run."""
+_DEFAULTS: dict[str, Any] = {
+    # Without them W&B would wait for a server that is gone without end
+    "init_timeout": 60.0,
+    "finish_timeout": 600.0,
+    "finish_timeout_raises": True,
+    "host": "",  # the machine's name
+}
+"""What is set unless the user has set it."""
 _LONGEST_TAG = 64
 _LONGEST_GROUP = 100
 _NO_ARTIFACT_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -59,50 +64,41 @@ class WandbTracker:
     Raises:
         MissingDependency: W&B is not installed.
         MissingKey: runs are to be sent, and there is no key to send them with.
-        ConfigurationError: W&B takes no project of that name.
-        TrackingFailed: W&B's settings cannot be read.
+        TrackingFailed: W&B's settings cannot be read, or it takes no project of that name.
     """
+
+    name = "wandb"
 
     def __init__(self, project: str | None) -> None:
         self._project = project or os.environ.get("WANDB_PROJECT") or _PROJECT
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        with _quiet():
-            try:
+        try:
+            with _quiet():
                 import wandb
-            except ImportError:
-                raise MissingDependency("wandb", "track", "tracking with wandb") from None
-            self._wandb: Any = wandb
-            self._check_project()
-            with _told():
-                settings = wandb.setup().settings
-                self._mode = os.environ.get("WANDB_MODE") or settings.mode
-                self._server = str(settings.base_url)
-            if self._mode == "online" and not _has_key(settings, self._server):
+        except ImportError:
+            raise MissingDependency("wandb", "track", "tracking with wandb") from None
+        self._wandb: Any = wandb
+        with _quiet(), _naming_the_settings():
+            wandb.Settings(project=self._project)  # raises where W&B takes no project of that name
+            settings = wandb.setup().settings
+            self._server = str(settings.base_url)
+            if (os.environ.get("WANDB_MODE") or settings.mode) == "online" and not _has_key(settings, self._server):
                 raise MissingKey(
                     "WANDB_API_KEY",
                     "Weights & Biases (WANDB_MODE=offline keeps runs in a folder and needs none)",
                     any_will_do=False,
                 )
 
-    def _check_project(self) -> None:
-        try:
-            self._wandb.Settings(project=self._project)
-        except Exception as error:
-            raise ConfigurationError(
-                f"wandb: the project {quoted(self._project)}: {reason_of(error)}; expected another name for it "
-                "(project=, --track-project, or WANDB_PROJECT)"
-            ) from error
-
     def keep(
         self, record: Record, files: Path | None, *, tags: Mapping[str, str], parent: TrackedRun | None
     ) -> TrackedRun:
-        """Keep one record, without those under it: see `Tracker.keep`.
+        """Keep one record, without those under it: see `MlflowTracker.keep`.
 
         Raises:
             TrackingFailed: W&B cannot be reached, or refused something.
         """
-        with _quiet(), _told():
+        with _quiet(), _naming_the_settings():
             run = self._begin(record, tags, parent)
             try:
                 self._fill(run, record, files)
@@ -114,9 +110,8 @@ class WandbTracker:
 
     def _begin(self, record: Record, tags: Mapping[str, str], parent: TrackedRun | None) -> Any:
         known = self._wandb.Settings.model_fields
-        wanted = {
-            name: value for name, value in (_SETTINGS | _unless_set(_PATIENCE | _NAMELESS)).items() if name in known
-        }
+        unset = {name: value for name, value in _DEFAULTS.items() if f"WANDB_{name.upper()}" not in os.environ}
+        wanted = {name: value for name, value in (_SETTINGS | unset).items() if name in known}
         run_id = secrets.token_hex(4)
         group = None
         if parent is not None:
@@ -184,37 +179,28 @@ def _group(name: str, run_id: str) -> str:
     return f"{shorten(name, _LONGEST_GROUP)} {run_id}"
 
 
-def _unless_set(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings but for what the user has set."""
-    return {name: value for name, value in settings.items() if f"WANDB_{name.upper()}" not in os.environ}
-
-
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say of a failure what W&B said, and what to look at."""
+def _naming_the_settings() -> Iterator[None]:
+    """Give in the error of a failure what W&B said, and what to look at."""
     try:
         yield
-    except ValidationError as error:
-        raise TrackingFailed(
-            f"wandb: {reason_of(error)}; expected settings that W&B takes: its variables, as WANDB_MODE, in the "
-            "environment or in .env, or its own file of settings; nothing of what was measured is lost"
-        ) from error
+    except MissingKey:
+        raise
     except Exception as error:
+        looked_at = (
+            "settings that W&B takes: its variables, for example WANDB_MODE, in the environment or in .env, its file "
+            "of settings, and the project's name (project=, --track-project, WANDB_PROJECT)"
+            if isinstance(error, ValidationError) or type(error).__name__ == "UsageError"
+            else "a server that answers and a key that it knows (WANDB_BASE_URL, WANDB_API_KEY), or WANDB_MODE=offline"
+        )
         raise TrackingFailed(
-            f"wandb: {reason_of(error)}; expected a server that answers and a key that it knows (WANDB_BASE_URL, "
-            "WANDB_API_KEY), or WANDB_MODE=offline; nothing of what was measured is lost"
+            f"wandb: {reason_of(error)}; expected {looked_at}; nothing of what was measured is lost"
         ) from error
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep warnings of the packages that W&B uses from standing among ours, and W&B from hooking into frameworks."""
-    lent = {name: value for name, value in _WITHOUT_HOOKS.items() if name not in os.environ}
-    os.environ.update(lent)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for name in lent:
-            os.environ.pop(name, None)
+    """Suppress warnings of the packages that W&B uses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
