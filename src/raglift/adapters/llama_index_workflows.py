@@ -15,7 +15,7 @@ from typing import Any
 from raglift.adapters.agents import Scored, Search, UnderWay, call_of, final_context, ranking_of_calls
 from raglift.adapters.base import is_from
 from raglift.adapters.functions import chunk_and_score
-from raglift.adapters.llama_index_calls import Heard, listening
+from raglift.adapters.llama_index_calls import LlamaIndexCalls, listening
 from raglift.adapters.results import documents_of_artifact, lists_in, wrapper
 from raglift.adapters.stages import RetrieveStage
 from raglift.errors import QueryFailed, UnsupportedSystem
@@ -61,7 +61,9 @@ class Asking:
     retrieving: frozenset[str] = frozenset()
     """The names of its tools that are known to retrieve, so that a call of another need not have retrieved."""
 
-    def searches(self, query: str, answer: Any, heard: Heard, read: Any) -> tuple[list[Search], Scored | None]:
+    def searches(
+        self, query: str, answer: Any, heard: LlamaIndexCalls, read: Any
+    ) -> tuple[list[Search], Scored | None]:
         """Return the searches of a run, and the documents in its result, if there are any.
 
         Args:
