@@ -78,16 +78,18 @@ def test_every_fault_is_located(folder: Path, faults: Callable[..., str]) -> Non
         'qrels/test.tsv:7: found the grade 3 for "18670", which has 2 on line 2',
         'qrels/test.tsv:8: found the unknown query id "2"; expected an id of queries.jsonl',
         'qrels/test.tsv:9: found the unknown document id "77"; expected an id of corpus.jsonl',
-        "qrels/test.tsv:10: found 2 columns; expected 3",
+        "qrels/test.tsv:10: found 2 cells; expected 3",
         'qrels/test.tsv:11: score: found "high"; expected an integer',
     ):
         assert expected in message
 
 
 def test_a_qrels_file_must_name_its_columns(folder: Path, faults: Callable[..., str]) -> None:
-    (folder / "qrels" / "test.tsv").write_text("1\t4983\t1\n", encoding="utf-8")
+    (folder / "qrels" / "test.tsv").write_text("1\t4983\t2\n", encoding="utf-8")
+    assert "qrels/test.tsv: found no judgments" in faults(folder)
+    (folder / "qrels" / "test.tsv").write_text("1\t4983\t2\n3\t4983\t1\n", encoding="utf-8")
     message = faults(folder)
-    assert 'qrels/test.tsv:1: found the judgement "1\\t4983\\t1"; expected a first line with the names' in message
+    assert 'qrels/test.tsv:1: found the columns "1", "4983", "2"; expected query-id, corpus-id, score' in message
 
 
 def test_a_split_that_is_not_there(folder: Path, faults: Callable[..., str]) -> None:

@@ -1,21 +1,24 @@
-"""BEIR folders: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`."""
+"""BEIR folders, `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`, and these three tables wherever they are."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.strict_files import parse_object, stream_lines
 from raglift.base.validation import Location, quoted
-from raglift.datasets.documents import read_document_lines, read_documents, write_document_lines
-from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_documents, read_grade
+from raglift.datasets.documents import read_document, read_document_lines, read_documents, write_document_lines
+from raglift.datasets.formats.judged_documents import Judgments, Topic, judged_documents
+from raglift.datasets.formats.mapping import grade_of
+from raglift.datasets.formats.presets import TABLE_COLUMNS
+from raglift.datasets.formats.rows import read_rows
 from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from raglift.datasets.documents import DocumentSource
+    from raglift.datasets.formats.rows import Row
     from raglift.errors import Fault
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Document
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 _HEADER = "query-id\tcorpus-id\tscore"
-_COLUMNS = "query-id, corpus-id and score with tabs between them"
 
 
 def read_beir(
@@ -41,30 +43,103 @@ def read_beir(
         documents: the documents, in place of `corpus.jsonl`.
         split: which file of `qrels/` to read.
     """
-    judged = _read_qrels(folder, split, faults)
-    if judged is None:
+    splits = {file.stem: file for file in sorted((folder / QRELS).glob("*.tsv"))}
+    if split not in splits:
+        known = ", ".join(f"split={quoted(name)}" for name in splits)
+        expected = f"one of {known}" if splits else "a file qrels/<split>.tsv"
+        Location(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", expected)
         return (), ()
+    judged = read_rows(splits[split], Location(f"{QRELS}/{split}.tsv", faults), quotes=False)
+    others = (
+        row
+        for name, path in splits.items()
+        if name != split
+        for row in read_rows(path, Location(path.name, []), quotes=False)
+    )
+    queries = read_rows(folder / QUERIES, Location(QUERIES, faults))
+    judgments = read_judgments(judged)
+    if not judgments and not faults:
+        Location(f"{QRELS}/{split}.tsv", faults).fault("no judgments", f"rows below a first line {quoted(_HEADER)}")
     given = read_document_lines(folder / CORPUS, faults) if documents is None else read_documents(documents)
-    elsewhere = _judged_elsewhere(folder / QRELS, split)
-    topics = [
-        topic for topic in _read_topics(folder / QUERIES, faults) if topic.id in judged or topic.id not in elsewhere
-    ]
-    by_id = {document.id: document for document in given}
-    return judged.to_queries(topics, by_id, topics_name=QUERIES, documents_name=CORPUS), given
+    return judged_queries(queries, judgments, others, given, topics_name=QUERIES, documents_name=CORPUS), given
 
 
-def _read_topics(path: Path, faults: list[Fault]) -> Iterator[Topic]:
-    for here, line in stream_lines(path, Location(path.name, faults)):
-        entry = parse_object(line, here)
-        if entry is None:
+def judged_queries(
+    queries: Iterable[Row],
+    judged: Judgments,
+    others: Iterable[Row],
+    documents: Iterable[Document],
+    *,
+    topics_name: str,
+    documents_name: str,
+) -> tuple[Query, ...]:
+    """Return the queries of a table that are judged, or judged nowhere.
+
+    Args:
+        queries: the rows of the queries.
+        judged: the judgments.
+        others: the rows of the judgments of other splits; what is wrong there is no fault of this one.
+        documents: the documents.
+        topics_name: what the queries are in, for faults.
+        documents_name: what the documents are in, for faults.
+    """
+    elsewhere = {str(row.values.get(TABLE_COLUMNS["qrels"]["query"][0])) for row in others}
+    topics = []
+    for row in queries:
+        named, content = _field(row, "queries", "id"), _field(row, "queries", "text")
+        query_id = None if named is None else read_id(*named)
+        text = None if content is None else read_string(*content)
+        if query_id and text and (query_id in judged or query_id not in elsewhere):
+            topics.append(Topic(row.location, query_id, text, read_tags(row.values.get("metadata"))))
+    by_id = {document.id: document for document in documents}
+    return judged.to_queries(topics, by_id, topics_name=topics_name, documents_name=documents_name)
+
+
+def read_judgments(rows: Iterable[Row]) -> Judgments:
+    """Return the judgments of a table of qrels."""
+    judged = Judgments()
+    columns = [names[0] for names in TABLE_COLUMNS["qrels"].values()]
+    for row in rows:
+        if row.header is not None and not row.values.keys() >= set(columns):
+            row.header.fault(f"the columns {', '.join(map(quoted, row.values))}", ", ".join(columns))
+            break
+        query, doc, grade = (_field(row, "qrels", name) for name in ("query", "document", "grade"))
+        if query is None or doc is None or grade is None:
             continue
-        for field in ("_id", "text"):
-            if field not in entry:
-                (here / field).fault("no such field", f"the field {field!r} on every line")
-        query_id = read_id(entry["_id"], here / "_id") if "_id" in entry else None
-        text = read_string(entry["text"], here / "text") if "text" in entry else None
-        if query_id and text:
-            yield Topic(here, query_id, text, read_tags(entry.get("metadata")))
+        query_id, doc_id = read_id(*query), read_id(*doc)
+        relevance = grade_of(*grade)
+        if query_id and doc_id and relevance is not None:
+            judged.add(query_id, doc_id, relevance, row.location)
+    return judged
+
+
+def _field(row: Row, table: str, name: str) -> tuple[Any, Location] | None:
+    """Return the value of a column with its location; None, and a fault, if the row has none."""
+    names = TABLE_COLUMNS[table][name]
+    found = next((each for each in names if each in row.values), None)
+    if found is None:
+        expected = f"the field {' or '.join(map(repr, names))} in every row"
+        (row.location / names[0]).fault("no such field", expected)
+        return None
+    return row.values[found], row.location / found
+
+
+def documents_of(rows: Iterable[Row]) -> tuple[Document, ...]:
+    """Return the documents of a table."""
+    documents: dict[str, Document] = {}
+    first: dict[str, Location] = {}
+    for row in rows:
+        values = dict(row.values)
+        if isinstance(values.get("metadata"), dict):  # Parquet has null if a row lacks a field that others have
+            values["metadata"] = {name: value for name, value in values["metadata"].items() if value is not None}
+        document = read_document(values, row.location)
+        if document is None:
+            continue
+        if document.id in first:
+            row.location.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
+        first.setdefault(document.id, row.location)
+        documents.setdefault(document.id, document)
+    return tuple(documents.values())
 
 
 def read_tags(metadata: Any) -> tuple[str, ...]:
@@ -72,38 +147,6 @@ def read_tags(metadata: Any) -> tuple[str, ...]:
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     given = isinstance(tags, list) and all(isinstance(tag, str) and tag.strip() for tag in tags)
     return tuple(tags) if given and tags else ()
-
-
-def _read_qrels(folder: Path, split: str, faults: list[Fault]) -> Judgments | None:
-    path = folder / QRELS / f"{split}.tsv"
-    splits = {file.stem: file for file in (folder / QRELS).glob("*.tsv")}
-    if split not in splits:
-        known = ", ".join(f"split={quoted(name)}" for name in sorted(splits)) or "a file qrels/<split>.tsv"
-        Location(str(folder), faults).fault(f"no {QRELS}/{split}.tsv", f"one of {known}" if splits else known)
-        return None
-    judged = Judgments()
-    location = Location(f"{QRELS}/{path.name}", faults)
-    for here, line in stream_lines(path, location):
-        columns = line.split("\t")
-        if len(columns) != 3:
-            here.fault(f"{len(columns)} columns", f"3 columns: {_COLUMNS}")
-        elif here.line == 1:
-            if columns[2].strip().lstrip("+-").isdigit():
-                here.fault(f"the judgement {quoted(line)}", f"a first line with the names of the columns: {_COLUMNS}")
-        elif (grade := read_grade(columns[2].strip(), here / "score")) is not None:
-            judged.add(columns[0], columns[1], grade, here)
-    return judged
-
-
-def _judged_elsewhere(folder: Path, split: str) -> set[str]:
-    """Return the ids of the queries that other splits judge; what is wrong there is no fault of this one."""
-    ignored: list[Fault] = []
-    ids = set()
-    for path in sorted(folder.glob("*.tsv")):
-        if path.stem != split:
-            lines = stream_lines(path, Location(path.name, ignored))
-            ids |= {line.split("\t", 1)[0] for here, line in lines if here.line != 1}
-    return ids
 
 
 def write_beir(dataset: Dataset, folder: Path, *, split: str = "test") -> None:

@@ -16,14 +16,12 @@ import yaml
 from raglift.base.limits import allowed, is_file, is_folder, most_bytes, resolved, user_path
 from raglift.base.strict_files import read_text
 from raglift.base.validation import Location, nearest, quoted, shown
-from raglift.datasets.documents import read_document, read_documents
-from raglift.datasets.formats.beir import read_tags
-from raglift.datasets.formats.judged_documents import Judgments, Topic
-from raglift.datasets.formats.mapping import OWN, customized, grade_of, ignored, read_labels
-from raglift.datasets.formats.presets import HUB_COLUMNS, PRESETS, recognize_preset
+from raglift.datasets.documents import read_documents
+from raglift.datasets.formats.beir import documents_of, judged_queries, read_judgments
+from raglift.datasets.formats.mapping import OWN, customized, ignored, read_labels
+from raglift.datasets.formats.presets import PRESETS, recognize_preset
 from raglift.datasets.formats.rows import SUFFIXES, read_rows
 from raglift.errors import ConfigurationError, MissingDependency
-from raglift.records.parsing import read_id, read_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -465,62 +463,12 @@ def _read_tables(
         for name in tables[table].splits[split]:
             yield from _rows(tables[table].files, name, faults)
 
-    judged = _judgments(rows_of("qrels", splits["qrels"]))
+    judged = read_judgments(rows_of("qrels", splits["qrels"]))
     if not judged and not faults:
         location.fault("no judgments", "qrels with the columns query-id, corpus-id and score")
-    others = [other for other in qrels.splits if other != splits["qrels"]]
-    query_column = HUB_COLUMNS["qrels"]["query"][0]
-    elsewhere = {str(row.values.get(query_column)) for other in others for row in rows_of("qrels", other, [])}
-    topics = []
-    for row in rows_of("queries", splits["queries"]):
-        named, said = _field(row, "queries", "id"), _field(row, "queries", "text")
-        query_id = None if named is None else read_id(*named)
-        text = None if said is None else read_string(*said)
-        if query_id and text and (query_id in judged or query_id not in elsewhere):
-            topics.append(Topic(row.location, query_id, text, read_tags(row.values.get("metadata"))))
-    found = _documents(rows_of("corpus", splits["corpus"])) if documents is None else read_documents(documents)
-    by_id = {document.id: document for document in found}
-    if not by_id and not faults:
+    others = (row for other in qrels.splits if other != splits["qrels"] for row in rows_of("qrels", other, []))
+    queries = rows_of("queries", splits["queries"])
+    found = documents_of(rows_of("corpus", splits["corpus"])) if documents is None else read_documents(documents)
+    if not found and not faults:
         location.fault("no documents", "at least one in the corpus")
-    return judged.to_queries(topics, by_id, topics_name="queries", documents_name="corpus"), found
-
-
-def _judgments(rows: Iterator[Row]) -> Judgments:
-    judged = Judgments()
-    for row in rows:
-        query, doc, grade = (_field(row, "qrels", name) for name in ("query", "document", "grade"))
-        if query is None or doc is None or grade is None:
-            continue
-        query_id, doc_id = read_id(*query), read_id(*doc)
-        relevance = grade_of(*grade)
-        if query_id and doc_id and relevance is not None:
-            judged.add(query_id, doc_id, relevance, row.location)
-    return judged
-
-
-def _field(row: Row, table: str, name: str) -> tuple[Any, Location] | None:
-    """Return the value of a column with its location; None, and a fault, if the row has none."""
-    names = HUB_COLUMNS[table][name]
-    found = next((each for each in names if each in row.values), None)
-    if found is None:
-        expected = f"the field {' or '.join(map(repr, names))} in every row"
-        (row.location / names[0]).fault("no such field", expected)
-        return None
-    return row.values[found], row.location / found
-
-
-def _documents(rows: Iterator[Row]) -> tuple[Document, ...]:
-    documents: dict[str, Document] = {}
-    first: dict[str, Location] = {}
-    for row in rows:
-        values = dict(row.values)
-        if isinstance(values.get("metadata"), dict):  # Parquet has null if a row lacks a field that others have
-            values["metadata"] = {name: value for name, value in values["metadata"].items() if value is not None}
-        document = read_document(values, row.location)
-        if document is None:
-            continue
-        if document.id in first:
-            row.location.fault(f"the id {quoted(document.id)} of {first[document.id]}", "a unique id")
-        first.setdefault(document.id, row.location)
-        documents.setdefault(document.id, document)
-    return tuple(documents.values())
+    return judged_queries(queries, judged, others, found, topics_name="queries", documents_name="corpus"), found

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from raglift.base.strict_files import parse_list_or_object
 from raglift.base.validation import Location, nearest, quoted, shown
 from raglift.datasets.formats.judged_documents import read_grade
+from raglift.datasets.formats.paths import JSON, LITERAL, Found, Item, at_path, looks_like_list, parsed
 from raglift.errors import ConfigurationError, LabelWarning
 from raglift.records.anchors import Sources, whole_document
 from raglift.records.documents import Document
@@ -29,8 +28,6 @@ FIELDS = (
 """What a value of a row can be."""
 IGNORE = "ignore"
 """What `columns` calls those that are not read."""
-JSON, LITERAL = "json", "literal"
-"""Decodings of a cell besides separators: JSON, and a literal as Python writes it."""
 TEXT_FIELDS = ("page_content", "pageContent", "content", "text")
 """What the text of a document is called if documents are objects."""
 _DEEPEST = 4
@@ -111,82 +108,6 @@ def ignored(columns: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...
     """Return the columns that are not read."""
     given = (columns or {}).get(IGNORE, ())
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-class Item(NamedTuple):
-    """A value, and where it is."""
-
-    value: Any
-    location: Location
-
-
-class Found(NamedTuple):
-    """What a path leads to."""
-
-    items: list[Item]
-    is_list: bool
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether there is a blank or a null instead of a value."""
-        value = None if self.is_list else self.items[0].value
-        return not self.is_list and (value is None or (isinstance(value, str) and not value.strip()))
-
-
-def at_path(row: Row, path: str) -> Found | None:
-    """Return what a row has at a path, `outputs.contexts`; None if it has nothing there.
-
-    A field that has the whole path as its name comes first. Of a list the path goes on in each item, and in a cell in
-    what it holds as JSON or as a literal of Python's. What a row does not have, the object around it may.
-    """
-    scope: Row | None = row
-    names = path.split(".")
-    while scope is not None:
-        if path in scope.values:
-            return Found([Item(scope.values[path], scope.location / path)], is_list=False)
-        if names[0] in scope.values:
-            return _walked(scope.values[names[0]], names[1:], scope.location / names[0])
-        scope = scope.outer
-    return None
-
-
-def _walked(value: Any, names: Sequence[str], location: Location) -> Found | None:
-    if not names:
-        return Found([Item(value, location)], is_list=False)
-    if isinstance(value, str):
-        value = _parsed(value, (JSON, LITERAL))
-    if isinstance(value, dict):
-        return _walked(value[names[0]], names[1:], location / names[0]) if names[0] in value else None
-    if not isinstance(value, list):
-        return None
-    items: list[Item] = []
-    for index, each in enumerate(value):
-        here = location / index
-        part = _walked(each, names, here)
-        # Where others have a value, or nothing could have one, it is for the field to say what it expected
-        missing = Item(None, here / names[0]) if isinstance(each, dict) else Item(each, here)
-        items += [missing] if part is None else part.items
-    if items and all(item.value is None for item in items):
-        return None
-    return Found(items, is_list=True)
-
-
-def _looks_like_list(value: Any) -> bool:
-    """Whether a value is a text with the brackets of a list or an object around it."""
-    return isinstance(value, str) and value.strip()[:1] + value.strip()[-1:] in ("[]", "{}")
-
-
-def _parsed(text: str, ways: Sequence[str]) -> Any:
-    """Return the list or object that a text is as JSON or as a literal of Python's; the text if it is neither."""
-    if not _looks_like_list(text):
-        return text
-    value = parse_list_or_object(text, Location("", [])) if JSON in ways else None
-    if value is None and LITERAL in ways:
-        try:
-            value = ast.literal_eval(text.strip())  # of constants alone: nothing is called
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            return text
-    return text if value is None else value
 
 
 def _passes(row: Row, condition: str) -> bool:
@@ -410,14 +331,14 @@ class _Reader:
             if isinstance(value, list):
                 location.fault(shown(value), "a text: a conversation is not one question")
                 return None
-            if not isinstance(_parsed(value, (JSON, LITERAL)) if row.header is not None else value, dict):
+            if not isinstance(parsed(value, (JSON, LITERAL)) if row.header is not None else value, dict):
                 return read_string(value, location)
         if blank is not None:
             return read_string(*blank)
         if not may_be_missing:
             top = paths[0].partition(".")[0]
             inner = row.values.get(top)
-            inner = _parsed(inner, (JSON, LITERAL)) if isinstance(inner, str) else inner
+            inner = parsed(inner, (JSON, LITERAL)) if isinstance(inner, str) else inner
             # If the row has the field, what is in it says which path to name
             held, here = (inner, row.location / top) if isinstance(inner, dict) else (row.values, row.location)
             here.fault(f"no question: {shown(held)}", f"{' or '.join(paths)}; or {how('columns', 'question')}")
@@ -447,14 +368,14 @@ class _Reader:
         ways = self._mapping.decode.get(name, ())
         if isinstance(value, str) and (row.header is not None or not self._mapping.is_preset):
             for way in ways:
-                value = _parsed(value, (way,)) if way in (JSON, LITERAL) else value
+                value = parsed(value, (way,)) if way in (JSON, LITERAL) else value
                 if way not in (JSON, LITERAL) and isinstance(value, str):
                     value = [part.strip() for part in value.split(way) if part.strip()]
-            if _looks_like_list(value) and name in ("passage", "chunk"):
+            if looks_like_list(value) and name in ("passage", "chunk"):
                 if ways:
                     location.fault(quoted(value), "a list as JSON or Python writes it")
                     return
-                if row.header is not None and isinstance(_parsed(value, (JSON, LITERAL)), list):
+                if row.header is not None and isinstance(parsed(value, (JSON, LITERAL)), list):
                     location.fault(f"a list in a cell, {quoted(value)}", f"a text, or {how('decode', name, JSON)}")
                     return
         if isinstance(value, list):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from raglift.datasets.formats.mapping import JSON, LITERAL, RowMapping
+from raglift.datasets.formats.mapping import RowMapping
+from raglift.datasets.formats.paths import JSON, LITERAL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -81,12 +82,12 @@ PRESETS: Mapping[PresetName, RowMapping] = {
 }
 """By the name of the format; the first that fits a row is recognized."""
 
-HUB_COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+TABLE_COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "corpus": {"id": ("_id", "id"), "text": ("text",)},
     "queries": {"id": ("_id", "id"), "text": ("text", "query")},
     "qrels": {"query": ("query-id",), "document": ("corpus-id",), "grade": ("score",)},
 }
-"""The columns of the three tables in which the Hugging Face hub has BEIR and MTEB."""
+"""The columns of the three tables of BEIR and MTEB."""
 
 
 def recognize_preset(fields: Collection[str]) -> PresetName | None:

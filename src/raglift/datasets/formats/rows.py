@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from raglift.base.limits import allowed, fits, most_bytes, rows_at_a_time
@@ -59,7 +59,13 @@ def suffix_of(name: str) -> str:
 
 
 def read_rows(
-    path: Path, location: Location, *, root: str | None = None, delimiter: str | None = None, name: str | None = None
+    path: Path,
+    location: Location,
+    *,
+    root: str | None = None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    name: str | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of a file; the ending of its name says what it is.
 
@@ -69,6 +75,7 @@ def read_rows(
         root: where the rows are: in JSON the field with the list of them, `data`, also in lists of lists,
             `data.paragraphs.qas`; in XLSX the sheet. By default the JSON is a list, and there is one sheet with cells.
         delimiter: of CSV; by default the one of comma, semicolon, tab and bar that divides the first row most.
+        quotes: whether quotation marks in a table are around cells; else they are parts of them.
         name: the name of the file if the path has another, as in a cache.
 
     Raises:
@@ -89,7 +96,7 @@ def read_rows(
         data = _unpacked(path, location) if packed else read_bytes(path, location)
         text = None if data is None else decode_text(data, location)
         if text is not None:
-            yield from _from_table(text, location, "\t" if suffix == ".tsv" else delimiter)
+            yield from _from_table(text, location, "\t" if suffix == ".tsv" else delimiter, quotes=quotes)
     elif suffix == ".json" and not _is_of_lines(path):
         text = read_text(path, location)
         value = None if text is None else parse_list_or_object(text, location)
@@ -150,15 +157,19 @@ def _objects(items: list[Any], location: Location, outer: Row | None) -> Iterato
             (location / index).fault(shown(item), "an object")
 
 
-def _from_table(text: str, location: Location, delimiter: str | None) -> Iterator[Row]:
+def _from_table(text: str, location: Location, delimiter: str | None, *, quotes: bool) -> Iterator[Row]:
     if delimiter is None:
-        delimiter = max(_DELIMITERS, key=lambda each: len(next(_cells(text, each, Location("", [])), (0, []))[1]))
-    yield from _named((location.at_line(line), cells) for line, cells in _cells(text, delimiter, location))
+        unseen = Location("", [])
+        delimiter = max(_DELIMITERS, key=lambda each: len(next(_cells(text, each, unseen, quotes=quotes), (0, []))[1]))
+    rows = _cells(text, delimiter, location, quotes=quotes)
+    yield from _named((location.at_line(line), cells) for line, cells in rows)
 
 
-def _cells(text: str, delimiter: str, location: Location) -> Iterator[tuple[int, list[str]]]:
+def _cells(text: str, delimiter: str, location: Location, *, quotes: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row that is not blank, with the line that it begins on."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines = io.StringIO(text, newline="")
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
     line = 1
     try:
         for row in rows:

@@ -1,7 +1,7 @@
-"""Test sets and ratings that other tools export: ragas, LangSmith, Langfuse, promptfoo, Quepid, rank_eval, ir_datasets.
+"""Presets of rows: test sets of ragas, LangSmith, Langfuse and DeepEval; and datasets of ir_datasets by name.
 
 The fixtures of ragas, LangSmith and Langfuse were written by these packages (ragas 0.3.1, langsmith 0.14.17, langfuse
-5.0.4); those of promptfoo, Quepid and rank_eval follow what these tools document and their exports' templates.
+5.0.4); those of DeepEval follow what its `save_as` writes.
 """
 
 from __future__ import annotations
