@@ -18,7 +18,6 @@ from scipy.stats import spearmanr
 
 from raglift import evaluate
 from raglift.adapters import chunker_by_name
-from raglift.base.batches import token_counts
 from raglift.components import (
     BM25Retriever,
     DenseRetriever,
@@ -27,6 +26,7 @@ from raglift.components import (
     build_index,
     load_sentence_transformer,
 )
+from raglift.components.batches import token_counts
 from raglift.datasets import load_dataset
 from raglift.metrics import NDCG
 from raglift.records import Hit, Ranking

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import raglift
-from raglift.base.batches import Room, compute_by_shape, token_counts, token_limit
 from raglift.base.cache import Cache
-from raglift.components.devices import resolve_device, resolve_dtype, room_on
+from raglift.components.batches import compute_by_shape, token_counts, token_limit
+from raglift.components.devices import resolve_device, resolve_dtype
 from raglift.components.embedding import SentenceTransformerEmbedder, embed
 from raglift.components.models import load_sentence_transformer
 from raglift.components.rerankers import LateInteractionReranker
@@ -162,10 +162,10 @@ def time_late_interaction(queries: list[str], dtype: str, device: str, repetitio
             metrics=["ndcg@10"],
             progress=False,
         ),
-        "the model alone": lambda: encoded(token_encoder(dtype, device), texts, queries, room_on(device, None)),
+        "the model alone": lambda: encoded(token_encoder(dtype, device), texts, queries),
     }
     raglift.evaluate(Ready(), replace(dataset, queries=dataset.queries[:1]), reranker=reranker(), progress=False)
-    encoded(token_encoder(dtype, device), texts[:1], queries[:1], room_on(device, None))  # libraries are loaded by then
+    encoded(token_encoder(dtype, device), texts[:1], queries[:1])  # libraries are loaded by then
     taken, _ = timed(ways, repetitions)
     pairs = len(queries) * len(next(iter(ready.values())))
     say(f"\nlate interaction: {len(queries):,} queries, {len(texts):,} distinct texts, {pairs:,} pairs")
@@ -184,14 +184,14 @@ def token_encoder(dtype: str, device: str) -> Any:
     return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
 
 
-def encoded(model: Any, texts: list[str], queries: list[str], room: Room) -> int:
+def encoded(model: Any, texts: list[str], queries: list[str]) -> int:
     """Encode each text and each query once, in raglift's batches, and nothing else."""
     for encode, some in ((model.encode_document, texts), (model.encode_query, queries)):
 
         def compute(batch: list[str], settings: dict[str, Any], encode: Any = encode) -> list[Any]:
             return list(encode(batch, batch_size=len(batch), show_progress_bar=False, **settings))
 
-        compute_by_shape(compute, some, token_counts(model, some), limit=token_limit(model), rows=None, room=room)
+        compute_by_shape(compute, some, token_counts(model, some), limit=token_limit(model))
     return len(texts) + len(queries)
 
 

@@ -113,7 +113,7 @@ def main(folder):
     seen.mkdir()
     sweep = Sweep(
         dataset="lighthouse", chunkers=["recursive:1000/0"], retrievers=["dense"], candidates=3, ks=(1, 3),
-        primary="ndcg@3", rerankers=["none", "late-interaction"], device="cpu", batch_tokens=512,
+        primary="ndcg@3", rerankers=["none", "late-interaction"], device="cpu", batch_size=512,
     )
     os.environ["RAGLIFT_CACHE"] = folder + "/cache/local"
     local = run_sweep(sweep, folder + "/local", progress=False)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from raglift.base.batches import HERE
+from raglift.components.batches import HERE
 
 
 def test_the_calling_process_computes_one_item_after_the_other() -> None:

@@ -14,7 +14,7 @@ from raglift.adapters import functions as plain
 from raglift.adapters.base import adapter_of
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.stages import RerankStage, Stage, clearing_of
-from raglift.components.devices import split_device
+from raglift.components.batches import BATCH_SIZE
 from raglift.errors import ConfigurationError, MissingDependency, UnsupportedSystem
 from raglift.records.documents import Chunk, Document
 
@@ -57,7 +57,7 @@ def adapt_reranker(
     as_deployed: bool = False,
     dtype: Dtype = "auto",
     device: str = "auto",
-    batch_tokens: int | None = None,
+    batch_size: int = BATCH_SIZE,
     progress: bool | None = None,
 ) -> list[RerankStage]:
     """Return the stages of a reranker.
@@ -66,11 +66,11 @@ def adapt_reranker(
         reranker: None or "none"; "late-interaction" (the embedded default); the name or path of a cross-encoder, or a
             `CrossEncoder`; a LangChain document compressor; a LlamaIndex node postprocessor; a Haystack ranker; a
             function of a query and texts; anything with `rerank(queries, rankings)` or `rerank_one(query, ranking)`;
-            or a list of these. A name may bring its device: `late-interaction(device=cuda:1)`.
+            or a list of these.
         as_deployed: keep the reranker's own top_n.
         dtype: what a model named here computes in.
-        device: where it computes, unless its name says so.
-        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
+        device: where it computes.
+        batch_size: how many texts a batch of it may have.
         progress: whether a model named here shows progress.
 
     Raises:
@@ -81,8 +81,7 @@ def adapt_reranker(
     if reranker is None:
         return []
     if isinstance(reranker, str):
-        name, own = split_device(reranker)
-        return _by_name(name, dtype, own or device, batch_tokens, progress)
+        return _by_name(reranker, dtype, device, batch_size, progress)
     if isinstance(reranker, type):
         raise UnsupportedSystem(f"reranker: found the class {reranker.__name__}; expected an object made from it")
     if isinstance(reranker, (list, tuple)):
@@ -95,7 +94,7 @@ def adapt_reranker(
                 as_deployed=as_deployed,
                 dtype=dtype,
                 device=device,
-                batch_tokens=batch_tokens,
+                batch_size=batch_size,
                 progress=progress,
             )
         ]
@@ -135,9 +134,7 @@ def named_stages(stages: Sequence[Stage]) -> list[Stage]:
     return list(named.values())
 
 
-def _by_name(
-    name: str, dtype: Dtype, device: str, batch_tokens: int | None, progress: bool | None
-) -> list[RerankStage]:
+def _by_name(name: str, dtype: Dtype, device: str, batch_size: int, progress: bool | None) -> list[RerankStage]:
     from raglift.components.rerankers import CrossEncoderReranker, LateInteractionReranker
 
     if name.lower() == "none":
@@ -145,7 +142,7 @@ def _by_name(
     if importlib.util.find_spec("sentence_transformers") is None:
         raise MissingDependency("sentence_transformers", "local", f"the reranker {name!r}")
     if name == LATE_INTERACTION:
-        late = LateInteractionReranker(dtype=dtype, device=device, batch_tokens=batch_tokens, progress=progress)
+        late = LateInteractionReranker(dtype=dtype, device=device, batch_size=batch_size, progress=progress)
         return [RerankStage(late, str(late))]
     near = difflib.get_close_matches(name.lower().replace("_", "-"), [LATE_INTERACTION, "none"], n=1, cutoff=0.7)
     if not name.strip() or (near and "/" not in name and os.sep not in name):  # those are hub ids and paths
@@ -154,7 +151,7 @@ def _by_name(
             f"reranker: found {name!r}{hint}; expected {LATE_INTERACTION!r}, 'none', or the name or path of a "
             "cross-encoder"
         )
-    cross = CrossEncoderReranker(name, dtype=dtype, device=device, batch_tokens=batch_tokens, progress=progress)
+    cross = CrossEncoderReranker(name, dtype=dtype, device=device, batch_size=batch_size, progress=progress)
     return [RerankStage(cross, f"cross-encoder {name}")]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from raglift.base.display import describe_error, encodable
 from raglift.base.retrying import BadReply, RetryPolicy
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
-from raglift.components.devices import split_device
+from raglift.components.batches import BATCH_SIZE
 from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
 from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
@@ -273,37 +273,29 @@ def is_of_provider(name: str) -> bool:
 
 
 def embedder_by_name(
-    name: str, *, dtype: Dtype = "auto", device: str = "auto", batch_tokens: int | None = None
+    name: str, *, dtype: Dtype = "auto", device: str = "auto", batch_size: int = BATCH_SIZE
 ) -> Embedder:
     """Return an embedding model.
 
     Args:
         name: `minilm` (the embedded model); `minilm-static` (static vectors distilled from it);
             `provider:model`, as `openai:text-embedding-3-small`, for any provider that
-            `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers. The
-            name of a sentence-transformers model may bring its device: `minilm(device=cuda:1)`.
+            `langchain.embeddings.init_embeddings` knows; else a folder or a hub id for sentence-transformers.
         dtype: what a sentence-transformers model computes in; `minilm-static` always computes in float32.
-        device: where such a model computes, unless its name says so; `minilm-static` always uses the CPU.
-        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
+        device: where such a model computes; `minilm-static` always uses the CPU.
+        batch_size: how many texts a batch of it may have.
 
     Raises:
-        ConfigurationError: an empty name, an unknown provider, a provider without its API key, a device that is not
-            there, or one for a model that raglift does not run.
+        ConfigurationError: an empty name, an unknown provider, a provider without its API key, or a device that
+            is not there.
         MissingDependency: LangChain, or the provider's package, is not installed.
     """
     if not name.strip():
         raise ConfigurationError("embedding: found an empty name; expected 'minilm', a path, or 'provider:model'")
-    name, own = split_device(name)
-    if own is not None and (name == STATIC_MODEL or is_of_provider(name)):
-        raise ConfigurationError(
-            f"embedding: found {name!r} with the device {own!r}; expected a device with a sentence-transformers model "
-            "alone"
-        )
-    device = own or device
     if name == STATIC_MODEL:
         return StaticEmbedder()
     if not is_of_provider(name):
-        return SentenceTransformerEmbedder(name, dtype=dtype, device=device, batch_tokens=batch_tokens)
+        return SentenceTransformerEmbedder(name, dtype=dtype, device=device, batch_size=batch_size)
     provider, _, model = name.partition(":")
     return OpenAIEmbedder(model) if provider == "openai" else LangChainEmbedder.by_name(name)
 

@@ -110,12 +110,6 @@ DeviceOption = Annotated[
         help="Where local models compute: auto (the best that is there), cpu, cuda, cuda:1 (any number) or mps.",
     ),
 ]
-BatchTokens = Annotated[
-    int | None,
-    typer.Option(
-        help="Most tokens in a batch of a local model, padding included. Default: what the device's memory allows."
-    ),
-]
 CHUNKER = "recursive:1000/100"
 """How documents are split where nothing else is said."""
 _FORM = (

@@ -23,8 +23,9 @@ from raglift.cli.project import project_budget
 from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
+from raglift.components.batches import BATCH_SIZE, checked_batch_size
 from raglift.components.chunkers import CHUNKERS
-from raglift.components.devices import checked_batch_tokens, require_device, resolve_device, resolve_dtype
+from raglift.components.devices import require_device, resolve_device, resolve_dtype
 from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError, MetricFailed, QueryFailed, RunError
 from raglift.matching.rule import MatchRule
@@ -242,7 +243,7 @@ def _next_line(request: Evaluate) -> str:
 def local_system(request: Evaluate) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
     chunker = chunker_of(request.chunker)
-    computing = Computing(request.dtype, request.device, request.batch_tokens)
+    computing = Computing(request.dtype, request.device, request.batch_size)
     return system_of(request.retriever, request.embedding, chunker, computing)
 
 
@@ -272,7 +273,7 @@ class Computing:
 
     dtype: str = "auto"
     device: str = "auto"
-    batch_tokens: int | None = None
+    batch_size: int = BATCH_SIZE
 
 
 def system_of(retriever: str, embedding: str, chunker: Chunker, computing: Computing) -> LocalSystem:
@@ -281,8 +282,8 @@ def system_of(retriever: str, embedding: str, chunker: Chunker, computing: Compu
     device = resolve_device(computing.device)
     require_device(device, None if dtype == "auto" else resolve_dtype(dtype, device))
     resolve_dtype(dtype, device)
-    checked_batch_tokens(computing.batch_tokens)
-    return LocalSystem(retriever, chunker, embedding, dtype, computing.device, computing.batch_tokens)
+    checked_batch_size(computing.batch_size)
+    return LocalSystem(retriever, chunker, embedding, dtype, computing.device, computing.batch_size)
 
 
 def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:

@@ -1,4 +1,4 @@
-"""Where models compute: the device, the number type that suits it, and how many tokens its memory takes at a time.
+"""Where models compute: the device, and the number type that suits it.
 
 Devices are named as PyTorch names them. Whether one is there is asked of PyTorch only where a name or the machine calls
 for it, so that what is in the cache is used without loading PyTorch.
@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from raglift.base.batches import Room
 from raglift.errors import ConfigurationError
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -33,17 +32,6 @@ _KINDS = (AUTO, CPU, "cuda", "cuda:1", "mps")
 _EXPECTED = "auto, cpu, cuda, cuda:1 (any number) or mps"
 _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")
 """What Linux has where a GPU of NVIDIA or AMD may be used, directly or from Windows."""
-_SETTINGS = re.compile(r"(?P<name>.*?)\s*\((?P<settings>[^()]*)\)\s*", re.DOTALL)
-_SETTING = re.compile(r"device\s*=\s*(?P<device>\S*)")
-
-CPU_TOKENS = 8192
-"""So many tokens, padding included, are in a batch on a CPU: 32 texts of 256. More of them are no faster."""
-_TOKENS_OF_A_GIBIBYTE = 4096
-"""Of memory that an accelerator has: for a model of 7 billion parameters this is near the most, and where it is more,
-batches are halved."""
-_MOST_TOKENS = 2**19
-_TOKENS_ELSEWHERE = 2**16
-"""Where another machine computes, whose memory is not known: for 16 GiB."""
 
 
 def checked_device(device: object) -> str:
@@ -191,89 +179,15 @@ def here(device: str) -> str:
     return device if is_there(device) else CPU
 
 
-def memory_of(device: str) -> int | None:
-    """Return how many bytes of memory an accelerator has for PyTorch; None for the CPU.
-
-    Args:
-        device: one that is there.
-    """
-    if device == CPU:
-        return None
-    import torch
-
-    if device == "mps":
-        return int(torch.mps.recommended_max_memory())
-    return int(torch.cuda.get_device_properties(device).total_memory)
-
-
-def tokens_at_once(device: str) -> int:
-    """Return how many tokens a batch holds unless told: on an accelerator as its memory allows, a power of 2.
-
-    The whole memory counts, not what is free just now, so that it is the same each time.
-
-    Args:
-        device: one that is there.
-    """
-    memory = memory_of(device)
-    if memory is None:
-        return CPU_TOKENS
-    tokens = max(memory * _TOKENS_OF_A_GIBIBYTE // 2**30, CPU_TOKENS)
-    return min(1 << (tokens.bit_length() - 1), _MOST_TOKENS)
-
-
-def room_on(device: str, batch_tokens: int | None) -> Room:
-    """Return how much a batch may hold on a device.
-
-    Args:
-        device: as `resolve_device` returns it.
-        batch_tokens: as the user said; None to go by the device's memory.
-    """
-    if batch_tokens is not None:
-        return Room(batch_tokens, is_given=True)
-    return Room(tokens_at_once(device) if is_there(device) else _TOKENS_ELSEWHERE)
-
-
-def checked_batch_tokens(batch_tokens: object) -> int | None:
-    """Return the most tokens of a batch; None for what the device's memory allows.
-
-    Raises:
-        ConfigurationError: no integer above 0.
-    """
-    if batch_tokens is None or (type(batch_tokens) is int and batch_tokens >= 1):
-        return batch_tokens
-    raise ConfigurationError(f"batch_tokens: found {batch_tokens!r}; expected an integer, 1 or more, or None")
-
-
-def computed_on(device: str, batch_tokens: int | None) -> str:
-    """Return what the identity of vectors and scores says of where they are computed; nothing of a CPU's usual way.
+def computed_on(device: str, batch_size: int) -> str:
+    """Return what the identity of vectors and scores says of where they are computed; nothing of a CPU.
 
     The last bits of what an accelerator computes are others, and with some models they depend on how many rows a batch
     has.
 
     Args:
         device: as `resolve_device` returns it.
-        batch_tokens: as the user said.
+        batch_size: the most rows of a batch.
     """
     kind = device.partition(":")[0]
-    return ("" if kind == CPU else f":{kind}") + ("" if batch_tokens is None else f":{batch_tokens} tokens")
-
-
-def split_device(name: str) -> tuple[str, str | None]:
-    """Return the name of a model without its device, and the device: `minilm(device=cuda:1)` has one.
-
-    Other settings stay: `minilm(late,device=cuda)` is `minilm(late)` on `cuda`.
-
-    Raises:
-        ConfigurationError: what is named is not a device.
-    """
-    found = _SETTINGS.fullmatch(name)
-    if found is None:
-        return name, None
-    settings = [each.strip() for each in found["settings"].split(",")]
-    devices = [asked["device"] for each in settings if (asked := _SETTING.fullmatch(each))]
-    if not devices:
-        return name, None
-    if len(devices) > 1:
-        raise ConfigurationError(f"device: found {len(devices)} of them in {name!r}; expected one")
-    rest = [each for each in settings if not _SETTING.fullmatch(each)]
-    return found["name"] + (f"({','.join(rest)})" if rest else ""), checked_device(devices[0])
+    return "" if kind == CPU else f":{kind}:{batch_size} rows"

@@ -10,34 +10,32 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from raglift.base.batches import (
+from raglift.base.cache import Cache, content_key, default_cache
+from raglift.base.progress import track
+from raglift.components.batches import (
+    BATCH_SIZE,
     HERE,
     SHAPES,
-    Counted,
-    Room,
     Workers,
     batches_by_length,
+    batches_by_shape,
     can_be_padded,
+    checked_batch_size,
     compute_by_shape,
-    compute_plainly,
-    counted_batches,
     fixed_rows,
+    in_parts,
     prompt_of,
     token_counts,
     token_limit,
 )
-from raglift.base.cache import Cache, content_key, default_cache
-from raglift.base.progress import track
 from raglift.components.devices import (
     AUTO,
     Dtype,
-    checked_batch_tokens,
     computed_on,
     here,
     require_device,
     resolve_device,
     resolve_dtype,
-    room_on,
 )
 from raglift.components.exact_search import exact_search, faiss_module
 from raglift.components.models import (
@@ -106,7 +104,7 @@ class Embedding:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model as an Embedder, loaded when the first text needs it.
 
-    On a CPU a vector depends on its text alone (`raglift.base.batches`); on an accelerator, and with a model that
+    On a CPU a vector depends on its text alone (`raglift.components.batches`); on an accelerator, and with a model that
     cannot be given what to pad to, its last bits depend on its batch as well.
 
     Args:
@@ -114,8 +112,7 @@ class SentenceTransformerEmbedder:
         dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
             type for another.
         device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`; `auto` is the best that is there.
-        batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows. A
-            batch for which the memory does not suffice is halved.
+        batch_size: the most texts of a batch.
 
     Raises:
         ConfigurationError: a device or a number type that does not exist, or a device that is not there.
@@ -127,18 +124,18 @@ class SentenceTransformerEmbedder:
         *,
         dtype: Dtype = "auto",
         device: str = AUTO,
-        batch_tokens: int | None = None,
+        batch_size: int = BATCH_SIZE,
     ) -> None:
         self.model = model
         self.device = resolve_device(device)
         self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
-        self.batch_tokens = checked_batch_tokens(batch_tokens)
+        self.batch_size = checked_batch_size(batch_size)
 
     @property
     def identity(self) -> str:
         """The model's name and revision, the number type, how texts are padded, and an accelerator's kind."""
         named = identity_of(self.model, self.dtype, lambda: self._loaded)
-        return f"sentence-transformers:{named}:{SHAPES}{computed_on(self.device, self.batch_tokens)}"
+        return f"sentence-transformers:{named}:{SHAPES}{computed_on(self.device, self.batch_size)}"
 
     @property
     def has_known_identity(self) -> bool:
@@ -149,34 +146,27 @@ class SentenceTransformerEmbedder:
     def _loaded(self) -> SentenceTransformer:
         return load_sentence_transformer(self.model, self.dtype, here(self.device))
 
-    @cached_property
-    def _room(self) -> Room:
-        return room_on(self.device, self.batch_tokens)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Travel without what this machine's memory allows."""
-        return {name: value for name, value in vars(self).items() if name != "_room"}
-
     def plan(self, texts: Sequence[str]) -> list[list[str]]:
-        """Put texts that are padded alike together, shortest first; the batches remember what was counted."""
+        """Put texts that are padded alike together, shortest first."""
         model = self._loaded
         if not can_be_padded(model):
-            return batches_by_length(texts, [len(text) for text in texts])
-        return [*counted_batches(texts, _tokens_of(model, texts), token_limit(model), self._room)]
+            return batches_by_length(texts, [len(text) for text in texts], self.batch_size)
+        tokens = token_counts(model, texts, prompt_of(model, "document"))
+        return batches_by_shape(texts, tokens, token_limit(model), self.batch_size)
 
     def plan_queries(self, texts: Sequence[str]) -> list[list[str]]:
-        """Put queries that are padded alike together, shortest first; each goes alone where the model pads them."""
+        """Put queries that are padded alike together, shortest first; each goes alone if the model pads them."""
         model = self._loaded
         if not can_be_padded(model):
             return [[text] for text in texts]
-        return [*counted_batches(texts, _tokens_of(model, texts, "query"), token_limit(model), self._room)]
+        tokens = token_counts(model, texts, prompt_of(model, "query"))
+        return batches_by_shape(texts, tokens, token_limit(model), self.batch_size)
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return one vector a text, with the model's own query or document prompt if it has one.
 
         Raises:
-            ModelError: the device has not enough memory for one text.
-            ConfigurationError: a text has more tokens than `batch_tokens`, or the device is not there.
+            ConfigurationError: the device is not there.
         """
         require_device(self.device, self.dtype)
         model = self._loaded
@@ -188,9 +178,17 @@ class SentenceTransformerEmbedder:
             return [*np.asarray(vectors, dtype=np.float32)]
 
         if not can_be_padded(model):
-            return np.stack(compute_plainly(partial(compute, settings={}), list(texts)))
-        limit, rows, tokens = token_limit(model), fixed_rows(model), _tokens_of(model, texts, kind)
-        return np.stack(compute_by_shape(compute, texts, tokens, limit=limit, rows=rows, room=self._room))
+            return np.stack([row for batch in in_parts(texts, self.batch_size) for row in compute(batch, {})])
+        return np.stack(
+            compute_by_shape(
+                compute,
+                texts,
+                token_counts(model, texts, prompt_of(model, kind)),
+                limit=token_limit(model),
+                rows=fixed_rows(model),
+                size=self.batch_size,
+            )
+        )
 
     def read_in_part(self, texts: Sequence[str]) -> list[bool] | None:
         """Count the tokens of each text against the model's maximum."""
@@ -198,11 +196,7 @@ class SentenceTransformerEmbedder:
         limit = token_limit(model)
         if limit is None or not callable(model.tokenizer):  # a static model reads texts of any length
             return None
-        return [count > limit for count in _tokens_of(model, texts)]
-
-
-def _tokens_of(model: SentenceTransformer, texts: Sequence[str], kind: Kind = "document") -> list[int]:
-    return texts.tokens if isinstance(texts, Counted) else token_counts(model, texts, prompt_of(model, kind))
+        return [count > limit for count in token_counts(model, texts, prompt_of(model, "document"))]
 
 
 def embed(

@@ -11,36 +11,34 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from raglift.base.batches import (
+from raglift.base.cache import Cache, content_key, default_cache
+from raglift.base.progress import track
+from raglift.components.batches import (
+    BATCH_SIZE,
     HERE,
     SHAPES,
-    Counted,
-    Room,
     Workers,
     batches_by_length,
+    batches_by_shape,
     can_be_padded,
     can_count_tokens,
+    checked_batch_size,
     compute_by_shape,
-    compute_plainly,
-    counted_batches,
     fixed_rows,
+    in_parts,
     pair_token_counts,
     token_counts,
     token_limit,
 )
-from raglift.base.cache import Cache, content_key, default_cache
-from raglift.base.progress import track
 from raglift.components.devices import (
     AUTO,
     CPU,
     Dtype,
-    checked_batch_tokens,
     computed_on,
     here,
     require_device,
     resolve_device,
     resolve_dtype,
-    room_on,
 )
 from raglift.components.maxsim import MAXSIM, TokenMatrix, maxsim
 from raglift.components.models import (
@@ -116,7 +114,7 @@ class PairReranker(ABC):
     """A reranker that scores a query and a text together, and sorts by the score.
 
     A subclass says how pairs are put into batches and how a batch is scored. Only the pairs that the cache lacks are
-    put into batches, so a pair's score must not depend on what else is in its batch (see `raglift.base.batches`).
+    put into batches, so a pair's score must not depend on what else is in its batch (see `raglift.components.batches`).
 
     Args:
         cache: where scores are looked up and kept; by default the user's.
@@ -264,8 +262,8 @@ def sorted_by_score(ranking: Ranking, scores: Sequence[float]) -> Ranking:
 class CrossEncoderReranker(PairReranker):
     """Scores pairs with a sentence-transformers `CrossEncoder`.
 
-    On a CPU a score depends on its pair alone: see `raglift.base.batches`. On an accelerator, with a model that cannot
-    be given what to pad to, and where memory ran out and batches were halved, its last bits depend on its batch too.
+    On a CPU a score depends on its pair alone: see `raglift.components.batches`. On an accelerator, and with a model
+    that cannot be given what to pad to, its last bits depend on its batch too.
 
     Args:
         model: a hub id, a folder, or a `CrossEncoder` object (whose scores are then kept in memory only, because
@@ -273,7 +271,7 @@ class CrossEncoderReranker(PairReranker):
         dtype: what to compute in, for a model that raglift loads; `auto` is the model's own number type, as of an
             object, which is used as it is.
         device: where to compute, for a model that raglift loads: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
-        batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows.
+        batch_size: the most texts of a batch.
         cache: where scores are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
     """
@@ -284,7 +282,7 @@ class CrossEncoderReranker(PairReranker):
         *,
         dtype: Dtype = "auto",
         device: str = AUTO,
-        batch_tokens: int | None = None,
+        batch_size: int = BATCH_SIZE,
         cache: Cache | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -295,7 +293,7 @@ class CrossEncoderReranker(PairReranker):
         self.model = model
         self.device = resolve_device(device) if named else str(getattr(model, "device", CPU))
         self._dtype = resolve_dtype(dtype, self.device, is_embedded=False) if named else None
-        self.batch_tokens = checked_batch_tokens(batch_tokens)
+        self.batch_size = checked_batch_size(batch_size)
 
     @cached_property
     def identity(self) -> str:
@@ -303,7 +301,7 @@ class CrossEncoderReranker(PairReranker):
 
         Of when first asked for.
         """
-        computed = f"{SHAPES}{computed_on(self.device, self.batch_tokens)}"
+        computed = f"{SHAPES}{computed_on(self.device, self.batch_size)}"
         if self._dtype is None:
             return f"cross-encoder:{_name_of(self.model)}:{computed}"
         return f"cross-encoder:{identity_of(self.model, self._dtype, lambda: self._model)}:{computed}"
@@ -323,17 +321,18 @@ class CrossEncoderReranker(PairReranker):
         return self._dtype is None or has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put pairs that are padded alike together, shortest first; the batches remember what was counted."""
+        """Put pairs that are padded alike together, shortest first."""
         if not can_be_padded(self._model):
-            return batches_by_length(pairs, [len(query) + len(text) for query, text in pairs])
-        return [*counted_batches(pairs, self._tokens_of(pairs), token_limit(self._model), self._room)]
+            lengths = [len(query) + len(text) for query, text in pairs]
+            return batches_by_length(pairs, lengths, self.batch_size)
+        tokens = pair_token_counts(self._model, pairs)
+        return batches_by_shape(pairs, tokens, token_limit(self._model), self.batch_size)
 
     def score(self, batch: Sequence[Pair]) -> list[float]:
         """Return the model's relevance score for each pair.
 
         Raises:
-            ModelError: the device has not enough memory for one pair.
-            ConfigurationError: a pair has more tokens than `batch_tokens`, or the device is not there.
+            ConfigurationError: the device is not there.
         """
         require_device(self.device, self._dtype)
         model = self._model
@@ -344,16 +343,13 @@ class CrossEncoderReranker(PairReranker):
             return [float(score) for score in scores]
 
         if not can_be_padded(model):
-            return compute_plainly(partial(compute, settings={}), list(batch))
-        limit, rows, tokens = token_limit(model), fixed_rows(model), self._tokens_of(batch)
-        return compute_by_shape(compute, batch, tokens, limit=limit, rows=rows, room=self._room)
+            return [score for part in in_parts(batch, self.batch_size) for score in compute(part, {})]
+        tokens, limit, rows = pair_token_counts(model, batch), token_limit(model), fixed_rows(model)
+        return compute_by_shape(compute, batch, tokens, limit=limit, rows=rows, size=self.batch_size)
 
     def find_truncated(self, pairs: Sequence[Pair]) -> list[Truncated] | None:
         """Return what the model reads in part of each pair; None where it cannot be known."""
         return truncated_by_cross_encoder(self._model, pairs)
-
-    def _tokens_of(self, pairs: Sequence[Pair]) -> list[int]:
-        return pairs.tokens if isinstance(pairs, Counted) else pair_token_counts(self._model, pairs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel as a name and settings; a model that was given as an object stays where it is.
@@ -366,15 +362,11 @@ class CrossEncoderReranker(PairReranker):
                 "CrossEncoderReranker: found a model given as an object; expected a hub id or a folder, so that other "
                 "processes can load it: save the model with save_pretrained() and name its folder"
             )
-        return {name: value for name, value in super().__getstate__().items() if name != "_room"}
+        return super().__getstate__()
 
     @property
     def _model(self) -> Any:
         return self.model if self._dtype is None else load_cross_encoder(self.model, self._dtype, here(self.device))
-
-    @cached_property
-    def _room(self) -> Room:
-        return room_on(self.device, self.batch_tokens)
 
 
 def _name_of(model: Any) -> str:
@@ -392,7 +384,7 @@ class LateInteractionReranker(PairReranker):
     """Scores a pair by Σ over query tokens of the greatest cosine similarity to any token of the text.
 
     Special tokens count, as in ColBERT. A score lies in [−n, n] for a query of n tokens, so scores of different
-    queries do not compare. On a CPU a score depends on its pair alone: see `raglift.base.batches` and
+    queries do not compare. On a CPU a score depends on its pair alone: see `raglift.components.batches` and
     `raglift.components.maxsim`; on an accelerator its last bits depend on its batch as well.
 
     A text that is longer than the model reads is encoded in windows that overlap, and all their tokens count: also
@@ -404,7 +396,7 @@ class LateInteractionReranker(PairReranker):
         dtype: what to compute in; `auto` is bfloat16 for `minilm` where the device has it, and the model's own number
             type for another.
         device: where to compute: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
-        batch_tokens: how many tokens a batch may hold, padding included; None for what the device's memory allows.
+        batch_size: the most texts of a batch.
         cache: where scores are looked up and kept; by default the user's.
         progress: whether to show progress; None decides by the terminal.
     """
@@ -415,7 +407,7 @@ class LateInteractionReranker(PairReranker):
         *,
         dtype: Dtype = "auto",
         device: str = AUTO,
-        batch_tokens: int | None = None,
+        batch_size: int = BATCH_SIZE,
         cache: Cache | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -423,7 +415,7 @@ class LateInteractionReranker(PairReranker):
         self.model = model
         self.device = resolve_device(device)
         self.dtype = resolve_dtype(dtype, self.device, is_embedded=model == EMBEDDED_MODEL)
-        self.batch_tokens = checked_batch_tokens(batch_tokens)
+        self.batch_size = checked_batch_size(batch_size)
         self._query_tokens: dict[str, Any] = {}
 
     @cached_property
@@ -434,7 +426,7 @@ class LateInteractionReranker(PairReranker):
         """
         load = partial(load_sentence_transformer, self.model, self.dtype, here(self.device))
         named = identity_of(self.model, self.dtype, load)
-        computed = computed_on(self.device, self.batch_tokens)
+        computed = computed_on(self.device, self.batch_size)
         return f"late-interaction:{named}:{SHAPES}:windows{OVERLAP}:{MAXSIM}{computed}"
 
     @property
@@ -443,31 +435,13 @@ class LateInteractionReranker(PairReranker):
         return has_known_revision(self.model)
 
     def plan(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first.
-
-        A batch holds about as many windows as it would hold texts that the model reads whole.
-        """
+        """Put all pairs on the same texts together, so that each text is encoded once; shortest texts first."""
         by_text: dict[str, list[Pair]] = {}
         for pair in pairs:
             by_text.setdefault(pair[1], []).append(pair)
         counts = self._counts([*by_text])
-        short = {text: tokens for text, tokens in counts.items() if not self._is_long(tokens)}
-        batches = counted_batches([*short], [*short.values()], self._text_limit, self._room)
-        batches += self._batches_of_long({text: counts[text] for text in counts.keys() - short.keys()})
-        return [_pairs_of(batch, by_text) for batch in batches]
-
-    def _batches_of_long(self, counts: Mapping[str, int]) -> list[Counted[str]]:
-        batches: list[Counted[str]] = []
-        room = 0.0
-        for tokens, text in sorted((tokens, text) for text, tokens in counts.items()):
-            windows = tokens / max((self._text_limit or tokens) - OVERLAP, 1)
-            if not batches or windows > room:
-                batches.append(Counted([], []))
-                room = self._room.rows(self._text_limit or tokens)
-            batches[-1].append(text)
-            batches[-1].tokens.append(tokens)
-            room -= windows
-        return batches
+        batches = batches_by_shape([*counts], [*counts.values()], self._text_limit, self.batch_size)
+        return [[pair for text in batch for pair in by_text[text]] for batch in batches]
 
     def scores(self, pairs: Sequence[Pair], *, workers: Workers = HERE) -> dict[Pair, float]:
         """Score distinct pairs; the queries' token embeddings are kept only as long as that takes."""
@@ -480,12 +454,10 @@ class LateInteractionReranker(PairReranker):
         """Return the MaxSim of each pair.
 
         Raises:
-            ModelError: the device has not enough memory for one text.
-            ConfigurationError: a text has more tokens than `batch_tokens`, or the device is not there.
+            ConfigurationError: the device is not there.
         """
         require_device(self.device, self.dtype)
-        texts = [text for _, text in batch]
-        counts = dict(zip(texts, batch.tokens, strict=True)) if isinstance(batch, Counted) else self._counts(texts)
+        counts = self._counts([text for _, text in batch])
         new = [query for query, _ in batch if query not in self._query_tokens]
         self._query_tokens |= self._encoded(self._encoder.encode_query, self._counts(new), self._query_limit)
         queries: dict[str, list[str]] = {}
@@ -494,9 +466,7 @@ class LateInteractionReranker(PairReranker):
         windows = [(text, window, tokens) for text in queries for window, tokens in self._windows(text, counts[text])]
         # The greatest similarity of each query token so far: however long a text is, few windows are held at a time
         greatest: dict[Pair, NDArray[np.float32]] = {}
-        at_once = self._room.rows(self._text_limit or max((tokens for *_, tokens in windows), default=1))
-        for begin in range(0, len(windows), at_once):
-            group = windows[begin : begin + at_once]
+        for group in in_parts(windows, self.batch_size):
             distinct = {window: tokens for _, window, tokens in group}
             encoded = self._encoded(self._encoder.encode_document, distinct, self._text_limit)
             wanted = [(query, text, window) for text, window, _ in group for query in queries[text]]
@@ -558,18 +528,14 @@ class LateInteractionReranker(PairReranker):
 
         texts = list(counts)
         if not can_be_padded(self._encoder):
-            return {text: compute_plainly(partial(compute, settings={}), [text])[0] for text in texts}
-        made = compute_by_shape(compute, texts, list(counts.values()), limit=limit, rows=None, room=self._room)
+            return {text: compute([text], {})[0] for text in texts}
+        made = compute_by_shape(compute, texts, list(counts.values()), limit=limit, size=self.batch_size)
         return dict(zip(texts, made, strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel as a name and settings."""
         state = super().__getstate__() | {"_query_tokens": {}}
-        return {name: value for name, value in state.items() if name not in ("_encoder", "_room")}
-
-    @cached_property
-    def _room(self) -> Room:
-        return room_on(self.device, self.batch_tokens)
+        return {name: value for name, value in state.items() if name != "_encoder"}
 
     @cached_property
     def _encoder(self) -> Any:
@@ -585,9 +551,3 @@ class LateInteractionReranker(PairReranker):
             raise MissingDependency(error.name or "sentence_transformers", "local", "late interaction") from None
         transformer = load_sentence_transformer(self.model, self.dtype, here(self.device))[0]
         return MultiVectorEncoder(modules=[transformer, MultiVectorMask(), Normalize("token_embeddings")])
-
-
-def _pairs_of(batch: Counted[str], by_text: Mapping[str, Sequence[Pair]]) -> Counted[Pair]:
-    """Return all pairs on the texts of a batch, with the number of tokens of each one's text."""
-    counted = [(pair, tokens) for text, tokens in zip(batch, batch.tokens, strict=True) for pair in by_text[text]]
-    return Counted([pair for pair, _ in counted], [tokens for _, tokens in counted])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.batches import can_count_tokens, pair_token_counts, token_counts, token_limit
+from raglift.components.batches import can_count_tokens, pair_token_counts, token_counts, token_limit
 from raglift.records.rankings import ReadInPart
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage, clearing_of
 from raglift.base.progress import steps
 from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
+from raglift.components.batches import BATCH_SIZE
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 from raglift.matching.provenance import Provenance
@@ -62,7 +63,7 @@ def rerank(
     policy: Policy | None = None,
     dtype: Dtype = "auto",
     device: str = "auto",
-    batch_tokens: int | None = None,
+    batch_size: int = BATCH_SIZE,
 ) -> Evaluation:
     """Put the last rankings of an evaluation through one more reranker, without retrieving again.
 
@@ -76,7 +77,7 @@ def rerank(
         policy: concurrency, timeout, retries, and what becomes of a failure.
         dtype: what a reranker given by name computes in.
         device: where it computes.
-        batch_tokens: how many tokens a batch of it may hold; None for what the device's memory allows.
+        batch_size: how many texts a batch of it may have.
 
     Raises:
         ConfigurationError: there is no reranker or no such device, or the evaluation is of an agent, which has read its
@@ -98,7 +99,7 @@ def rerank(
         as_deployed=keeps,
         dtype=dtype,
         device=device,
-        batch_tokens=batch_tokens,
+        batch_size=batch_size,
         progress=policy.progress,
     )
     if not rerankers:
@@ -193,7 +194,7 @@ def _evaluated(
         as_deployed=config.depth == "deployed",
         dtype=config.dtype,
         device=config.device,
-        batch_tokens=config.batch_tokens,
+        batch_size=config.batch_size,
         progress=config.progress,
     )
     clearing = clearing_of([*deployed, *added])

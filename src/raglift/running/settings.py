@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpe
 
 from raglift.adapters.policy import CallSettings, Policy
 from raglift.base.settings import Bounds
+from raglift.components.batches import BATCH_SIZE
 from raglift.components.devices import Dtype  # noqa: TC001 — its names are choices of the command line
 from raglift.errors import ConfigurationError
 from raglift.records.metric import DEFAULT_METRICS
@@ -62,8 +63,8 @@ class MeasuringSettings(CallSettings):
     """What models compute in that raglift loads."""
     device: str = "auto"
     """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
-    batch_tokens: Annotated[int | None, Bounds(least=1, unit="tokens")] = None
-    """How many tokens a batch of theirs may hold, padding included. Default: what the device's memory allows."""
+    batch_size: Annotated[int, Bounds(least=1, unit="texts")] = BATCH_SIZE
+    """How many texts a batch of theirs may have; fewer if the device's memory does not suffice."""
     latency: Annotated[int | None, Bounds(least=0, unit="queries")] = None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
     model is asked (and a provider paid) again. 0 or None (default) for none."""

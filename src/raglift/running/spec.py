@@ -94,7 +94,7 @@ def spec_of(dataset: Dataset, config: Settings) -> dict[str, Any]:
         **named_in_spec(names_of(config.metrics)),
         "dtype": config.dtype,
         "device": config.device,
-        "batch_tokens": config.batch_tokens,
+        "batch_size": config.batch_size,
         "dataset": {"name": dataset.name, "queries": len(dataset), "hash": dataset_hash(dataset)},
         "concurrency": config.concurrency,
         "timeout": config.timeout,

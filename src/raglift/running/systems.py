@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from raglift.adapters.embeddings import embedder_by_name
 from raglift.adapters.references import imported, made_by
 from raglift.base.validation import quoted
+from raglift.components.batches import BATCH_SIZE
 from raglift.components.chunkers import Chunker, RecursiveChunker
 from raglift.components.devices import AUTO, Dtype
 from raglift.components.embedding import build_index
@@ -111,8 +112,8 @@ class LocalSystem:
     """What the embedding model computes in."""
     device: str = AUTO
     """Where it computes."""
-    batch_tokens: int | None = None
-    """How many tokens a batch of it may hold; None for what the device's memory allows."""
+    batch_size: int = BATCH_SIZE
+    """How many texts a batch of it may have."""
 
 
 def chunks_of(dataset: Dataset, chunker: Chunker) -> Sequence[Chunk]:
@@ -139,9 +140,7 @@ def build_retriever(dataset: Dataset, parts: LocalSystem, *, progress: bool | No
     chunks = chunks_of(dataset, parts.chunker)
     if not spec.needs_embedding:
         return spec.bm25.retriever(chunks)
-    embedder = embedder_by_name(
-        parts.embedding, dtype=parts.dtype, device=parts.device, batch_tokens=parts.batch_tokens
-    )
+    embedder = embedder_by_name(parts.embedding, dtype=parts.dtype, device=parts.device, batch_size=parts.batch_size)
     dense = DenseRetriever(build_index(chunks, embedder, progress=progress))
     if spec.kind == "dense":
         return dense

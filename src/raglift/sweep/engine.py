@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.base.batches import HERE, Workers
 from raglift.base.display import describe_error
 from raglift.base.limits import is_folder, user_path
 from raglift.base.progress import listen, notice, show_status
+from raglift.components.batches import HERE, Workers
 from raglift.components.bm25 import BM25_VERSION
 from raglift.components.devices import require_device, resolve_device
 from raglift.components.embedding import embed
@@ -534,8 +534,7 @@ def _workers(engine: EngineName, cluster: Cluster, sweep: Sweep) -> Iterator[tup
         if cluster.given:
             name, value = next(iter(cluster.given.items()))
             raise ConfigurationError(f"{name}: found {value!r} with the engine 'local'; expected it with 'ray'")
-        for device in sweep.devices:
-            require_device(resolve_device(device))
+        require_device(resolve_device(sweep.device))
         yield HERE, None
         return
     with RayWorkers(cluster) as workers:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from raglift.adapters.stages import RerankStage, Stage
-    from raglift.base.batches import Workers
+    from raglift.components.batches import Workers
     from raglift.components.embedding import Embedder
     from raglift.components.truncation import Pair, Truncated
     from raglift.records.documents import Chunk
@@ -165,9 +165,9 @@ class Parts:
     def computing(self, model: str) -> dict[str, Any]:
         """Return how a model computes, as `embedder_by_name` and `adapt_reranker` take it."""
         dtype, device = self.placed or (self.sweep.dtype, self.sweep.device)
-        if self.sweep.dtype == AUTO and model.partition("(")[0] not in (EMBEDDED_MODEL, LATE_INTERACTION):
+        if self.sweep.dtype == AUTO and model not in (EMBEDDED_MODEL, LATE_INTERACTION):
             dtype = OWN if self.placed else AUTO  # a device elsewhere need not be here
-        return {"dtype": dtype, "device": device, "batch_tokens": self.sweep.batch_tokens}
+        return {"dtype": dtype, "device": device, "batch_size": self.sweep.batch_size}
 
     @property
     def queries(self) -> list[str]:
@@ -336,7 +336,7 @@ def evaluated(
         retries=sweep.retries,
         dtype=sweep.dtype,
         device=sweep.device,
-        batch_tokens=sweep.batch_tokens,
+        batch_size=sweep.batch_size,
         progress=progress,
         answers=answers,
         version=version,

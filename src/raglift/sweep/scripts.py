@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.components.chunkers import RecursiveChunker, parse_chunker
-from raglift.components.devices import split_device
 from raglift.components.retrievers import RetrieverSpec
 from raglift.sweep.specification.cells import NO_RERANKER
 
@@ -172,12 +171,12 @@ def _with_bm25(block: _Block, pipeline: Pipeline) -> _Block:
 
 def _with_reranker(block: _Block, pipeline: Pipeline) -> _Block:
     """Return a block with what makes the reranker."""
-    name, device = split_device(pipeline.cell.reranker)
+    name = pipeline.cell.reranker
     late = name == LATE_INTERACTION
-    settings = "dtype=DTYPE, device=RERANKER_DEVICE"
+    settings = "dtype=DTYPE, device=DEVICE"
     made = f"LateInteractionReranker({settings})" if late else f"CrossEncoderReranker(RERANKER, {settings})"
     named = () if late else (("RERANKER", name),)
-    constants = (*named, ("DTYPE", pipeline.dtype), ("RERANKER_DEVICE", device or pipeline.device))
+    constants = (*named, ("DTYPE", pipeline.dtype), ("DEVICE", pipeline.device))
     needs = (*block.needs, ("raglift.components", made.partition("(")[0]))
     return _Block(block.code.replace("MADE", made), needs, constants)
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from raglift.base.batches import batches_by_length
 from raglift.base.cache import Cache
+from raglift.components.batches import batches_by_length
 from raglift.components.embedding import SentenceTransformerEmbedder, embed, missing_texts
 from raglift.components.models import embedded_model_path, load_sentence_transformer
 from raglift.errors import ModelOutputError

@@ -104,7 +104,6 @@ def test_batches_hold_pairs_that_are_padded_alike(tiny_cross_encoder: Path) -> N
     assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
     tokenizer = reranker._model.tokenizer
     counts = [[len(tokenizer(*pair)["input_ids"]) for pair in batch] for batch in batches]
-    assert [batch.tokens for batch in batches] == counts
     assert all(min(batch) >= 64 or max(batch) - min(batch) < 16 for batch in counts)
 
 

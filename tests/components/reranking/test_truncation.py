@@ -143,14 +143,6 @@ def test_a_long_texts_score_depends_on_its_pair_alone(dtype: Any) -> None:
     assert together[QUERY, texts[0]] == pytest.approx(float(similarities.amax(dim=1).sum()), abs=1e-5)
 
 
-def test_batches_of_long_texts_are_bounded_by_their_windows() -> None:
-    reranker = LateInteractionReranker(cache=Cache(None))
-    pairs = [(QUERY, f"{LONG}{number}") for number in range(25)] + [(QUERY, FILLER * 600)]
-    batches = reranker.plan(pairs)
-    assert sorted(pair for batch in batches for pair in batch) == sorted(pairs)
-    assert [len(batch) for batch in batches] == [12, 12, 1, 1]
-
-
 def test_a_score_of_a_raglift_that_cut_long_texts_is_not_used() -> None:
     cache = Cache(None)
     reranker = LateInteractionReranker(cache=cache)

@@ -183,7 +183,7 @@ def test_the_hash_changes_with_every_field() -> None:
         "profile": "tutorial",
         "dtype": "float32",
         "device": "cuda:1",
-        "batch_tokens": 4096,
+        "batch_size": 4096,
         "doc_key": "source",
         "latency": 9,
         "effort": "40%",

@@ -423,7 +423,7 @@ class SweepModel(Model):
     profile: Annotated[str, one_of(tuple(PROFILES))]
     dtype: Annotated[str, one_of(get_args(Dtype))]
     device: Annotated[str, PlainValidator(device)]
-    batch_tokens: Annotated[Integer, at_least(1)] | None
+    batch_size: Annotated[Integer, at_least(1)]
     doc_key: Text | None
     concurrency: Annotated[Integer, at_least(1, MOST_CONCURRENT)]
     timeout: Annotated[Number, above_zero()] | None

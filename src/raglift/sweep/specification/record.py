@@ -7,8 +7,8 @@ import json
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from raglift.components.batches import BATCH_SIZE
 from raglift.components.bm25 import BM25_VERSION
-from raglift.components.devices import split_device
 from raglift.components.retrievers import RetrieverSpec
 from raglift.components.services.mapping import mapping_digest
 from raglift.datasets.loading import title_of
@@ -38,7 +38,7 @@ _HOW_COMPARED = ("margin",)
 """May change without anything being measured again."""
 _EFFORT = "effort"
 """May change while a sweep is stopped, but a race is another sweep than one of all cells."""
-_ADDED = ("include_files", "encoding", "device", "batch_tokens", "budget")
+_ADDED = ("include_files", "encoding", "device", "batch_size", "budget")
 """Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
@@ -104,10 +104,9 @@ class Sweep:
     dtype: Dtype = "auto"
     """What models compute in."""
     device: str = "auto"
-    """Where they compute: `auto` (the best that is there), `cpu`, `cuda`, `cuda:1` or `mps`; a model's name may say so
-    itself, as `minilm(device=cuda:1)`."""
-    batch_tokens: int | None = None
-    """How many tokens a batch of theirs may hold, padding included; None for what the device's memory allows."""
+    """Where they compute: `auto` (the best that is there), `cpu`, `cuda`, `cuda:1` or `mps`."""
+    batch_size: int = BATCH_SIZE
+    """How many texts a batch of theirs may have."""
     doc_key: str | None = None
     """The metadata key of the hits of the user's systems that holds document ids."""
     concurrency: int = 1
@@ -213,13 +212,6 @@ class Sweep:
         )
 
     @property
-    def devices(self) -> list[str]:
-        """The devices that are named: the sweep's, and those of single models."""
-        models = [name for cell in self.cells() for name in (cell.embedding, cell.reranker) if name is not None]
-        own = [device for name in models if (device := split_device(name)[1]) is not None]
-        return list(dict.fromkeys([self.device, *own]))
-
-    @property
     def title(self) -> str:
         """The name, or else the dataset's."""
         if self.name is not None:
@@ -261,7 +253,7 @@ class Sweep:
             *_HOW_CALLED,
             *_HOW_COMPARED,
             _EFFORT,
-            *(name for name in _ADDED if getattr(self, name) in ("auto", None, ())),
+            *(name for name in _ADDED if getattr(self, name) in ("auto", None, (), BATCH_SIZE)),
         }
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if self.effort is not None:

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
 
 from raglift.adapters.adapt import adapt_reranker
-from raglift.adapters.embeddings import is_of_provider
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, nearest, quoted, shown, wrong
 from raglift.components.chunkers import CHUNKERS, Chunker, RecursiveChunker
-from raglift.components.devices import checked_device, split_device
+from raglift.components.devices import checked_device
 from raglift.components.headings import HEADINGS, ContextualChunker
 from raglift.components.models import EMBEDDED_MODEL, STATIC_MODEL
 from raglift.components.retrievers import RetrieverSpec, parse_retriever
@@ -178,23 +177,8 @@ def device(value: Any) -> str:
         raise told(error, value) from None
 
 
-def _with_device(value: Any, read: Callable[[Any, Path | None], str], folder: Path | None) -> str | None:
-    """Read a model whose name says where it computes; None for one whose name does not."""
-    try:
-        name, on = split_device(text(value))
-    except ConfigurationError as error:
-        raise told(error, value) from None
-    if on is None:
-        return None
-    return f"{read(name, folder)}(device={on})"
-
-
 def embedding(value: Any, folder: Path | None) -> str:
     """Read an embedding model: a name, or the path of a folder that exists."""
-    if (placed := _with_device(value, embedding, folder)) is not None:
-        if split_device(placed)[0] == STATIC_MODEL or is_of_provider(placed):
-            raise wrong(quoted(text(value)), "a device with a sentence-transformers model alone")
-        return placed
     name = text(value)
     if name in _EMBEDDED:
         return name
@@ -208,10 +192,6 @@ def reranker(value: Any, folder: Path | None) -> str:
     """Read a reranker: a name, or the path of a folder that exists; null is `none`."""
     if value is None:
         return NO_RERANKER
-    if (placed := _with_device(value, reranker, folder)) is not None:
-        if split_device(placed)[0] == NO_RERANKER:
-            raise wrong(quoted(text(value)), f"{NO_RERANKER!r} without a device")
-        return placed
     name = text(value)
     if name.lower() == NO_RERANKER:
         return NO_RERANKER

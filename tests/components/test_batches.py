@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import random
 import subprocess
 import sys
@@ -17,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raglift.base.batches import Counted, Room, can_be_padded, compute_by_shape, counted_batches, prompt_of, shape_of
 from raglift.base.cache import Cache
+from raglift.components.batches import batches_by_shape, can_be_padded, compute_by_shape, prompt_of, shape_of
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index, embed
 from raglift.components.models import load_sentence_transformer
 from raglift.components.rerankers import LateInteractionReranker
@@ -102,13 +101,12 @@ def test_a_shape_holds_what_the_model_reads_of_a_text_and_little_more(tokens: in
 
 @given(st.lists(st.integers(1, 300), max_size=200))
 def test_batches_hold_each_item_once_in_one_shape_and_get_longer(tokens: list[int]) -> None:
-    batches = counted_batches(range(len(tokens)), tokens, 256, Room(8192))
+    batches = batches_by_shape(range(len(tokens)), tokens, 256, 8)
     assert sorted(place for batch in batches for place in batch) == list(range(len(tokens)))
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * shape_of(batch.tokens[0], 256).length <= 8192
-        assert batch.tokens == [tokens[place] for place in batch]
-        assert len({shape_of(count, 256) for count in batch.tokens}) == 1
-    lengths = [shape_of(batch.tokens[0], 256) for batch in batches]
+        assert len(batch) <= 8
+        assert len({shape_of(tokens[place], 256) for place in batch}) == 1
+    lengths = [shape_of(tokens[batch[0]], 256) for batch in batches]
     assert lengths == sorted(lengths)
 
 
@@ -119,26 +117,13 @@ def test_results_are_in_the_order_of_the_items_and_each_item_is_padded_by_its_ow
         asked.append((batch, given["processing_kwargs"]["text"]["max_length"]))
         return [-item for item in batch]
 
-    assert compute_by_shape(compute, [20, 3, 21, 300], [20, 3, 21, 300], limit=256, rows=None, room=Room(8192)) == [
-        -20,
-        -3,
-        -21,
-        -300,
-    ]
+    items = [20, 3, 21, 300]
+    assert compute_by_shape(compute, items, items, limit=256) == [-20, -3, -21, -300]
     assert asked == [([3], 16), ([20, 21], 32), ([300], 256)]
     asked.clear()
-    assert compute_by_shape(compute, [20, 3, 21, 22], [20, 3, 21, 22], limit=256, rows=2, room=Room(8192)) == [
-        -20,
-        -3,
-        -21,
-        -22,
-    ]
+    items = [20, 3, 21, 22]
+    assert compute_by_shape(compute, items, items, limit=256, rows=2) == [-20, -3, -21, -22]
     assert asked == [([3, 3], 16), ([20, 21], 32), ([22, 22], 32)]
-
-
-def test_a_counted_batch_travels_with_its_counts() -> None:
-    batch = pickle.loads(pickle.dumps(Counted(["a", "bc"], [1, 2])))  # noqa: S301 — our own
-    assert (batch, batch.tokens) == (["a", "bc"], [1, 2])
 
 
 @pytest.mark.slow

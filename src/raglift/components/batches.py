@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from raglift.base.progress import notice
-from raglift.errors import ConfigurationError, ModelError
+from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,13 +73,23 @@ HERE: Workers = _Here()
 # chooses its kernels by the number of rows as well: there, last bits depend on the batch.
 
 
-ROWS = 32
-"""The most rows of a batch whose tokens are not known."""
-_MOST_ROWS = 4096
-_FIXED_ROWS = 16  # where the number of rows matters; more would have to be filled up where there are few
+BATCH_SIZE = 32
+"""The most rows of a batch, if nothing else is said."""
+_FIXED_ROWS = 16  # if the number of rows matters; more would have to be filled up for a few
 _STEP = 16
 SHAPES = f"padded{_STEP}"
 """How texts are padded: part of the identity of what is computed so."""
+
+
+def checked_batch_size(batch_size: object) -> int:
+    """Return the most rows of a batch.
+
+    Raises:
+        ConfigurationError: no integer above 0.
+    """
+    if type(batch_size) is int and batch_size >= 1:
+        return batch_size
+    raise ConfigurationError(f"batch_size: found {batch_size!r}; expected an integer, 1 or more")
 
 
 class Shape(NamedTuple):
@@ -91,18 +99,6 @@ class Shape(NamedTuple):
     """The number of tokens that each row is padded to."""
     full: bool
     """Whether no row is padded at all: attention then needs no mask, and may be computed by another kernel."""
-
-
-class Counted(list[Item]):
-    """A batch that knows how many tokens each item has, so that they are counted once."""
-
-    def __init__(self, items: Sequence[Item], tokens: Sequence[int]) -> None:
-        super().__init__(items)
-        self.tokens = list(tokens)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel whole: a list's own way of being pickled leaves the second argument out."""
-        return Counted, (list(self), self.tokens)
 
 
 def shape_of(tokens: int, limit: int | None) -> Shape:
@@ -119,63 +115,31 @@ def shape_of(tokens: int, limit: int | None) -> Shape:
     return Shape(length, full=tokens == length)
 
 
-def batches_by_length(items: Sequence[Item], lengths: Sequence[int]) -> list[list[Item]]:
-    """Return the items in batches of equal size, sorted by length, then by item: plain batches, of no one shape."""
-    ordered = [item for _, item in sorted(zip(lengths, items, strict=True))]
-    return [ordered[begin : begin + ROWS] for begin in range(0, len(ordered), ROWS)]
+def in_parts(items: Sequence[Item], size: int) -> list[list[Item]]:
+    """Return items in parts of a size, the last perhaps smaller."""
+    return [list(items[begin : begin + size]) for begin in range(0, len(items), size)]
 
 
-class Room:
-    """How many tokens a batch may hold, padding included; less after a device ran out of memory.
-
-    Args:
-        tokens: 1 or more.
-        is_given: whether the user asked for this number: then a text that is longer is an error, else it goes alone.
-    """
-
-    def __init__(self, tokens: int, *, is_given: bool = False) -> None:
-        self.tokens = tokens
-        self._is_given = is_given
-
-    def rows(self, length: int) -> int:
-        """Return how many rows of a length a batch may have: 1 or more.
-
-        Raises:
-            ConfigurationError: the user asked for fewer tokens than one row has.
-        """
-        if self._is_given and length > self.tokens:
-            raise ConfigurationError(
-                f"batch_tokens: found {self.tokens:,}, and a text of {length:,} tokens with its padding; expected "
-                f"{length:,} or more, or none, for what the device's memory allows"
-            )
-        return max(min(self.tokens // length, _MOST_ROWS), 1)
-
-    def shrink(self, tokens: int) -> None:
-        """Let batches hold no more than this from now on."""
-        self.tokens, self._is_given = min(self.tokens, max(tokens, 1)), False
+def batches_by_length(items: Sequence[Item], lengths: Sequence[int], size: int = BATCH_SIZE) -> list[list[Item]]:
+    """Return the items in batches of a size, sorted by length, then by item: plain batches, of no one shape."""
+    return in_parts([item for _, item in sorted(zip(lengths, items, strict=True))], size)
 
 
-def counted_batches(items: Sequence[Item], tokens: Sequence[int], limit: int | None, room: Room) -> list[Counted[Item]]:
+def batches_by_shape(
+    items: Sequence[Item], tokens: Sequence[int], limit: int | None, size: int = BATCH_SIZE
+) -> list[list[Item]]:
     """Return the items in batches of one shape each, shortest first; items of equal length in their given order.
 
     Args:
         items: any number of items.
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
-        room: how much a batch holds.
-
-    Raises:
-        ConfigurationError: the user asked for fewer tokens in a batch than an item has.
+        size: the most items of a batch.
     """
-    groups: dict[Shape, list[int]] = {}
+    groups: dict[Shape, list[Item]] = {}
     for place in sorted(range(len(items)), key=lambda place: tokens[place]):
-        groups.setdefault(shape_of(tokens[place], limit), []).append(place)
-    rows = [part for shape, group in groups.items() for part in _parts(group, room.rows(shape.length))]
-    return [Counted([items[place] for place in row], [tokens[place] for place in row]) for row in rows]
-
-
-def _parts(items: Sequence[Item], most: int) -> list[Sequence[Item]]:
-    return [items[begin : begin + most] for begin in range(0, len(items), most)]
+        groups.setdefault(shape_of(tokens[place], limit), []).append(items[place])
+    return [batch for group in groups.values() for batch in in_parts(group, size)]
 
 
 def compute_by_shape(
@@ -184,122 +148,26 @@ def compute_by_shape(
     tokens: Sequence[int],
     *,
     limit: int | None,
-    rows: int | None,
-    room: Room,
+    rows: int | None = None,
+    size: int = BATCH_SIZE,
 ) -> list[Result]:
     """Return what a model makes of each item, in their order.
-
-    Where the device runs out of memory, the batch is halved and tried again, and later batches are no larger.
 
     Args:
         compute: calls the model with items, and the settings that make it pad them.
         items: of any shapes; those of one shape go through the model together.
         tokens: how many tokens each has.
         limit: how many tokens the model reads; None for any number.
-        rows: how many rows every batch must have, filled up where there are too few; None if any number will do.
-        room: how much a batch holds.
-
-    Raises:
-        ConfigurationError: the user asked for fewer tokens in a batch than an item has.
-        ModelError: the device runs out of memory with one item.
+        rows: how many rows every batch must have, filled up if there are too few; None if any number will do.
+        size: the most rows of a batch if any number will do.
     """
     results: dict[int, Result] = {}
-    for batch in counted_batches(range(len(items)), tokens, limit, room):
-        length = shape_of(batch.tokens[0], limit).length
+    for batch in batches_by_shape(range(len(items)), tokens, limit, rows or size):
+        length = shape_of(tokens[batch[0]], limit).length
         settings = {"processing_kwargs": {"text": {"padding": "max_length", "max_length": length}}}
-
-        def made_of(places: list[int], settings: dict[str, Any] = settings) -> Sequence[Result]:
-            return compute([items[place] for place in places], settings)
-
-        results.update(_by_halves(made_of, batch, length, rows, room))
+        filled = batch + batch[:1] * (rows - len(batch)) if rows else batch
+        results.update(zip(filled, compute([items[place] for place in filled], settings), strict=True))
     return [results[place] for place in range(len(items))]
-
-
-def compute_plainly(compute: Callable[[list[Item]], Sequence[Result]], items: Sequence[Item]) -> list[Result]:
-    """Return what a model makes of each item of a batch that it pads itself; halved where memory runs out.
-
-    Raises:
-        ModelError: the device runs out of memory with one item.
-    """
-    results = _by_halves(lambda places: compute([items[place] for place in places]), range(len(items)), 1, None, None)
-    return [results[place] for place in range(len(items))]
-
-
-def _by_halves(
-    compute: Callable[[list[int]], Sequence[Result]],
-    places: Sequence[int],
-    length: int,
-    rows: int | None,
-    room: Room | None,
-) -> dict[int, Result]:
-    results: dict[int, Result] = {}
-    waiting = [list(places)]
-    most = len(places) if room is None else room.rows(length)
-    while waiting:
-        part = waiting.pop()
-        size = min(rows or most, most)
-        if len(part) > size:
-            waiting += [list(each) for each in _parts(part, size)][::-1]
-            continue
-        filled = part + part[:1] * (size - len(part)) if rows else part
-        made = _unless_out_of_memory(compute, filled, length)
-        if made is None:
-            most = len(filled) // 2
-            if room is not None:
-                room.shrink(most * length)
-            waiting.append(part)
-        else:
-            results.update(zip(filled, made, strict=True))
-    return results
-
-
-def _unless_out_of_memory(
-    compute: Callable[[list[int]], Sequence[Result]], places: list[int], length: int
-) -> Sequence[Result] | None:
-    """Return what is computed; None where the memory of the device does not suffice, but might for half of it.
-
-    By the time it returns, nothing holds what was computed up to there.
-
-    Raises:
-        ModelError: the memory does not suffice for one.
-    """
-    try:
-        return compute(places)
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    _free()
-    if len(places) == 1:
-        raise ModelError(
-            f"the device has not enough memory for one text of {length:,} tokens: {reason}; expected a smaller model, "
-            "shorter texts, a number type of 16 bits, or the device 'cpu'"
-        )
-    notice(f"out of memory with {len(places):,} texts at a time; trying {len(places) // 2:,}")
-    return None
-
-
-_OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that a device has not enough memory: `torch.OutOfMemoryError`, or what a CPU or MPS raises.
-
-    PyTorch raises a plain `RuntimeError` there, which is told by its message.
-    """
-    if isinstance(error, MemoryError) or any(base.__name__ == "OutOfMemoryError" for base in type(error).__mro__):
-        return True
-    return isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(str(error)) is not None
-
-
-def _free() -> None:
-    """Give memory that PyTorch keeps for later back to the device."""
-    import torch
-
-    if torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
-    if torch.backends.mps.is_available():
-        torch.mps.empty_cache()
 
 
 def fixed_rows(model: Any) -> int | None:
