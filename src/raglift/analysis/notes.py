@@ -9,6 +9,8 @@ import numpy as np
 from raglift.analysis.chunking import index_share
 from raglift.analysis.filters import filter_notes
 from raglift.analysis.paired_statistics import primary_of
+from raglift.analysis.records import Note
+from raglift.analysis.truncation import read_in_part_notes
 from raglift.analysis.unjudged import unjudged_of, unjudged_text
 from raglift.analysis.warnings import changed_hits_notes
 from raglift.base.display import counted
@@ -21,9 +23,9 @@ from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.registry import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.analysis.records import EvaluationRecord, NoteKind
     from raglift.matching.matches import MatchTable
     from raglift.records.dataset import Dataset
     from raglift.records.documents import Chunk
@@ -68,7 +70,7 @@ def _why(labels: Iterable[str], chunks: list[Chunk]) -> str:
 # Failures, labels and hits that a reader should know of, and what was left out.
 
 
-def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = ()) -> list[str]:
+def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = ()) -> list[Note]:
     """Return what there is to say of an evaluation: the run's notes, and what the figures count and leave out.
 
     Args:
@@ -76,26 +78,44 @@ def evaluation_notes(evaluation: EvaluationRecord, budgets: Sequence[Tokens] = (
         budgets: the token budgets at which metrics were taken.
     """
     run, dataset, match_tables = evaluation.run, evaluation.dataset, evaluation.match_table
-    notes = [*run.notes, *relabelling_notes(run), *_left_out(run, dataset), *_empty(run, dataset)]
-    notes += [*_without_text(run, dataset), *_repeated(run), *changed_hits_notes(run, evaluation.beyond_candidates)]
-    notes += [*_mixed_labels(dataset), *ids_that_never_came(run, dataset), *primary_notes(evaluation)]
-    notes += filter_notes(run, dataset.queries)
+    failed = failed_note(run)
+    return [
+        *map(Note, run.notes),
+        *_of_kind("read in part", read_in_part_notes(run)),
+        *map(Note, relabelling_notes(run)),
+        *_of_kind("failed", [failed] if failed else []),
+        *map(Note, (*_left_out(run, dataset), *_empty(run, dataset), *_without_text(run, dataset), *_repeated(run))),
+        *_of_kind("changed hits", changed_hits_notes(run, evaluation.beyond_candidates)),
+        *map(Note, (*_mixed_labels(dataset), *ids_that_never_came(run, dataset))),
+        *primary_notes(evaluation),
+        *map(Note, (*filter_notes(run, dataset.queries), *_truncated(evaluation))),
+        *(Note(text) for budget in budgets for text in _nothing_fits(dataset, match_tables[-1], budget)),
+        *(Note(text) for budget in budgets for text in _unfilled(run, dataset, match_tables[0], budget)),
+        *map(Note, (*_texts_that_occur_nowhere(dataset, match_tables), *_by_text_alone(match_tables))),
+    ]
+
+
+def _of_kind(kind: NoteKind, texts: Iterable[str]) -> list[Note]:
+    return [Note(text, kind) for text in texts]
+
+
+def _truncated(evaluation: EvaluationRecord) -> Iterator[str]:
+    """Say which stages returned no more than so many hits, and what has no figures for that."""
+    first = evaluation.run.stages[0]
     for stage, limit in evaluation.truncated.items():
         why = "no fair lift at a deeper k"
-        if stage == run.stages[0].name:
-            own = run.stages[0].has_own_depth
-            why = (
-                "as deployed, so there are no figures at a deeper k" if own else "no more came back, whatever was asked"
-            )
-        notes.append(f"{stage}: returned at most {counted(limit, 'hit')}: {why}")
-    for budget in budgets:
-        notes += [*_nothing_fits(dataset, match_tables[-1], budget), *_unfilled(run, dataset, match_tables[0], budget)]
-    notes += _texts_that_occur_nowhere(dataset, match_tables)
+        if stage == first.name:
+            as_deployed = "as deployed, so there are no figures at a deeper k"
+            why = as_deployed if first.has_own_depth else "no more came back, whatever was asked"
+        yield f"{stage}: returned at most {counted(limit, 'hit')}: {why}"
+
+
+def _by_text_alone(match_tables: Sequence[MatchTable]) -> list[str]:
     alone = max((judged.by_text_alone for judged in match_tables), default=0)
-    if alone:
-        matches = "1 match" if alone == 1 else f"{alone:,} matches"
-        notes.append(f"{matches} by text alone: the hit's document is not known (see doc_key)")
-    return notes
+    if not alone:
+        return []
+    matches = "1 match" if alone == 1 else f"{alone:,} matches"
+    return [f"{matches} by text alone: the hit's document is not known (see doc_key)"]
 
 
 def _without_text(run: Run, dataset: Dataset) -> list[str]:
@@ -136,7 +156,7 @@ def _mixed_labels(dataset: Dataset) -> list[str]:
     return [f"the labels are mixed: passages were judged {judges}, who may not agree; the figures rest on all of them"]
 
 
-def primary_notes(evaluation: EvaluationRecord) -> list[str]:
+def primary_notes(evaluation: EvaluationRecord) -> list[Note]:
     """Say what unjudged hits can do to the metric that decides, and whether as many hits are much of the index."""
     try:
         primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
@@ -145,13 +165,13 @@ def primary_notes(evaluation: EvaluationRecord) -> list[str]:
     notes = []
     found = unjudged_of({"": evaluation}, primary)
     if found is not None:
-        notes.append(unjudged_text(found))
-    notes += _ties(evaluation.run, primary.k)
+        notes.append(Note(unjudged_text(found), "unjudged"))
+    notes += _of_kind("primary", _ties(evaluation.run, primary.k))
     share, inventory = index_share(evaluation, primary.k), evaluation.run.inventory
     if share is not None and inventory is not None:
         hits = "1 hit is" if primary.k == 1 else f"{primary.k} hits are"
         chunks = f"{inventory.chunks:,} chunk{'s' * (inventory.chunks != 1)}"
-        notes.append(f"{hits} {share * 100:.0f} % of the index ({chunks})")
+        notes.append(Note(f"{hits} {share * 100:.0f} % of the index ({chunks})", "primary"))
     return notes
 
 
@@ -256,8 +276,9 @@ def retries_note(run: Run) -> str:
 
 
 def _left_out(run: Run, dataset: Dataset) -> list[str]:
-    """Say which queries count 0 because they failed, and which count not at all."""
-    notes = [note for note in (failed_note(run), retries_note(run)) if note]
+    """Say which queries were asked again, and which do not count at all."""
+    retried = retries_note(run)
+    notes = [retried] if retried else []
     unanswerable = sum(not query.answerable for query in dataset)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'query')} excluded from all averages: unanswerable")

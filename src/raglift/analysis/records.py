@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from raglift.metrics.parsing import as_metric
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.records.rankings import CANDIDATES
 from raglift.rendering.presenting import Presentable
+
+NoteKind = Literal["failed", "unjudged", "primary", "read in part", "changed hits", "other"]
+"""What a note is about: queries that failed, hits that nobody judged, the metric that decides by default, what models
+did not read to the end, and hits of rerankers that are not their candidates."""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +41,16 @@ if TYPE_CHECKING:
 # Results of an evaluation.
 
 
+@dataclass(frozen=True)
+class Note:
+    """Something that a reader of the figures should know."""
+
+    text: str
+    """What it says."""
+    kind: NoteKind = "other"
+    """What it is about, for those who show or check it elsewhere."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EvaluationRecord(Presentable):
     """One system measured on one dataset, before and after reranking."""
@@ -51,8 +65,8 @@ class EvaluationRecord(Presentable):
     """Whose metric conventions were used."""
     truncated: Mapping[str, int] = field(default_factory=dict)
     """For each stage that returned no more than so many hits whatever was asked: how many."""
-    notes: tuple[str, ...] = ()
-    """Notes for readers of the figures."""
+    remarks: tuple[Note, ...] = ()
+    """What readers of the figures should know, each with its kind."""
     match_table: tuple[MatchTable, ...] = ()
     """What matched, for each stage; empty for a loaded evaluation, which makes them again when they are asked for."""
     truncated_tokens: Mapping[str, int] = field(default_factory=dict)
@@ -61,6 +75,15 @@ class EvaluationRecord(Presentable):
     """For each metric that is higher after the last stage than the candidates' own texts make it: for how many queries.
     Such a metric has no lift, since what raises it was not retrieved; not known of runs saved before this was looked
     at."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for readers of the figures."""
+        return tuple(remark.text for remark in self.remarks)
+
+    def remarks_but(self, *kinds: NoteKind) -> tuple[Note, ...]:
+        """Return the remarks of all but some kinds."""
+        return tuple(remark for remark in self.remarks if remark.kind not in kinds)
 
     @property
     def label_sources(self) -> LabelSources:

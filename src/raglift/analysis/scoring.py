@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.notes import evaluation_notes
-from raglift.analysis.records import EvaluationRecord
+from raglift.analysis.records import EvaluationRecord, Note
 from raglift.analysis.repetitions import over_repetitions
 from raglift.analysis.upper_bound import match_tables_of, rule_of
 from raglift.base.tokens import EstimatedTokens
@@ -62,7 +62,7 @@ def scored_run(
     match_tables = match_run(run, rankings, dataset.queries, rule, reach=reach, counter=counter)
     notes = []
     if reach is not None and run.inventory is not None and not run.inventory.abutting:
-        notes.append(_WITHOUT_ABUTTING)
+        notes.append(Note(_WITHOUT_ABUTTING))
     budgets = sorted({metric.budget for metric in metrics if metric.budget is not None})
     scored = {
         "ks": sorted({metric.k for metric in metrics if metric.k is not None}),
@@ -86,7 +86,7 @@ def scored_run(
         beyond_candidates=beyond,
     )
     cut = {metric.budget for metric in metrics if metric.budget is not None and not MEASURES[metric.name].needs_budget}
-    return replace(found, notes=(*evaluation_notes(found, sorted(cut)), *notes))
+    return replace(found, remarks=(*evaluation_notes(found, sorted(cut)), *notes))
 
 
 def scored_by(evaluation: EvaluationRecord, rule: MatchRule, counter: TokenCounts) -> EvaluationRecord:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raglift.base.display import counted
+
 if TYPE_CHECKING:
     from raglift.analysis.records import EvaluationRecord
+    from raglift.records.rankings import Run
 
 
 CUT = "✂"
@@ -57,6 +60,33 @@ def truncation_of(evaluation: EvaluationRecord) -> Truncation:
         candidates=sum(part.candidates for part in cut),
         of_candidates=sum(part.of for part in cut),
     )
+
+
+def read_in_part_notes(run: Run) -> list[str]:
+    """Say what embedding models and rerankers did not read to the end."""
+    notes = []
+    for stage in run.stages:
+        for count, distinct in stage.chunks_read_in_part:
+            notes.append(
+                f"{count:,} of {counted(distinct, 'distinct chunk')} ({count / distinct:.0%}) {_exceed(count)} the "
+                "embedding model's input limit; only the beginning was embedded"
+            )
+        found = stage.read_in_part
+        if found is not None and found.candidates:
+            notes.append(
+                f"{stage.name}: {found.candidates:,} of {counted(found.of, 'candidate')} {_exceed(found.candidates)} "
+                "the reranker's input limit; only the beginning was scored"
+            )
+        if found is not None and found.queries:
+            notes.append(
+                f"{stage.name}: {counted(found.queries, 'query')} {_exceed(found.queries)} the reranker's input limit; "
+                "only the beginning was read"
+            )
+    return notes
+
+
+def _exceed(count: int) -> str:
+    return "exceeds" if count == 1 else "exceed"
 
 
 def marked(name: str, evaluation: EvaluationRecord) -> str:

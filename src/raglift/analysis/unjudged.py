@@ -266,14 +266,6 @@ def unjudged_of(
     return Unjudged(metric, by_name, ranges, estimates if shares is not None else None, to_label)
 
 
-def is_unjudged_note(note: str) -> bool:
-    """Return whether a note says what share of the first hits has no label, in the words of this version or 0.1.0's."""
-    return _NO_LABEL in note or note.startswith("nobody judged")
-
-
-_NO_LABEL = "have no label and count as irrelevant"
-
-
 def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
     """Return what share of the first hits nobody judged, between what the metric lies for that, and what to label next.
 
@@ -281,7 +273,8 @@ def unjudged_text(found: Unjudged, shown: Sequence[str] = ("",)) -> str:
         found: of one system or of several.
         shown: the systems whose figures are told; of one, an empty name is not.
     """
-    first = f"of the {_which(found.metric)}, {_listed(found.shares, shown, '{:.1%}'.format)} {_NO_LABEL}"
+    shares = _listed(found.shares, shown, "{:.1%}".format)
+    first = f"of the {_which(found.metric)}, {shares} have no label and count as irrelevant"
     figures = f"{mean_title(found.metric)} is {_listed(found.ranges, shown, _range_text)}"
     if not any(" to " in _range_text(found.ranges[name]) for name in shown):
         return f"{first}; {figures} anyway"
@@ -310,7 +303,7 @@ def unjudged_in_short(found: Unjudged) -> str:
     """Return what share of the first hits of several systems nobody judged."""
     least, most = (f"{share:.0%}" for share in (min(found.shares.values()), max(found.shares.values())))
     share = least if least == most else f"{least} to {most}"
-    return f"{share} of the {_which(found.metric)} {_NO_LABEL}"
+    return f"{share} of the {_which(found.metric)} have no label and count as irrelevant"
 
 
 def _listed(values: Mapping[str, _ValueT], shown: Sequence[str], text: Callable[[_ValueT], str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.analysis.chunking import differ_in_length, hit_length
 from raglift.analysis.paired_statistics import TOO_SKEWED, outweighed_text
 from raglift.analysis.shared_queries import named
+from raglift.analysis.truncation import read_in_part_notes
 from raglift.analysis.unjudged import unjudged_text
 from raglift.analysis.upper_bound import rule_of
 from raglift.base.display import TRUNCATED, counted
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Run, Vocabulary
 
 
-_READ_IN_PART = ("only the beginning", "beginning only")  # the second in runs that were saved by earlier versions
 _NAMED = 6
 """As many metrics without a lift are named."""
 
@@ -97,12 +97,9 @@ def few_queries(n: int) -> list[str]:
 
 
 def not_read(evaluation: EvaluationRecord) -> list[str]:
-    """Return the evaluation's own notes of what the embedding model or a reranker did not read to the end."""
+    """Return which texts the models cannot read, and what they did not read to the end."""
     known = [vocabulary for stage in evaluation.run.stages for vocabulary in stage.vocabularies]
-    return [
-        *vocabulary_warnings(known),
-        *(note for note in evaluation.notes if any(text in note for text in _READ_IN_PART)),
-    ]
+    return [*vocabulary_warnings(known), *read_in_part_notes(evaluation.run)]
 
 
 _MOST_UNKNOWN = 0.05

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raglift.analysis.notes import failed_note
 from raglift.analysis.paired_statistics import method_of
 from raglift.analysis.shared_queries import check_same_queries, named, system_name
-from raglift.analysis.unjudged import is_unjudged_note
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
@@ -121,9 +119,10 @@ def gate(
         )
     regressions = () if against is None else against.found
     passed = all(check.passed for check in checks) and all(one.passed for one in regressions)
-    failed, notes = _failed(scored)
-    if against is not None and against.says_unjudged:  # in the words of the comparison, with what it can do to it
-        notes = tuple(note for note in notes if not is_unjudged_note(note))
+    # The queries that failed are listed; what nobody judged is said in the words of the comparison, if there is one
+    says_unjudged = against is not None and against.says_unjudged
+    remarks = scored.remarks_but("failed", "unjudged") if says_unjudged else scored.remarks_but("failed")
+    notes = [remark.text for remark in remarks]
     return GateResult(
         called,
         scored,
@@ -132,7 +131,7 @@ def gate(
         regressions,
         missing,
         None if whole is None else len(whole),
-        failed,
+        tuple(FailedQuery(one.query_id, one.error) for one in scored.run.traces if one.error is not None),
         None if against is None else against.method,
         () if against is None else against.warnings,
         (*notes, *_beyond(scored.dataset, dataset), *(() if against is None else against.notes)),
@@ -206,12 +205,6 @@ def _beyond(asked: Dataset, dataset: Dataset | None) -> list[str]:
         return []
     counts = "counts in its figures" if len(more) == 1 else "count in its figures"
     return [f"{counted(len(more), 'query')} of the run not in the labelled set {counts}: {named(more)}"]
-
-
-def _failed(evaluation: Evaluation) -> tuple[tuple[FailedQuery, ...], tuple[str, ...]]:
-    """Return the queries that failed, and the notes on all else: the one on failures names but the first."""
-    failed = tuple(FailedQuery(one.query_id, one.error) for one in evaluation.run.traces if one.error is not None)
-    return failed, tuple(note for note in evaluation.notes if note != failed_note(evaluation.run))
 
 
 _RESCORE = "score the run again by these labels with rl.rescore(evaluation, labels=…) or raglift rescore --labels"

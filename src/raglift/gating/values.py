@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.analysis.answering import at_threshold
-from raglift.analysis.notes import primary_notes
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import LATENCIES
 from raglift.gating.records import Check
@@ -62,7 +61,6 @@ def with_metrics(evaluation: Evaluation, metrics: Sequence[Metric], whose: str) 
 def _together(evaluation: Evaluation, rescored: Evaluation) -> Evaluation:
     """Return an evaluation with what was scored besides; what it had scored stays as it is, whoever's metric it was."""
     scores, more = evaluation.scores, rescored.scores
-    of_others = set(primary_notes(rescored))  # of the metric that decides by default, which it has of its own
     return replace(
         evaluation,
         scores=replace(
@@ -70,7 +68,8 @@ def _together(evaluation: Evaluation, rescored: Evaluation) -> Evaluation:
             metrics=(*scores.metrics, *more.metrics),
             values=np.concatenate([scores.values, more.values], axis=1),
         ),
-        notes=tuple(dict.fromkeys((*evaluation.notes, *(note for note in rescored.notes if note not in of_others)))),
+        # What is said of the metric that decides by default, it has of its own
+        remarks=tuple(dict.fromkeys((*evaluation.remarks, *rescored.remarks_but("unjudged", "primary")))),
         match_table=rescored.match_table,
         truncated_tokens=rescored.truncated_tokens or evaluation.truncated_tokens,
         beyond_candidates={**rescored.beyond_candidates, **evaluation.beyond_candidates},

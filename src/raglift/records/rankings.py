@@ -335,6 +335,8 @@ class StageInfo:
     """Which of a reranker's hits are not its candidates; None if there are none, and where it is not known."""
     vocabularies: tuple[Vocabulary, ...] = ()
     """How well its models know the texts; none where nothing is known of them."""
+    chunks_read_in_part: tuple[tuple[int, int], ...] = ()
+    """For each index that it searches whose embedding model truncated chunks: how many, of how many distinct ones."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from raglift.adapters.stages import RetrieveStage
 from raglift.analysis.scoring import cut_stages
@@ -14,12 +14,11 @@ from raglift.errors import ConfigurationError
 from raglift.metrics.computing import rankings_by_stage
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Query
-from raglift.report.format import percent_text
 from raglift.running.settings import DEFAULT_KS
 from raglift.running.spec import dataset_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from raglift.adapters.stages import Stage
     from raglift.matching.provenance import Provenance
@@ -112,17 +111,6 @@ def usual_depths(run: Run) -> list[int]:
     return sorted({*(k for k in DEFAULT_KS if k <= limit), min(limit, depth, DEFAULT_KS[-1])})
 
 
-def _read_in_part(retriever: Any) -> Iterator[tuple[int, int]]:
-    """Yield, for each index that a retriever searches, how many chunks its model truncated, if any, of how many."""
-    index = getattr(retriever, "index", None)
-    count, distinct = getattr(index, "read_in_part", None), getattr(index, "distinct", None)
-    if isinstance(count, int) and isinstance(distinct, int) and count > 0:
-        yield count, distinct
-    parts = getattr(retriever, "retrievers", ())
-    for part in parts if isinstance(parts, tuple) else ():
-        yield from _read_in_part(part)
-
-
 def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
     """Return what there is to say of a run, however it is scored."""
     notes = []
@@ -138,12 +126,6 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
                 f"{stage.name}: {counted(changed, 'hit')} contained a key from the environment, "
                 "which is saved as ***; what was changed may no longer match its labels"
             )
-        notes += [
-            f"{count:,} of {counted(distinct, 'distinct chunk')} ({percent_text(count / distinct, 0)}) "
-            f"{'exceeds' if count == 1 else 'exceed'} the embedding model's input limit; only the "
-            "beginning was embedded"
-            for count, distinct in _read_in_part(getattr(stage, "retriever", None))
-        ]
         component = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
         if isinstance(component, ServiceRetriever):
             notes += [f"{stage.name}: {stage.clearing.message(note)}" for note in component.notes]

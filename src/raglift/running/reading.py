@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.stages import RetrieveStage, asked_of
 from raglift.analysis.warnings import vocabulary_warnings
-from raglift.base.display import counted, describe_error
+from raglift.base.display import describe_error
 from raglift.base.progress import notice
 from raglift.components.vocabulary import vocabularies
 from raglift.records.rankings import ReadInPart, StageInfo
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def stage_infos(
     stages: Sequence[Stage], queries: Sequence[Query], traces: Sequence[Trace]
 ) -> tuple[tuple[StageInfo, ...], list[str]]:
-    """Return how each stage was run, and notes of what rerankers did not read to the end.
+    """Return how each stage was run, and notes of what is not known of it.
 
     Args:
         stages: the last stages of the traces, as they were run.
@@ -50,9 +50,9 @@ def stage_infos(
                 read_in_part=found,
                 has_own_depth=has_own_depth,
                 vocabularies=tuple(vocabularies(asked_of(stage), [*texts, *_hit_texts(traces)])),
+                chunks_read_in_part=tuple(_truncating_indexes(getattr(stage, "retriever", None))),
             )
         )
-        notes += [] if found is None else _notes(stage.name, found)
     return tuple(infos), notes
 
 
@@ -88,17 +88,12 @@ def _read_in_part(stage: Stage, queries: Sequence[Query], traces: Sequence[Trace
     return found if isinstance(found, ReadInPart) else None
 
 
-def _notes(name: str, found: ReadInPart) -> Iterator[str]:
-    # Both say "only the beginning": by that they are shown beside the figures, as are the notes of embedding models
-    if found.candidates:
-        exceed = "exceeds" if found.candidates == 1 else "exceed"
-        yield (
-            f"{name}: {found.candidates:,} of {counted(found.of, 'candidate')} {exceed} the reranker's input limit; "
-            "only the beginning was scored"
-        )
-    if found.queries:
-        exceed = "exceeds" if found.queries == 1 else "exceed"
-        yield (
-            f"{name}: {counted(found.queries, 'query')} {exceed} the reranker's input limit; only the beginning was "
-            "read"
-        )
+def _truncating_indexes(retriever: Any) -> Iterator[tuple[int, int]]:
+    """Yield, for each index that a retriever searches, how many chunks its model truncated, if any, of how many."""
+    index = getattr(retriever, "index", None)
+    count, distinct = getattr(index, "read_in_part", None), getattr(index, "distinct", None)
+    if isinstance(count, int) and isinstance(distinct, int) and count > 0:
+        yield count, distinct
+    parts = getattr(retriever, "retrievers", ())
+    for part in parts if isinstance(parts, tuple) else ():
+        yield from _truncating_indexes(part)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     FailFast,
     Field,
@@ -26,6 +27,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from raglift.analysis.records import Note
 from raglift.base.validation import Expected, shown, wrong
 from raglift.errors import DatasetError
 from raglift.matching.rule import MatchRule
@@ -141,6 +143,7 @@ _PLAIN: Mapping[type, Any] = {str: Text, bool: Flag, int: Count, float: Number}
 _OTHERWISE: Mapping[tuple[type, str], Any] = {
     **{(record, name): Integer | None for record in (Chunk, Passage) for name in ("start", "end")},
     (Query, "filter"): Annotated[Filter | None, PlainValidator(_filter)],
+    (Note, "kind"): Text,
     (Fact, "passages"): Annotated[Several[Annotated[Passage, Saved()]], Field(min_length=1)],
 }
 """The fields whose types do not say all."""
@@ -274,6 +277,10 @@ def _names(stages: tuple[StageInfo, ...]) -> tuple[StageInfo, ...]:
     return stages
 
 
+def _note(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value  # a text alone is of no kind
+
+
 class Header(SavedModel):
     """`run.json`, besides its format; what is missing in older runs has a default."""
 
@@ -286,7 +293,7 @@ class Header(SavedModel):
     truncated: dict[Text, Count]
     truncated_tokens: dict[Text, Count] = {}
     beyond_candidates: dict[Text, Count] = {}
-    notes: Several[Text]
+    notes: Several[Annotated[Note, Saved(), BeforeValidator(_note)]]
     inventory: SavedInventory | None = None
     cost: Annotated[Cost, Saved()] | None = None
     own_metrics: dict[Text, Object] = {}

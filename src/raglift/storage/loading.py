@@ -209,7 +209,7 @@ def _evaluation(
         truncated=header.truncated,
         truncated_tokens=header.truncated_tokens,
         beyond_candidates=header.beyond_candidates,
-        notes=header.notes,
+        remarks=header.notes,
     )
 
 

@@ -136,7 +136,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
         "metrics": [str(metric) for metric in evaluation.scores.metrics],
         "truncated": evaluation.truncated,
         "truncated_tokens": evaluation.truncated_tokens,
-        "notes": evaluation.notes,
+        "notes": [asdict(remark) for remark in evaluation.remarks],
         "inventory": inventory,
         "cost": None if run.cost is None else asdict(run.cost),
     }

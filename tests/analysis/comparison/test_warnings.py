@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from raglift.adapters.stages import RetrieveStage
-from raglift.matching.provenance import Provenance
-from raglift.records.dataset import Dataset
+from raglift.analysis.truncation import read_in_part_notes
 from raglift.records.rankings import Cost, Ranking, StageLatency, StageTrace
 from raglift.results.comparison import compare
-from raglift.running.notes import run_notes
+from raglift.running.reading import stage_infos
 
 
 def warnings(*systems, **options):
@@ -85,9 +84,11 @@ def test_chunks_that_were_truncated_are_passed_on_in_the_words_of_the_evaluation
     class Dense:
         index = Index()
 
-    stage = RetrieveStage(Dense(), "dense")
-    (note,) = run_notes([stage], Provenance(Dataset(())))
-    cut = dataclasses.replace(ranked([1] * 30), notes=(note, "another note"))
+    infos, _ = stage_infos([RetrieveStage(Dense(), "dense")], [], [])
+    assert infos[0].chunks_read_in_part == ((7, 10),)
+    whole = ranked([1] * 30)
+    cut = dataclasses.replace(whole, run=dataclasses.replace(whole.run, stages=infos))
+    (note,) = read_in_part_notes(cut.run)
     assert warnings(ranked([1] * 30), cut, cut, hold_out=True, baseline="a", names=["a", "b", "c"]) == (
         f"b, c: {note}",
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from raglift.analysis.records import Note
 from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import as_metric
 from raglift.records.dataset import Dataset
@@ -208,7 +209,7 @@ def hostile(text):
     (metric,) = evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), metrics=["mrr"]).scores.metrics
     scores = Scores(("q",), (text, f"{text}-2"), (metric,), np.array([[[0.25]], [[0.5]]]))
     data = Dataset((Query("q", text),), name=text)
-    return Evaluation(run, data, scores, notes=(text, f"a note of {text}"))
+    return Evaluation(run, data, scores, remarks=(Note(text), Note(f"a note of {text}")))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -232,7 +233,7 @@ def test_control_characters_are_not_obeyed(text):
 
 def test_long_notes_are_not_cut(evaluation):
     long = "a long story " * 40 + "with an end"
-    told = str(dataclasses.replace(evaluation, notes=(long,)))
+    told = str(dataclasses.replace(evaluation, remarks=(Note(long),)))
     assert long in " ".join(told.split())
 
 

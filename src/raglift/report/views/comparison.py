@@ -14,12 +14,14 @@ from raglift.analysis.comparison import compare_systems
 from raglift.analysis.costs import CONTEXT
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import comparison_by_tag, reranker_lift
+from raglift.analysis.notes import retries_note
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
 from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.analysis.warnings import new_evidence, not_read
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.components.passage_search import PassageSearch
 from raglift.metrics.computing import mean_of, mean_title, title
@@ -194,13 +196,14 @@ def _marks(comparison: ComparisonRecord) -> Iterator[str]:
 
 
 def notes_of(comparison: ComparisonRecord) -> list[str]:
-    """Return what the evaluations say of themselves; what several say, once."""
+    """Return what the evaluations say of themselves, and the comparison does not; what several say, once."""
     by_note: dict[str, list[str]] = {}
     for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True):
+        passed_on = {*not_read(evaluation), *new_evidence(evaluation), retries_note(evaluation.run)}
         for note in evaluation.notes:
-            by_note.setdefault(note, []).append(name)
-    told = " ".join((*comparison.warnings, *comparison.notes))
-    return [f"{_whose(names, len(comparison.names))}: {note}" for note, names in by_note.items() if note not in told]
+            if note not in passed_on:
+                by_note.setdefault(note, []).append(name)
+    return [f"{_whose(names, len(comparison.names))}: {note}" for note, names in by_note.items()]
 
 
 def _whose(names: Sequence[str], of: int) -> str:

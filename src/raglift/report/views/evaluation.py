@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.filters import filter_notes
 from raglift.analysis.lift import evaluation_by_tag, reranker_lift
-from raglift.analysis.notes import failed_note
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
 from raglift.analysis.sessions import session_analysis
@@ -164,7 +163,7 @@ def _document(
         warnings=warnings,
         notes=(
             *(_marks(evaluation, primary) if first.rows else ()),
-            *(note for note in evaluation.notes if note not in (*warnings, failed_note(evaluation.run))),
+            *(remark.text for remark in evaluation.remarks_but("failed") if remark.text not in warnings),
         ),
         sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail, searched)),
         labels=str(evaluation.label_sources),
