@@ -198,7 +198,10 @@ def test_a_connection_that_breaks_off_fails_its_query_alone() -> None:
 
 def test_nobody_at_the_address_is_one_line() -> None:
     said = failure("mcp+http://127.0.0.1:9/mcp")
-    assert "no connection to http://127.0.0.1:9/mcp: Connection refused; expected a server: is it running?" in said
+    assert (
+        "no connection to http://127.0.0.1:9/mcp: Connection refused; expected an MCP server there: is it running?"
+        in said
+    )
 
 
 def test_a_header_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -53,13 +53,13 @@ async def evaluate_in_process(workspace: Workspace, request: EvaluationRequest, 
         RunError: there is no run; the message is what the command said.
     """
     command = [sys.executable, "-P", "-m", "raglift", *_arguments(workspace, request, output)]
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr:
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=workspace.root,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=said,
+            stderr=stderr,
             start_new_session=os.name == "posix",
         )
         _running.add(process.pid)
@@ -75,11 +75,11 @@ async def evaluate_in_process(workspace: Workspace, request: EvaluationRequest, 
                 _kill(process.pid)
                 await process.wait()
             _running.discard(process.pid)
-        said.seek(max(0, said.tell() - _READ))
-        told = said.read(_READ).decode("utf-8", "replace").strip()
+        stderr.seek(max(0, stderr.tell() - _READ))
+        message = stderr.read(_READ).decode("utf-8", "replace").strip()
     if not output.exists():
-        raise RunError(told or f"the evaluation ended with exit code {code} and said nothing")
-    return told if code else ""
+        raise RunError(message or f"the evaluation ended with exit code {code} and said nothing")
+    return message if code else ""
 
 
 _running: set[int] = set()
@@ -115,22 +115,17 @@ def _arguments(workspace: Workspace, request: EvaluationRequest, output: Path) -
     _require(request.reranker in _RERANKERS, "reranker", request.reranker, " or ".join(_RERANKERS))
     _require(bool(request.k) and all(1 <= k <= 10_000 for k in request.k), "k", str(list(request.k)), "integers from 1")
     _require(1 <= request.concurrency <= 64, "concurrency", str(request.concurrency), "an integer from 1 to 64")
-    found = [
-        f"--output={output}",
-        f"--retriever={request.retriever}",
-        f"--chunker={request.chunker}",
-        f"--reranker={request.reranker}",
-        *("-k", ",".join(map(str, request.k))),
-        f"--concurrency={request.concurrency}",
-    ]
-    if request.system is not None:
-        found = [each for each in found if not each.startswith(("--retriever", "--chunker"))]
-        found.append(f"--system={request.system}")
+    options = [f"--output={output}", f"--reranker={request.reranker}", f"--concurrency={request.concurrency}"]
+    options += ["-k", ",".join(map(str, request.k))]
+    if request.system is None:
+        options += [f"--retriever={request.retriever}", f"--chunker={request.chunker}"]
+    else:
+        options.append(f"--system={request.system}")
     if request.mapping is not None:
-        found.append(f"--mapping={workspace.readable(request.mapping)}")
+        options.append(f"--mapping={workspace.readable(request.mapping)}")
     if request.documents is not None:
-        found.append(f"--documents={_source(workspace, request.documents)}")
-    return ["evaluate", *found, "--", _source(workspace, request.dataset)]
+        options.append(f"--documents={_source(workspace, request.documents)}")
+    return ["evaluate", *options, "--", _source(workspace, request.dataset)]
 
 
 def _source(workspace: Workspace, name: str) -> str:

@@ -84,15 +84,15 @@ class _Tools:
 
     async def list_datasets(self) -> Any:
         """List the labelled datasets in the folder, and the corpora that come with raglift."""
-        found = await _done(self._workspace.datasets)
-        lines = [f"{name} — {what}" for name, what in found[:_MOST_LISTED]]
-        datasets = [{"name": printable(name), "what": printable(what)} for name, what in found[:_MOST_LISTED]]
-        return _answer("\n".join([*lines, *_left_out(len(found))]), {"datasets": datasets})
+        known = await _in_thread(self._workspace.datasets)
+        lines = [f"{name} — {what}" for name, what in known[:_MOST_LISTED]]
+        datasets = [{"name": printable(name), "what": printable(what)} for name, what in known[:_MOST_LISTED]]
+        return _answer("\n".join([*lines, *_left_out(len(known))]), {"datasets": datasets})
 
     async def list_runs(self) -> Any:
         """List the saved evaluations in the folder and those of this session, the newest first, with a main figure."""
-        names = await _done(self._workspace.runs)
-        read = [await _done(partial(self._line, name)) for name in names[:_MOST_READ]]
+        names = await _in_thread(self._workspace.runs)
+        read = [await _in_thread(partial(self._line, name)) for name in names[:_MOST_READ]]
         others = [{"run": printable(name)} for name in names[_MOST_READ:_MOST_LISTED]]
         lines = [_run_text(one) for one in [*read, *others]]
         text = "\n".join([*lines, *_left_out(len(names))]) or "no runs yet: evaluate makes one"
@@ -100,8 +100,8 @@ class _Tools:
 
     async def show_run(self, run: Run) -> Any:
         """Show what an evaluation found: the main figures, where recall was lost, and what to try next."""
-        evaluation = await _done(partial(self._workspace.run, run))
-        return await _done(partial(_shown, run, evaluation))
+        evaluation = await _in_thread(partial(self._workspace.run, run))
+        return await _in_thread(partial(_run_answer, run, evaluation))
 
     async def compare_runs(
         self,
@@ -113,8 +113,8 @@ class _Tools:
         """Compare evaluations of the same queries: the verdict says whether a difference is real or may be chance."""
         if len(runs) > _MOST_COMPARED:
             raise _tool_error(f"runs: found {len(runs)}; expected at most {_MOST_COMPARED}")
-        opened = {name: await _done(partial(self._workspace.run, name)) for name in dict.fromkeys(runs)}
-        return await _done(partial(_compared, opened, metric))
+        evaluations = {name: await _in_thread(partial(self._workspace.run, name)) for name in dict.fromkeys(runs)}
+        return await _in_thread(partial(_comparison_answer, evaluations, metric))
 
     async def explain_query(
         self,
@@ -123,8 +123,8 @@ class _Tools:
         stage: Annotated[str | None, Field(description="A stage of the run; by default the last.")] = None,
     ) -> Any:
         """Explain one query of a run: which hit matched which passage, what it earned, and which facts were missed."""
-        evaluation = await _done(partial(self._workspace.run, run))
-        return await _done(partial(_explained, evaluation, query, stage))
+        evaluation = await _in_thread(partial(self._workspace.run, run))
+        return await _in_thread(partial(_explanation_answer, evaluation, query, stage))
 
     async def evaluate(
         self,
@@ -138,7 +138,7 @@ class _Tools:
             ),
         ] = None,
         retriever: Annotated[
-            str, Field(description="raglift's own retriever, where no system is given: bm25, dense or hybrid.")
+            str, Field(description="raglift's own retriever, if no system is given: bm25, dense or hybrid.")
         ] = "bm25",
         chunker: Annotated[
             str, Field(description="How documents are split for it: recursive:1000/100 or token:256/20.")
@@ -146,7 +146,7 @@ class _Tools:
         reranker: Annotated[str, Field(description="none or late-interaction.")] = "none",
         k: Annotated[tuple[int, ...], Field(description="Depths of the metrics.")] = (1, 3, 5, 10),
         documents: Annotated[
-            str | None, Field(description="Documents, where the dataset has none: a path in the folder.")
+            str | None, Field(description="Documents, if the dataset has none: a path in the folder.")
         ] = None,
         mapping: Annotated[
             str | None, Field(description="With the address of a service: the path of its mapping file.")
@@ -165,11 +165,11 @@ class _Tools:
         async with self._measuring:  # one after the other: they would share the processor
             try:
                 name, output = self._workspace.new_run(save_as)
-                told = await evaluate_in_process(self._workspace, request, output)
+                note = await evaluate_in_process(self._workspace, request, output)
             except RagliftError as error:
                 raise _tool_error(str(error)) from None
-        evaluation = await _done(partial(self._workspace.run, name))
-        return await _done(partial(_shown, name, evaluation, told))
+        evaluation = await _in_thread(partial(self._workspace.run, name))
+        return await _in_thread(partial(_run_answer, name, evaluation, note))
 
     def _line(self, name: str) -> dict[str, Any]:
         """Return what is listed of a run; of one that cannot be read, why."""
@@ -179,7 +179,7 @@ class _Tools:
             return {"run": printable(name), "error": bounded(str(error), 300)}
 
 
-async def _done(work: Callable[[], T]) -> T:
+async def _in_thread(work: Callable[[], T]) -> T:
     """Return what work returns, done in a thread; a mistake of the caller's becomes an answer that says so."""
     try:
         return await asyncio.to_thread(work)
@@ -211,7 +211,7 @@ def _left_out(count: int) -> list[str]:
 def _figures(evaluation: Evaluation) -> dict[str, Any]:
     """Return the main figures of a run."""
     primary = primary_of(None, evaluation.scores.metrics, evaluation.depth_limit)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "dataset": printable(evaluation.dataset.name),
         "queries": len(evaluation.dataset),
         "system": printable(evaluation.run.stages[0].system)[:300],
@@ -219,7 +219,7 @@ def _figures(evaluation: Evaluation) -> dict[str, Any]:
         "metric": str(primary),
     }
     means = {stage: evaluation.scores.mean(stage, primary) for stage in evaluation.scores.stages}
-    return {**found, "means": {printable(name): None if mean != mean else mean for name, mean in means.items()}}
+    return {**figures, "means": {printable(name): None if mean != mean else mean for name, mean in means.items()}}
 
 
 def _run_text(one: dict[str, Any]) -> str:
@@ -231,9 +231,9 @@ def _run_text(one: dict[str, Any]) -> str:
     return f"{one['run']} — {one['dataset']}, {one['queries']:,} queries: {one['metric']} {means}; {one['system']}"
 
 
-def _shown(name: str, evaluation: Evaluation, told: str = "") -> Any:
+def _run_answer(name: str, evaluation: Evaluation, note: str = "") -> Any:
     worst = _worst(evaluation)
-    lines = [f"run: {name}", *([f"note: {told}"] if told else []), "", evaluation.to_text(details=False)]
+    lines = [f"run: {name}", *([f"note: {note}"] if note else []), "", evaluation.to_text(details=False)]
     if worst:
         lines += ["", f"Queries with the lowest scores: {', '.join(worst[:10])}; explain_query says why"]
     return _answer(_QUOTED + "\n".join(lines), {"run": printable(name), **_figures(evaluation), "worst_queries": worst})
@@ -249,15 +249,17 @@ def _worst(evaluation: Evaluation) -> list[str]:
     return [printable(query) for _, query in ranked[:_MOST_QUERIES]]
 
 
-def _compared(opened: dict[str, Evaluation], metric: str | None) -> Any:
-    found = compare(opened, primary=metric)
-    return _answer(_QUOTED + str(found), {"runs": list(map(printable, opened)), "metric": str(found.primary)})
+def _comparison_answer(evaluations: dict[str, Evaluation], metric: str | None) -> Any:
+    comparison = compare(evaluations, primary=metric)
+    return _answer(
+        _QUOTED + str(comparison), {"runs": list(map(printable, evaluations)), "metric": str(comparison.primary)}
+    )
 
 
-def _explained(evaluation: Evaluation, query: str, stage: str | None) -> Any:
+def _explanation_answer(evaluation: Evaluation, query: str, stage: str | None) -> Any:
     queries = evaluation.dataset.queries
-    found = next((each.id for each in queries if query in (each.id, each.text)), None)
-    if found is None:
+    query_id = next((each.id for each in queries if query in (each.id, each.text)), None)
+    if query_id is None:
         near = nearest(query[:200], [each.id for each in queries])
         raise ConfigurationError(f"query: found {quoted(query[:200])}; expected {bounded(near, 1_000)}")
-    return _answer(_QUOTED + str(evaluation.explain(found, stage=stage)), {"query": printable(found)})
+    return _answer(_QUOTED + str(evaluation.explain(query_id, stage=stage)), {"query": printable(query_id)})

@@ -69,16 +69,16 @@ class Workspace:
             ConfigurationError: it is outside, by `..`, as an absolute path or by a link.
         """
         try:
-            found = (self.root / name).resolve()
+            path = (self.root / name).resolve()
         except (OSError, ValueError, RuntimeError):  # a name that none can have, or a circle of links
             raise ConfigurationError(
                 f"found the path {quoted(shorten(name, 200))}; expected one in the folder"
             ) from None
-        if not found.is_relative_to(self.root):
+        if not path.is_relative_to(self.root):
             raise ConfigurationError(
                 f"found the path {quoted(shorten(name, 200))}, which is outside; expected one in the folder"
             )
-        return found
+        return path
 
     def readable(self, name: str) -> Path:
         """Return a file or folder in the folder, none of whose links leads out.
@@ -133,20 +133,20 @@ class Workspace:
     def runs(self) -> list[str]:
         """Return the names of all runs, the newest first."""
         unsaved = [path.name for path in self.unsaved.iterdir() if is_file(path / RUN)]
-        found = [path.parent for path in _below(self.root) if path.name == RUN and not path.is_symlink()]
-        saved = sorted(found, key=lambda folder: -(folder / RUN).stat().st_mtime)
+        folders = [path.parent for path in _below(self.root) if path.name == RUN and not path.is_symlink()]
+        saved = sorted(folders, key=lambda folder: -(folder / RUN).stat().st_mtime)
         return [*sorted(unsaved, reverse=True), *(folder.relative_to(self.root).as_posix() for folder in saved)]
 
     def datasets(self) -> list[tuple[str, str]]:
         """Return the datasets in the folder and those that come with raglift, each with what it is."""
-        found = []
+        in_folder = []
         for path in _below(self.root):
             if path.name in (_QUERIES, _PARQUET) and not (path.parent / RUN).exists():
-                found.append((path.parent.relative_to(self.root).as_posix(), "a folder of queries"))
+                in_folder.append((path.parent.relative_to(self.root).as_posix(), "a folder of queries"))
             elif path.suffix == ".jsonl" and path.name != _QUERIES and _has_queries(path):
-                found.append((path.relative_to(self.root).as_posix(), "a file of queries"))
+                in_folder.append((path.relative_to(self.root).as_posix(), "a file of queries"))
         bundled = [(corpus.name, f"comes with raglift: {corpus.title}") for corpus in known_corpora()]
-        return [*sorted(found), *bundled]
+        return [*sorted(in_folder), *bundled]
 
 
 def _below(path: Path) -> Iterator[Path]:
@@ -196,8 +196,8 @@ def _has_queries(path: Path) -> bool:
 
 
 def bounded(text: str, most: int = 20_000) -> str:
-    """Return a text that is safe to show, cut where it is longer than an agent should read."""
-    shown = printable(text)
-    if len(shown) <= most:
-        return shown
-    return f"{shown[:most]}\n… cut: {len(shown) - most:,} more characters"
+    """Return a text that is safe to show, cut if it is longer than an agent should read."""
+    safe = printable(text)
+    if len(safe) <= most:
+        return safe
+    return f"{safe[:most]}\n… cut: {len(safe) - most:,} more characters"

@@ -161,17 +161,17 @@ class AnswerReader:
     def _list(self, answer: Any) -> Sequence[Any]:
         path = self.paths.hits
         if path is None:
-            found = answer if isinstance(answer, list) else _first_list(answer, 0)
-            if found is None:
+            hits = answer if isinstance(answer, list) else _first_list(answer, 0)
+            if hits is None:
                 raise _OtherShape("no list of hits", f"a list, or one under {', '.join(_LIST_NAMES[:4])} or the like")
             # An answer may have a list of hits for each of several queries: `[[…]]`
-            return found[0] if len(found) == 1 and isinstance(found[0], list) else found
-        found = follow(answer, path)
-        if found is None:  # as some languages write an empty list
+            return hits[0] if len(hits) == 1 and isinstance(hits[0], list) else hits
+        hits = follow(answer, path)
+        if hits is None:  # as some languages write an empty list
             return []
-        if not isinstance(found, list):
-            raise _OtherShape(f"{_kind_of(found)} at hits: {field_path_text(path)}", "a list of hits there")
-        return found
+        if not isinstance(hits, list):
+            raise _OtherShape(f"{_kind_of(hits)} at hits: {field_path_text(path)}", "a list of hits there")
+        return hits
 
     def _column(self, hits: Sequence[Any], name: str) -> list[Any]:
         """Return the values of a field of all hits."""
@@ -218,7 +218,7 @@ def _first_list(value: Any, depth: int) -> list[Any] | None:
         return None
     named = [value[name] for name in _LIST_NAMES if name in value]
     lists = [each for each in named if isinstance(each, list)]
-    lists += [found for each in named if (found := _first_list(each, depth + 1)) is not None]
+    lists += [inner for each in named if (inner := _first_list(each, depth + 1)) is not None]
     if lists:
         return lists[0]
     return [] if any(each is None for each in named) else None
@@ -241,8 +241,8 @@ def _usual_metadata(hit: Any, text: str) -> dict[str, Any]:
     """Return what else is known of a hit, without its text: that would be kept twice."""
     if not isinstance(hit, dict):
         return {}
-    found: dict[str, Any] = next((hit[name] for name in _METADATA if isinstance(hit.get(name), dict)), {})
-    return {name: value for name, value in found.items() if _unwrapped(value) != text}
+    metadata: dict[str, Any] = next((hit[name] for name in _METADATA if isinstance(hit.get(name), dict)), {})
+    return {name: value for name, value in metadata.items() if _unwrapped(value) != text}
 
 
 def _first_value(key: str, *holders: Any) -> Any:
@@ -289,11 +289,11 @@ def _kind_of(value: Any) -> str:
 
 def _values_below(value: Any) -> Iterator[tuple[FieldPath, Any]]:
     """Yield all that lies in a value through mappings, with its path, those that lie least deep first."""
-    waiting: list[tuple[FieldPath, Any]] = [((), value)]
-    for path, each in waiting:  # grows in the loop
+    pending: list[tuple[FieldPath, Any]] = [((), value)]
+    for path, each in pending:  # grows in the loop
         yield path, each
-        if isinstance(each, dict) and len(path) < _DEEPEST and len(waiting) < _MOST_LOOKED_AT:
-            waiting += [((*path, name), inner) for name, inner in each.items()]
+        if isinstance(each, dict) and len(path) < _DEEPEST and len(pending) < _MOST_LOOKED_AT:
+            pending += [((*path, name), inner) for name, inner in each.items()]
 
 
 def _fields_text(hits: Sequence[Any], misspelt: FieldPath) -> str:

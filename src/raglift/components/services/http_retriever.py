@@ -248,8 +248,8 @@ def failed_status(
         )
     if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TEMPORARY:
         return ServiceUnusable(f"{message}; expected an answer: {advice.get(status, 'the mapping says what is sent')}")
-    waiting = {name: headers[name] for name in ("retry-after",) if name in headers}
-    return ServiceFailed(message, status_code=status, headers=waiting)
+    retry_after = {name: headers[name] for name in ("retry-after",) if name in headers}
+    return ServiceFailed(message, status_code=status, headers=retry_after)
 
 
 def reason_of(error: BaseException) -> str:

@@ -122,9 +122,9 @@ class Connection:
         except MCPError as error:
             failure, cause = self._failure(error, failed)
         except (RuntimeError, ValueError) as error:  # of the SDK and pydantic
-            said = self._server.secrets.beginning(str(error).encode("utf-8", "replace"))
+            message = self._server.secrets.beginning(str(error).encode("utf-8", "replace"))
             raise ServiceUnusable(
-                f"the answer is not what the protocol or the tool's schema says: {said}; expected one that is"
+                f"the answer is not what the protocol or the tool's schema says: {message}; expected one that is"
             ) from None
         raise failure from cause
 
@@ -199,7 +199,7 @@ class Connection:
         """Return the error of a call, and a cause, which says whether another attempt may succeed."""
         from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
-        said = self._server.secrets.beginning(error.message.encode("utf-8", "replace"))
+        message = self._server.secrets.beginning(error.message.encode("utf-8", "replace"))
         if failed and isinstance(failed[-1], Exception):
             reason = self._server.secrets.hidden(reason_of(failed[-1]))
             return ServiceFailed(f"the connection broke off before an answer — {reason}"), failed[-1]
@@ -216,8 +216,8 @@ class Connection:
             return ServiceFailed(f"the MCP server ended before an answer{self._stderr_text()}"), ConnectionResetError()
         if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
             expected = "a tool and arguments that it takes"
-            return ServiceUnusable(f"the server refuses the call: {said}; expected {expected}"), None
-        return ServiceFailed(f"the server answers with an error — {said or error.code}"), None
+            return ServiceUnusable(f"the server refuses the call: {message}; expected {expected}"), None
+        return ServiceFailed(f"the server answers with an error — {message or error.code}"), None
 
     def _start_failure(self, error: BaseException, failed: list[Any]) -> ServiceFailed | ServiceUnusable:
         from mcp import MCPError
@@ -233,7 +233,9 @@ class Connection:
             )
         if isinstance(error, MCPError) and failed and isinstance(failed[-1], Exception):
             reason = self._server.secrets.hidden(reason_of(failed[-1]))
-            return ServiceUnusable(f"no connection to {self._server.name}: {reason}; expected a server: is it running?")
+            return ServiceUnusable(
+                f"no connection to {self._server.name}: {reason}; expected an MCP server there: is it running?"
+            )
         if isinstance(error, MCPError) and failed:
             return self._status_failure(failed[-1])
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:

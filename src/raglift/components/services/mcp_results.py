@@ -83,18 +83,18 @@ class ResultReader:
 
     def _blocks(self, content: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the content as hits: a text or a piece of it, a resource, or a link to one; pictures are none."""
-        found: list[dict[str, Any]] = []
+        hits: list[dict[str, Any]] = []
         for block in content:
             if block.type == "text":
                 pieces = [block.text] if self.separator is None else block.text.split(self.separator)
-                found += [{"text": piece.strip()} for piece in pieces if piece.strip()]
+                hits += [{"text": piece.strip()} for piece in pieces if piece.strip()]
             elif block.type == "resource_link":
                 text = "\n".join(filter(None, [block.title, block.description])) or block.name
-                found.append({"text": text, "id": str(block.uri), "doc_id": str(block.uri), "name": block.name})
+                hits.append({"text": text, "id": str(block.uri), "doc_id": str(block.uri), "name": block.name})
             elif block.type == "resource" and (text := getattr(block.resource, "text", None)):
                 uri = str(block.resource.uri)
-                found.append({"text": text, "id": uri, "doc_id": uri})
-        return found
+                hits.append({"text": text, "id": uri, "doc_id": uri})
+        return hits
 
 
 def _texts(result: Any) -> list[str]:

@@ -101,13 +101,13 @@ def _shown(name: str) -> str:
 
 
 def _properties(schema: Any) -> dict[str, Any]:
-    found = schema.get("properties") if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
 
 
 def _required(schema: Any) -> list[str]:
-    found = schema.get("required") if isinstance(schema, dict) else None
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    required = schema.get("required") if isinstance(schema, dict) else None
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
 
 
 def _alternatives(argument: Any) -> list[dict[str, Any]]:
