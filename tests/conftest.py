@@ -272,14 +272,12 @@ def ctrl_c_when() -> Callable[[Callable[[], bool]], AbstractContextManager[None]
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         thread = threading.Thread(target=press, daemon=True)
         thread.start()
-        started = time.monotonic()
         try:
             with pytest.raises(KeyboardInterrupt):
                 yield
         finally:
             thread.join()
             signal.signal(signal.SIGINT, before)
-        assert time.monotonic() - started < 20
 
     return pressed
 

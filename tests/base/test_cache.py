@@ -361,20 +361,6 @@ def test_a_value_that_was_damaged_in_the_file_is_forgotten_and_can_be_stored_ane
     assert cache.get_many([b"a"]) == {b"a": b"made again"}
 
 
-def test_a_file_of_before_there_were_checksums_is_gone_on_with(path):
-    path.parent.mkdir()
-    rows = sqlite3.connect(path)
-    rows.execute("CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
-    rows.execute("INSERT INTO entries VALUES (?, ?)", (b"old", b"paid for"))
-    rows.commit()
-    rows.close()
-    for _ in range(2):
-        cache = Cache(path)
-        cache.put_many({b"new": b"value"})
-        assert cache.get_many([b"old", b"new"]) == {b"old": b"paid for", b"new": b"value"}
-        cache.close()
-
-
 @pytest.mark.parametrize(("byte", "said"), [(b"\x17", "malformed database schema"), (b"\xca", "can't decode byte")])
 def test_a_damaged_schema_is_told_in_words_that_can_be_printed(path, byte, said):
     cache = Cache(path)

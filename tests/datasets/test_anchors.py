@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import unicodedata
 
 import pytest
@@ -95,13 +94,11 @@ def test_a_span_with_unique_quotes_resolves_to_itself(
 
 
 @pytest.mark.slow
-def test_a_hundred_labels_in_a_long_document_take_about_a_second() -> None:
+def test_a_hundred_labels_in_a_long_document() -> None:
     text = "\n".join(f"Line {number} of the book is – like the others – short." for number in range(60_000))
     sources = Sources([Document("book", text)])
-    began = time.perf_counter()
     for number in range(0, 60_000, 600):
         location = Location("labels", [])
         span = sources.find_quote("book", f"line {number} of", "others – short.", location)
         assert span is not None
         assert text[slice(*span)] == f"Line {number} of the book is – like the others – short."
-    assert time.perf_counter() - began < 5  # generous: a busy machine

@@ -29,32 +29,11 @@ def replace_folder(target: Path, text: str) -> None:
         put_folder(folder_with(temporary / "written", text), target, overwrite=True)
 
 
-@pytest.fixture(params=["exchange", "two renames"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """As on systems that exchange folders, and as on others."""
-    if request.param == "two renames":
-        monkeypatch.setattr(replacing, "_exchange", lambda *_: False)
-    return str(request.param)
-
-
-@pytest.mark.usefixtures("way")
 def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
     for text in ("first", "second"):
         replace_folder(tmp_path / "run", text)
         assert (tmp_path / "run/text").read_text(encoding="utf-8") == text
         assert entries(tmp_path) == ["run"]
-
-
-@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="this system cannot exchange two folders")
-def test_at_no_moment_is_there_none(tmp_path: Path) -> None:
-    replace_folder(tmp_path / "run", "first")
-    renames: list[object] = []
-    watching = True
-    sys.addaudithook(lambda event, given: renames.append(given) if watching and event == "os.rename" else None)
-    replace_folder(tmp_path / "run", "second")
-    watching = False
-    assert renames == []
-    assert (tmp_path / "run/text").read_text(encoding="utf-8") == "second"
 
 
 def test_a_block_that_fails_changes_nothing(tmp_path: Path) -> None:
@@ -70,7 +49,6 @@ import os, signal, sys
 from pathlib import Path
 from raglift.base import replacing
 target, moment = Path(sys.argv[1]), sys.argv[2]
-replacing._exchange = lambda *_: False
 move = Path.replace
 def replace(self, place):
     found = move(self, place)

@@ -94,7 +94,6 @@ def test_results_come_in_the_order_of_the_calls(concurrency):
     outcomes = call_all([lambda n=n: call(n) for n in range(40)], policy, finished.append)
     assert values(outcomes) == list(range(40))
     assert finished == [1] * 40
-    assert all(outcome.seconds >= delay * 0.9 for outcome, delay in zip(outcomes, delays, strict=True))
     outcomes = call_all_async([lambda n=n: call_async(n) for n in range(40)], policy, finished.append)
     assert values(outcomes) == list(range(40))
     assert len(finished) == 80

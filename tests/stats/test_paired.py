@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 import tracemalloc
 
 import numpy as np
@@ -144,15 +143,6 @@ def test_many_queries_are_held_a_block_at_a_time() -> None:
         tracemalloc.stop()
     # All signs at once would be 120 MB as numbers of 8 bytes; a block is 16 MB, and two are held as they change.
     assert held < 60e6
-
-
-@pytest.mark.slow
-def test_many_columns_cost_little_more_than_one() -> None:
-    matrix = np.random.default_rng(0).choice(STEPS, size=(312, 400))
-    begin = time.process_time()
-    paired_differences(matrix, seed=0)
-    # 0.2 s of processor time where it was written; one at a time they take ten times as long.
-    assert time.process_time() - begin < 3.0
 
 
 def test_scipy_is_not_imported_before_it_is_needed() -> None:

@@ -1,7 +1,6 @@
 """The public loopback server, asked by plain HTTP."""
 
 import base64
-import time
 
 import httpx
 import numpy as np
@@ -62,20 +61,11 @@ def test_a_reply_is_cut_off_in_the_middle(server):
         ask(server, ["lamp"])
 
 
-def test_a_slow_answer_takes_its_time(server):
-    server.answer_next(Answer(seconds=0.1))
-    started = time.monotonic()
-    assert ask(server, ["lamp"]).status_code == 200
-    assert time.monotonic() - started >= 0.1
-
-
 def test_a_slow_answer_does_not_hold_up_the_end():
-    started = time.monotonic()
     with OpenAIServer() as server:
         server.answer_next(Answer(seconds=30))
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{server.base_url}/embeddings", json={}, timeout=0.05, trust_env=False)
-    assert time.monotonic() - started < 10
 
 
 def test_other_bodies_and_other_vectors(server):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,10 +175,8 @@ def rerankers(number: int) -> list[Any]:
 @pytest.mark.parametrize(
     "made", [chain, *(pytest.param(each, marks=pytest.mark.full) for each in (in_each_other, one_session, rerankers))]
 )
-def test_odd_traces_of_many_spans_take_seconds(tmp_path: Path, made: Callable[[int], Any]) -> None:
-    began = time.perf_counter()
+def test_odd_traces_of_many_spans_are_read(tmp_path: Path, made: Callable[[int], Any]) -> None:
     read(tmp_path, made(10_000))
-    assert time.perf_counter() - began < 30
 
 
 def test_the_numbers_of_lists_are_bounded() -> None:

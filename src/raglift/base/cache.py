@@ -277,24 +277,14 @@ def _is_busy(error: BaseException) -> bool:
 
 
 def _make_table(connection: sqlite3.Connection) -> None:
-    """Make the table where there is none, and the column of checksums where an older raglift made it.
+    """Make the table if there is none.
 
-    Rows lie in the order in which they came, and only the keys in their own. Sorted by their keys, as in caches that
-    an older raglift made, a million vectors take five times as long to write and almost four times the space.
+    Rows lie in the order in which they came, and only the keys in their own: sorted by their keys, a million vectors
+    take five times as long to write and almost four times the space.
     """
     connection.execute(
-        "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER)"
+        "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL)"
     )
-    if not _has_checksums(connection):
-        try:
-            connection.execute("ALTER TABLE entries ADD COLUMN checksum INTEGER")
-        except sqlite3.OperationalError:  # another process was first
-            if not _has_checksums(connection):
-                raise
-
-
-def _has_checksums(connection: sqlite3.Connection) -> bool:
-    return any(name == "checksum" for _, name, *_ in connection.execute("PRAGMA table_info(entries)"))
 
 
 def _checksum(key: bytes, value: bytes) -> int:
@@ -302,9 +292,9 @@ def _checksum(key: bytes, value: bytes) -> int:
 
 
 def _is_whole(key: Any, value: Any, checksum: Any) -> bool:
-    """Whether an entry is as it was written; one of an older raglift has no checksum and is taken as it is."""
+    """Whether an entry is as it was written."""
     is_of_kind = isinstance(key, bytes) and isinstance(value, bytes)  # a damaged SQLite file may hold anything
-    return is_of_kind and (checksum is None or checksum == _checksum(key, value))
+    return is_of_kind and checksum == _checksum(key, value)
 
 
 _open: dict[Path, Cache] = {}

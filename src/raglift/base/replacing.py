@@ -5,7 +5,6 @@ A process that is killed leaves at most a hidden folder next to the place, which
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import io
 import os
@@ -175,8 +174,7 @@ def beside(target: Path) -> Iterator[Path]:
 def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
     """Move a folder to its place; whatever is there comes back when that fails.
 
-    Where the system can exchange two folders (Linux, macOS), the destination exists at every moment. Elsewhere a
-    process can be killed in between; then `beside` puts back what was there.
+    A process can be killed in between; then `beside` puts back what was there.
 
     Args:
         written: the whole folder, in one of `beside`.
@@ -193,8 +191,6 @@ def put_folder(written: Path, target: Path, *, overwrite: bool) -> None:
         return
     retired = written.with_name(_RETIRED)
     if is_there(target):
-        if _exchange(written, target):
-            return
         target.replace(retired)
     try:
         written.replace(target)
@@ -266,19 +262,3 @@ def _remove(folder: Path) -> None:
         if {path.name for path in folder.iterdir()} <= {_MARK}:
             (folder / _MARK).unlink(missing_ok=True)
             folder.rmdir()
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step, and return whether the system could."""
-    names = os.fsencode(one), os.fsencode(other)
-    try:
-        library = ctypes.CDLL(None)
-        if sys.platform == "linux":
-            here, exchange = -100, 2
-            return bool(library.renameat2(here, names[0], here, names[1], ctypes.c_uint(exchange)) == 0)
-        if sys.platform == "darwin":
-            swap = 2
-            return bool(library.renamex_np(*names, ctypes.c_uint(swap)) == 0)
-    except (AttributeError, OSError, TypeError):  # an older C library, or another
-        return False
-    return False

@@ -74,14 +74,6 @@ def whole(place: Any) -> Any:
     return int(place) if place.is_integer() else None
 
 
-def of_older(line: Any) -> Any:
-    """Return a chunk's line as it is written now: an older raglift kept a system's numbers for ids and locations."""
-    if not isinstance(line, dict):
-        return line
-    ids = {name: str(line[name]) for name in ("id", "doc_id") if type(line.get(name)) in (int, float)}
-    return line | ids | {name: whole(line[name]) for name in ("start", "end") if type(line.get(name)) is float}
-
-
 # Not pydantic's own texts: a saved text may hold half a character, as what a system returned may
 Text = Annotated[str, InstanceOf(), Expected("a text")]
 Flag = Annotated[bool, Strict(), Expected("true or false")]
@@ -113,7 +105,7 @@ class Saved:
         }
         form = core_schema.typed_dict_schema(known, extra_behavior="forbid", strict=True)
         # The record's own constructor: what pydantic would fill in by itself takes more memory. Labels are taken as
-        # they were when they were scored, by an older raglift too, which merged no facts and refused less.
+        # they were when they were scored.
         make = partial(trusted, record) if record in _LABELS else lambda given: record(**given)
         return core_schema.no_info_after_validator_function(make, form)
 
@@ -282,7 +274,7 @@ def _note(value: Any) -> Any:
 
 
 class Header(SavedModel):
-    """`run.json`, besides its format; what is missing in older runs has a default."""
+    """`run.json`, besides its format."""
 
     stages: Annotated[Several[Annotated[StageInfo, Saved()]], Field(min_length=1), AfterValidator(_names)]
     dataset: Text

@@ -18,7 +18,7 @@ from raglift.metrics.computing import Scores
 from raglift.metrics.parsing import read_metric
 from raglift.records.dataset import Dataset
 from raglift.records.rankings import Call, Inventory, Ranking, Run, StageTrace, Trace, hits_of
-from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number, of_older
+from raglift.storage.forms import CHUNK, HEADER, QUERY, TRACE, is_number
 from raglift.storage.layout import (
     CHUNKS,
     DAMAGE,
@@ -245,7 +245,7 @@ def _chunk(line: Any) -> Chunk:
     try:
         return read_as(CHUNK, line)
     except WrongKind:
-        return read_as(CHUNK, of_older(line))
+        return read_as(CHUNK, line)
 
 
 def _trace(chunks: list[Chunk], line: Any) -> Trace:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import time
 
 import numpy as np
 import pytest
@@ -230,22 +229,6 @@ def test_no_labelled_query_gives_no_figures_and_no_error(ranked):
     assert base.interval is None
     assert (other.verdict, other.p_holm) == (None, None)
     assert "nan" not in str(comparison)
-
-
-@pytest.mark.slow
-def test_a_sweep_of_thirty_systems_takes_seconds(ranked):
-    metrics = ["hit_rate", "precision", "recall", "f1", "rr", "ap", "ndcg"]
-    base = ranked([1, 2, 3] * 104, metrics=metrics, ks=(1, 3, 5, 6))
-    random = np.random.default_rng(0)
-    shape = base.scores.values.shape
-    many = [
-        dataclasses.replace(base, scores=dataclasses.replace(base.scores, values=random.random(shape)))
-        for _ in range(30)
-    ]
-    started = time.perf_counter()
-    comparison = compare(many, primary="ndcg@6")
-    assert len(comparison.rows) == 30 * 28
-    assert time.perf_counter() - started < 20
 
 
 def test_metrics_that_not_all_systems_have_scored_are_named(ranked):

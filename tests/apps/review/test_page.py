@@ -508,10 +508,11 @@ def test_on_a_phone_what_one_needs_is_within_reach(
 
     def in_sight(place: Any) -> None:
         place.wait_for()
-        deadline = time.monotonic() + 5
-        while not place.evaluate(IN_SIGHT):
-            assert time.monotonic() < deadline, "out of sight, or below something"
+        for _ in range(100):
+            if place.evaluate(IN_SIGHT):
+                return
             time.sleep(0.05)
+        pytest.fail("out of sight, or below something")
 
     for number in range(3):
         current = page.locator(".card[aria-current]")
@@ -604,28 +605,6 @@ def test_everyone_can_read_and_use_it(
         assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.keyboard.press("?")
-
-
-@pytest.mark.full
-def test_a_key_answers_at_once_among_many(serve_here: Callable, visit: Callable, tmp_path: Path) -> None:
-    words = " ".join(f"word{number}" for number in range(60))
-    questions = [f"question {number}" for number in range(100)]
-    table = {text: [f"{text} chunk {place}: {words}" for place in range(50)] for text in questions}
-    queries = Dataset(tuple(Query(f"q{number:04}", text) for number, text in enumerate(questions)), name="many")
-    run = evaluate(FakeRetriever(table), queries, ks=(1,), depth="deep", candidates=50).save(tmp_path / "run")
-    page = visit(serve_here(tmp_path / "labels.jsonl", run, "-k", 50).url)
-    seconds = []
-    for key in "2013201320":
-        before = page.evaluate("document.querySelector('.card[aria-current]').dataset.chunk")
-        begin = time.perf_counter()
-        page.keyboard.press(key)
-        page.wait_for_function(
-            "(before) => document.querySelector('.card[aria-current]').dataset.chunk !== before", arg=before
-        )
-        seconds.append(time.perf_counter() - begin)
-    saved(page)
-    assert sorted(seconds)[len(seconds) // 2] < 0.3, seconds
-    assert len([q for q in read_queries(tmp_path / "labels.jsonl") if q.facts]) == 1
 
 
 @pytest.mark.full

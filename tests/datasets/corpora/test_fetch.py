@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -204,10 +203,8 @@ def test_a_failed_download_keeps_what_was_there(site: Site, make_corpus: Callabl
     ("path", "message"), [("silent", "no answer in time"), ("slow", "not finished within 0.3 seconds")]
 )
 def test_time_runs_out(site: Site, make_corpus: Callable[..., Corpus], cache: Path, path: str, message: str) -> None:
-    began = time.monotonic()
     with pytest.raises(CorpusError, match=message):
         fetch(make_corpus(), url=site.url(path), timeout=0.3)
-    assert time.monotonic() - began < 3
     assert not cache.exists()
 
 

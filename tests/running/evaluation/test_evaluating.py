@@ -468,7 +468,7 @@ def test_false_offsets_are_noted():
 def test_seconds_are_kept_per_query_and_stage():
     evaluation = measure(reranker=FakeReranker(SCORES))
     for trace in evaluation.run.traces:
-        assert all(0 <= stage.seconds < 10 for stage in trace.stages)
+        assert all(stage.seconds >= 0 for stage in trace.stages)
     assert [stage.batched for stage in evaluation.run.stages] == [False, True]
 
 

@@ -1,4 +1,4 @@
-"""Evaluations that an older raglift saved, of systems whose chunks had numbers for ids and locations."""
+"""Systems whose chunks have numbers for ids and locations."""
 
 from __future__ import annotations
 
@@ -38,12 +38,6 @@ def only_chunk(folder: Path) -> Chunk:
 
 def test_numbers_of_a_system_are_saved_as_texts_and_places(folder: Path) -> None:
     assert only_chunk(folder) == Chunk(TEXT, "5", "7", 0, 35)
-
-
-def test_a_run_of_an_older_raglift_with_numbers_is_read(folder: Path) -> None:
-    line = {"text": TEXT, "id": 5, "doc_id": 7.5, "start": 0.0, "end": 35.5, "metadata": {}}
-    (folder / "chunks.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    assert only_chunk(folder) == Chunk(TEXT, "5", "7.5", 0, None)
 
 
 @pytest.mark.parametrize("changed", [{"id": True}, {"doc_id": [1]}, {"start": "0"}, {"end": 10**30}, {"end": 1e30}])
