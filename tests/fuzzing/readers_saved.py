@@ -109,6 +109,6 @@ def _used(folder: Path) -> object:
 
 READERS: tuple[Reader, ...] = (
     Reader("saved evaluation", _write, _read, (RunError,), _again),
-    Reader("saved evaluation, used", _write, _used, (RunError, ConfigurationError), seconds=10.0),
+    Reader("saved evaluation, used", _write, _used, (RunError, ConfigurationError)),
 )
 """All of the readers here."""

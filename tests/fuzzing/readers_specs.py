@@ -1,4 +1,4 @@
-"""What users write in one line: metrics, depths, retrievers, chunkers, bounds, styles."""
+"""What users write in one line: metrics, depths, retrievers, chunkers and bounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from raglift.apps.generation.questions import parse_styles, shares
 from raglift.cli.choices import separate
 from raglift.cli.evaluate import depths
 from raglift.cli.gate import _bounds as read_bounds
@@ -94,12 +93,6 @@ def _check_bounds(found: list[Any]) -> None:
             assert bound.metric is None or parse(bound.figure) == bound.metric
 
 
-def _styles(text: str) -> object:
-    found = parse_styles(text)
-    assert sum(shares(100, found).values()) == 100
-    return found
-
-
 def _of_json(read: Callable[[Mapping[str, Any]], object], folder: Path) -> object:
     """Read options as a program passes them on that has them from JSON: of any type."""
     try:
@@ -143,7 +136,6 @@ READERS: Sequence[Reader] = (
     _notation("chunker", parse_chunker, "recursive:1000/100", "token:250/125:tokens:cl100k_base"),
     _notation("bound, at least", _asked, "ndcg@10=0.75", "rerank:recall@5 = 0.5", check=_check_bounds),
     _notation("bound, at most", _asked_at_most, "p95_latency=500ms", "retrieve:empty=3", check=_check_bounds),
-    _notation("styles", _styles, "natural=2,keyword", "typo=0.5, natural = 1"),
     _options(
         "gate",
         _gate,

@@ -127,7 +127,6 @@ READERS: Sequence[Reader] = (
         _shown,
         (RunError, ConfigurationError),
         targets=(*_TABLES, "sweep/cells/*"),
-        seconds=10.0,
     ),
     Reader(
         "sweep folder, gone on with",

@@ -296,7 +296,6 @@ def test_a_failure_midway_leaves_what_was_there(evaluation, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("error", [OSError("no rename"), KeyboardInterrupt()], ids=repr)
 def test_a_failure_at_the_last_step_brings_back_what_was_there(evaluation, tmp_path, monkeypatch, error):
-    monkeypatch.setattr(replacing, "_exchange", lambda *_: False)  # as where a system cannot exchange two folders
     folder = save_evaluation(evaluation, tmp_path / "run")
     replace = Path.replace
 

@@ -9,7 +9,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from raglift.base.limits import allowed, fits, most_bytes, rows_at_a_time
+from raglift.base.limits import allowed, most_bytes
 from raglift.base.strict_files import (
     decode_text,
     lines_of,
@@ -273,10 +273,10 @@ def parquet_rows(
                 location.fault("two columns of one name", "one column of each name")
                 return
             chosen = [name for name in names if columns is None or name in columns]
-            if not chosen or not fits(path, file, chosen, location, as_objects=True):
+            if not chosen:
                 return
             number = taken = 0
-            for batch in file.iter_batches(batch_size=rows_at_a_time(file, chosen, _BATCH), columns=chosen):
+            for batch in file.iter_batches(batch_size=_BATCH, columns=chosen):
                 taken += batch.nbytes
                 if taken > most_bytes():
                     location.fault(f"values that unpack to more than {most_bytes():,} bytes", allowed())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.base.limits import fits, most_bytes
 from raglift.base.validation import nearest, quoted, shown
 from raglift.matching.numbered import all_texts
 from raglift.records.parsing import read_id
@@ -89,7 +88,7 @@ def _table(
                 (location / name).fault(f"{schema.names.count(name)} columns of this name", "one column of each name")
             elif not _is_of_kind(schema.field(name).type, _KINDS[name]):
                 (location / name).fault(f"a column of {schema.field(name).type}", f"a column of {_KINDS[name]}")
-        if location.faults or not fits(path, source, present, location):
+        if location.faults:
             return None
         # Dictionary-encoded, equal texts are stored once
         source = parquet.ParquetFile(path, read_dictionary=present)
@@ -146,19 +145,10 @@ def _has_equal_ranks(hits: Hits) -> bool:
 
 def _rows(table: pa.Table, location: Location) -> Iterator[tuple[Location, dict[str, Any]]]:
     number = 0
-    for batch in table.to_batches(max_chunksize=_rows_at_a_time(table)):
+    for batch in table.to_batches(max_chunksize=_ROWS):
         for row in batch.to_pylist():
             number += 1
             yield location / f"row {number}", row
-
-
-def _rows_at_a_time(table: pa.Table) -> int:
-    """Return how many rows can be made into Python's values at a time, however long the longest text is."""
-    from pyarrow import compute, types
-
-    columns = [column for column in table.columns if types.is_dictionary(column.type)]
-    lengths = (compute.max(compute.binary_length(part.dictionary)).as_py() for each in columns for part in each.chunks)
-    return max(1, min(_ROWS, most_bytes() // max(1, *(length or 1 for length in lengths), 1)))
 
 
 def _row_by_row(table: pa.Table, order: str | None, location: Location) -> Hits:
