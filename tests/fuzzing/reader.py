@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -70,7 +71,9 @@ class Bench:
 
     def _read(self) -> Literal["returned", "refused"]:
         try:
-            result = self.reader.read(self.folder)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = self.reader.read(self.folder)
         except self.reader.errors as error:
             message = str(error)
             assert message.strip()

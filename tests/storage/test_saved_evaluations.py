@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from raglift.base import replacing
 from raglift.errors import RunError
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document

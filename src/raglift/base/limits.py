@@ -9,7 +9,6 @@ from pathlib import Path
 
 from raglift.errors import ConfigurationError
 
-
 # Limits on the size of one input in memory (a few megabytes can unpack to terabytes) and on scores.
 
 

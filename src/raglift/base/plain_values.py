@@ -51,7 +51,7 @@ def _plain(value: Any, levels: int, replaced: list[str]) -> Any:
             if set(map(type, value)) == {float} and all(map(math.isfinite, value)):  # a vector
                 return list(value)
             return [_plain(part, levels - 1, replaced) for part in value]
-        if isinstance(value, (np.ndarray, np.generic)):
+        if isinstance(value, (np.ndarray, np.bool_)):
             return _plain(value.tolist(), levels - 1, replaced)
         if isinstance(value, Integral):
             return int(value)
