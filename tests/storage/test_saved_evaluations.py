@@ -473,7 +473,7 @@ def test_a_newer_format_is_told(evaluation, tmp_path):
     folder = save_evaluation(evaluation, tmp_path / "run")
     head = json.loads((folder / "run.json").read_bytes())
     (folder / "run.json").write_text(json.dumps(head | {"format": FORMAT + 1}), encoding="utf-8")
-    with pytest.raises(RunError, match=r"found format 3; expected 2 or lower: .*upgrade with pip install -U raglift"):
+    with pytest.raises(RunError, match=r"found format 2; expected 1 or lower: .*upgrade with pip install -U raglift"):
         load_evaluation(folder)
 
 

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 # scores.parquet: one row per query, stage and metric
 
 
-FORMAT = 2
-"""The version of the files; a folder with a higher one was written by a newer raglift. Runs without sessions
-and filters are still written as version 1, which 0.1.0 reads."""
+FORMAT = 1
+"""The version of the files; a folder with a higher one was written by a newer raglift."""
 
 RUN, QUERIES, CHUNKS, TRACES, SCORES = RUN_FILES
 CHUNK_FIELDS = ("id", "doc_id", "start", "end", "text")

@@ -75,7 +75,7 @@ def read_evaluation(folder: str | Path) -> EvaluationRecord:
         )
     _refuse_pipes(source)
     with _no_garbage_collection():
-        chunks = read_lines(source / CHUNKS, _chunk)
+        chunks = read_lines(source / CHUNKS, partial(read_as, CHUNK))
         queries = tuple(read_lines(source / QUERIES, partial(read_as, QUERY)))
         traces = tuple(read_lines(source / TRACES, partial(_trace, chunks)))
         if len(traces) >= _MANY and not gc.get_freeze_count():
@@ -239,13 +239,6 @@ def _check_stages(source: Path, names: tuple[str, ...], traces: tuple[Trace, ...
                 found = ", ".join(map(quoted, (*done, *sorted(in_calls - set(done)))))
                 told_stages = f"found the stages {found}; expected them as in {RUN}"
                 raise RunError(f"{source / TRACES}:{number}: damaged: {told_stages}; run the evaluation again")
-
-
-def _chunk(line: Any) -> Chunk:
-    try:
-        return read_as(CHUNK, line)
-    except WrongKind:
-        return read_as(CHUNK, line)
 
 
 def _trace(chunks: list[Chunk], line: Any) -> Trace:

@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from raglift.records.rankings import Call, Inventory, Ranking, Run, StageInfo, StageTrace, Trace
 
 
-_FIRST = 1
-"""The version that 0.1.0 reads."""
-
-
 def save_evaluation(evaluation: EvaluationRecord, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write an evaluation to a folder; all of it or nothing.
 
@@ -127,7 +123,7 @@ def _write(evaluation: EvaluationRecord, folder: Path) -> None:
     write_lines(folder / CHUNKS, chunks.lines())
     write_lines(folder / QUERIES, map(_query_line, evaluation.dataset.queries))
     head = {
-        "format": FORMAT if run.has_sessions or _is_of_second(evaluation) else _FIRST,
+        "format": FORMAT,
         "dataset": evaluation.dataset.name,
         "spec": run.spec,
         "stages": [_stage_line(stage) for stage in run.stages],
@@ -270,13 +266,6 @@ def _call_line(call: Call, chunks: _Chunks) -> dict[str, Any]:
     known = {field.name: getattr(call, field.name) for field in fields(call) if field.name != "stages"}
     known["arguments"] = plain(call.arguments)
     return {**known, "stages": _stage_lines(call.stages, chunks)}
-
-
-def _is_of_second(evaluation: EvaluationRecord) -> bool:
-    """Whether queries have filters, or calls were made again."""
-    return any(query.filter is not None for query in evaluation.dataset.queries) or any(
-        trace.matching is not None or trace.calls_again for trace in evaluation.run.traces
-    )
 
 
 def _query_line(query: Query) -> dict[str, Any]:
