@@ -324,14 +324,14 @@ def _cases(evaluation: EvaluationRecord, place: int, k: int, *, made: bool, seed
         unanswerable[places] = True
         labelled[places] = False
         unanswerable &= ~gone
-    kept = np.flatnonzero(labelled | unanswerable)
-    answerable = labelled[kept]
+    rows = np.flatnonzero(labelled | unanswerable)
+    answerable = labelled[rows]
     return _Cases(
-        tuple(queries[query] for query in kept.tolist()),
-        scores[kept],
+        tuple(queries[query] for query in rows.tolist()),
+        scores[rows],
         answerable,
-        right[kept] & answerable,
-        np.where(answerable, recall[kept], 0.0),
+        right[rows] & answerable,
+        np.where(answerable, recall[rows], 0.0),
         left_out,
     )
 

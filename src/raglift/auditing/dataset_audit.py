@@ -12,7 +12,7 @@ import raglift.auditing.view  # noqa: F401 — makes the view of an audit known
 from raglift.adapters.splitters import as_chunker
 from raglift.analysis.upper_bound import best_facts_at, requirements_of
 from raglift.analysis.warnings import vocabulary_warnings
-from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, whereabouts
+from raglift.auditing.labels import about_resolution, audit_labels, chunks_read_in_part, labels_of, occurrences_of
 from raglift.auditing.records import Attainable, Audit, ChunkingAudit
 from raglift.components.chunkers import Chunker
 from raglift.components.embedding import SentenceTransformerEmbedder
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raglift.analysis.upper_bound import Overlaps
-    from raglift.auditing.labels import Label, Whereabouts
+    from raglift.auditing.labels import Label, Occurrences
     from raglift.matching.chunk_index import Touches
     from raglift.matching.overlap import PassageMatch
 
@@ -58,7 +58,7 @@ class Located:
     """Of these passages, by their numbers."""
 
     @classmethod
-    def of(cls, dataset: Dataset, labels: Sequence[Label], found_at: Sequence[Whereabouts], places: Places) -> Located:
+    def of(cls, dataset: Dataset, labels: Sequence[Label], found_at: Sequence[Occurrences], places: Places) -> Located:
         """Return the passages of labelled queries alone, of all the labels."""
         passages: dict[_Key, Passage] = {}
         number = np.full(len(labels), -1, dtype=np.int64)
@@ -67,8 +67,11 @@ class Located:
                 number[row] = len(passages)
                 passages[label.query, label.fact, label.alternative] = _placed(label.passage, at, dataset)
         passage = number[places.passage]
-        kept = passage >= 0
-        return cls(passages, Places(passage[kept], places.document[kept], places.start[kept], places.end[kept]))
+        rows = passage >= 0
+        return cls(
+            passages,
+            Places(passage[rows], places.document[rows], places.start[rows], places.end[rows]),
+        )
 
 
 def audit_chunking(
@@ -120,7 +123,7 @@ def other_rule(rule: MatchRule) -> MatchRule:
     return MatchRule(mode, rule.minimum_length, rule.unicode_folding)
 
 
-def _placed(passage: Passage, at: Whereabouts, dataset: Dataset) -> Passage:
+def _placed(passage: Passage, at: Occurrences, dataset: Dataset) -> Passage:
     """Return a passage with its location, when it has only one."""
     if passage.chunk_id is not None or at.count != 1:
         return passage
@@ -233,21 +236,21 @@ def audit(
     labels = labels_of(dataset)
     passages = [label.passage for label in labels]
     places = find_places(passages, dataset.documents, unicode_folding=rule.unicode_folding)
-    found_at = whereabouts(places, len(labels), dataset.documents)
-    given = None if chunks is None else _checked_chunks(dataset, chunks)
+    found_at = occurrences_of(places, len(labels), dataset.documents)
+    checked = None if chunks is None else _checked_chunks(dataset, chunks)
     findings = tuple(about_resolution(dataset.resolution))
     findings += audit_labels(
         dataset,
         labels,
         found_at,
-        chunk_ids=None if given is None else {chunk.id for chunk in given},
+        chunk_ids=None if checked is None else {chunk.id for chunk in checked},
         unicode_folding=rule.unicode_folding,
     )
     notes = [] if dataset.documents else ["no documents: whether the texts of the labels occur in them is not known"]
     located = Located.of(dataset, labels, found_at, places)
     chunkings = []
-    for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (given is not None):
-        cut = given or () if of_chunker is None else of_chunker.split(dataset.documents)
+    for name, of_chunker in [(str(chunker), chunker) for chunker in ways] + [(_GIVEN, None)] * (checked is not None):
+        cut = checked or () if of_chunker is None else of_chunker.split(dataset.documents)
         chunkings.append(_audit_chunking(name, cut, dataset, located, rule, depths, embedding, notes))
     if embedding == EMBEDDED_MODEL:
         texts = [*(query.text for query in dataset.queries), *(document.text for document in dataset.documents)]
@@ -305,9 +308,9 @@ def _checked_rule(match: str | MatchRule) -> MatchRule:
 
 
 def _checked_depths(ks: Sequence[int]) -> tuple[int, ...]:
-    given: object = ks
-    if isinstance(given, (list, tuple, range)) and given and all(type(k) is int and k >= 1 for k in given):
-        return tuple(sorted(set(given)))
+    depths: object = ks
+    if isinstance(depths, (list, tuple, range)) and depths and all(type(k) is int and k >= 1 for k in depths):
+        return tuple(sorted(set(depths)))
     raise ConfigurationError(f"ks: found {ks!r}; expected a list of depths, as (1, 3, 5, 10)")
 
 

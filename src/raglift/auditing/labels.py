@@ -78,7 +78,7 @@ def labels_of(dataset: Dataset) -> list[Label]:
 
 
 @dataclass(frozen=True)
-class Whereabouts:
+class Occurrences:
     """Where a text is."""
 
     count: int
@@ -95,29 +95,34 @@ class Whereabouts:
         return f"{times} in {self.documents:,} document{'s' * (self.documents != 1)}: {listed}{more}"
 
 
-def find_whereabouts(
+def find_occurrences(
     passages: Sequence[Passage], documents: Sequence[Document], *, unicode_folding: bool
-) -> list[Whereabouts]:
+) -> list[Occurrences]:
     """Return, for each passage, where it is."""
-    return whereabouts(find_places(passages, documents, unicode_folding=unicode_folding), len(passages), documents)
+    return occurrences_of(find_places(passages, documents, unicode_folding=unicode_folding), len(passages), documents)
 
 
-def whereabouts(table: Places, passages: int, documents: Sequence[Document]) -> list[Whereabouts]:
+def occurrences_of(table: Places, passages: int, documents: Sequence[Document]) -> list[Occurrences]:
     """Return the locations of each passage."""
     bounds = np.searchsorted(table.passage, np.arange(passages + 1)).tolist()
     found = []
     for first, last in pairwise(bounds):
-        shown = slice(first, min(last, first + _MOST_COMPARED))
-        rows = zip(table.document[shown].tolist(), table.start[shown].tolist(), table.end[shown].tolist(), strict=True)
+        few = slice(first, min(last, first + _MOST_COMPARED))
+        rows = zip(
+            table.document[few].tolist(),
+            table.start[few].tolist(),
+            table.end[few].tolist(),
+            strict=True,
+        )
         places = tuple(Place(documents[document].id, start, end) for document, start, end in rows)
-        found.append(Whereabouts(last - first, len(np.unique(table.document[first:last])), places))
+        found.append(Occurrences(last - first, len(np.unique(table.document[first:last])), places))
     return found
 
 
 def audit_labels(
     dataset: Dataset,
     labels: Sequence[Label],
-    found_at: Sequence[Whereabouts],
+    found_at: Sequence[Occurrences],
     *,
     chunk_ids: Collection[str] | None,
     unicode_folding: bool,
@@ -125,7 +130,7 @@ def audit_labels(
     """Return what is found about the labels, by query.
 
     Args:
-        dataset: the queries, and the documents; without documents nothing is said of where texts occur.
+        dataset: the queries, and the documents; without documents nothing is reported of where texts occur.
         labels: from `labels_of`.
         found_at: for each label, where it is.
         chunk_ids: the ids of the chunks, when they are known.
@@ -173,7 +178,7 @@ def _about_one(
 
 
 def _about_places(
-    documents: Sequence[Document], labels: Sequence[Label], found_at: Sequence[Whereabouts], unicode_folding: bool
+    documents: Sequence[Document], labels: Sequence[Label], found_at: Sequence[Occurrences], unicode_folding: bool
 ) -> Iterator[tuple[int, Finding]]:
     """Yield what texts occur several times, and what occurs nowhere or not where it should."""
     lost = []
@@ -185,7 +190,7 @@ def _about_places(
     passages = [labels[number].passage for number in lost]
     # Also those that name no document are looked for again: few, and it is simpler
     anywhere = [Passage(passage.text) for passage in passages]
-    elsewhere = find_whereabouts(anywhere, documents, unicode_folding=unicode_folding)
+    elsewhere = find_occurrences(anywhere, documents, unicode_folding=unicode_folding)
     texts = [passage.text or "" for passage, others in zip(passages, elsewhere, strict=True) if not others.count]
     similar = dict(zip(texts, nearest_passages(texts, documents), strict=True))
     folded = {} if unicode_folding else _found_when_folded(texts, documents)
@@ -204,9 +209,9 @@ def _about_places(
             yield number, labels[number].finding("nowhere", detail, (), nearest)
 
 
-def _found_when_folded(texts: Sequence[str], documents: Sequence[Document]) -> dict[str, Whereabouts]:
+def _found_when_folded(texts: Sequence[str], documents: Sequence[Document]) -> dict[str, Occurrences]:
     """Return where texts occur that are written with other characters in the documents, by text."""
-    found = find_whereabouts([Passage(text) for text in texts], documents, unicode_folding=True) if texts else ()
+    found = find_occurrences([Passage(text) for text in texts], documents, unicode_folding=True) if texts else ()
     return {text: at for text, at in zip(texts, found, strict=True) if at.count}
 
 
@@ -216,14 +221,14 @@ def _named(passage: Passage) -> str:
 
 
 def _about_pairs(
-    labels: Sequence[Label], found_at: Sequence[Whereabouts], numbers: Sequence[int], unicode_folding: bool
+    labels: Sequence[Label], found_at: Sequence[Occurrences], numbers: Sequence[int], unicode_folding: bool
 ) -> Iterator[tuple[int, Finding]]:
     """Yield what passages of one query have to do with each other."""
     keys = {number: _key(labels[number].passage, unicode_folding) for number in numbers}
     facts: dict[int, set[object]] = defaultdict(set)
     for number in numbers:
         facts[labels[number].fact].add(keys[number])
-    said: set[tuple[int, int]] = set()
+    reported: set[tuple[int, int]] = set()
     for first, second in combinations(numbers, 2):
         one, other = labels[first], labels[second]
         pair = (one.fact, other.fact)
@@ -231,8 +236,8 @@ def _about_pairs(
             if keys[first] == keys[second]:
                 yield second, other.finding("duplicate alternative", f"the same as {one.where}")
         elif facts[one.fact] == facts[other.fact]:
-            if pair not in said:
-                said.add(pair)
+            if pair not in reported:
+                reported.add(pair)
                 yield second, other.finding("duplicate fact", f"relevant[{other.fact}] is relevant[{one.fact}] again")
         elif _share(keys[first], keys[second], found_at[first].places, found_at[second].places):
             yield second, other.finding("overlap", f"it shares text with {one.where}", found_at[second].places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from raglift.records.labels import PEOPLE, LabelSources
 from raglift.rendering.presenting import Presentable
@@ -177,30 +177,20 @@ class Audit(Presentable):
         import pandas as pd
 
         columns = ("query_id", "where", "severity", "kind", "text", "detail", "places", "doc_id", "start", "end")
-        rows = []
+        rows: list[list[Any]] = []
         for finding in self.findings:
             near = finding.nearest
             place = finding.places[0] if finding.places else near.place if near else None
-            about = (
+            row: list[Any] = [
                 finding.query_id,
                 finding.where,
                 KINDS[finding.kind][0],
                 finding.kind,
                 finding.text,
                 finding.detail,
-            )
-            span = (place.doc_id, place.start, place.end) if place else (None, None, None)
-            rows.append(
-                (
-                    *about,
-                    finding.kind,
-                    finding.text,
-                    finding.detail,
-                    len(finding.places),
-                    *span,
-                    *((near.text, near.likeness) if near else (None, None)),
-                )
-            )
+            ]
+            row += [len(finding.places), *((place.doc_id, place.start, place.end) if place else (None, None, None))]
+            rows.append([*row, *((near.text, near.likeness) if near else (None, None))])
         frame = pd.DataFrame(rows, columns=[*columns, "nearest", "likeness"])
         return frame.astype({"places": "int64", "start": "Int64", "end": "Int64", "likeness": "float64"})
 
@@ -214,15 +204,15 @@ class Audit(Presentable):
 
         columns = ("chunker", "chunks", "mean_length", "read_in_part")
         beside = "" if self.match_beside is None else f" by {self.match_beside.mode}"
-        rows = []
+        chunkings = []
         for each in self.chunkings:
-            row: dict[str, object] = dict(
+            figures: dict[str, object] = dict(
                 zip(columns, (each.name, each.chunks, each.mean_length, each.read_in_part), strict=True)
             )
-            row |= {placement: each.count(placement) for placement in PLACEMENTS}
+            figures |= {placement: each.count(placement) for placement in PLACEMENTS}
             for depths, rule in ((each.attainable, ""), (each.attainable_beside, beside)):
                 for at in depths:
-                    row |= {f"recall@{at.k}{rule}": at.recall, f"exact@{at.k}{rule}": at.exact}
-            rows.append(row)
-        frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*columns, *PLACEMENTS])
+                    figures |= {f"recall@{at.k}{rule}": at.recall, f"exact@{at.k}{rule}": at.exact}
+            chunkings.append(figures)
+        frame = pd.DataFrame(chunkings) if chunkings else pd.DataFrame(columns=[*columns, *PLACEMENTS])
         return frame.astype({"read_in_part": "Int64"})

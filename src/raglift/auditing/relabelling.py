@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from raglift.auditing.labels import find_whereabouts
+from raglift.auditing.labels import find_occurrences
 from raglift.base.normalization import NormalizedText, normalize, normalize_with_offsets
 from raglift.base.replacing import NOTHING_WRITTEN, replacing_file
 from raglift.base.strict_files import decode_lines, parse_object, read_bytes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from raglift.auditing.labels import Whereabouts
+    from raglift.auditing.labels import Occurrences
     from raglift.auditing.records import Place
     from raglift.records.documents import Document
     from raglift.records.labels import Query
@@ -110,7 +110,7 @@ def relabel(path: Path, documents: Sequence[Document], to: Form = "anchors") -> 
         raise ConfigurationError("relabel: found no documents; expected those that the labels are about")
     entries, before = _read(path, documents)
     literals = [literal for number, entry in enumerate(entries) for literal in _literals(number, entry)]
-    found_at = find_whereabouts([literal.passage for literal in literals], documents, unicode_folding=False)
+    found_at = find_occurrences([literal.passage for literal in literals], documents, unicode_folding=False)
     quotes = Quotes(documents)
     left = []
     for literal, at in zip(literals, found_at, strict=True):
@@ -161,7 +161,7 @@ def _is_literal(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, dict) and "text" in value and "start" not in value)
 
 
-def _replace(literal: _Literal, at: Whereabouts, quotes: Quotes, to: Form) -> str | None:
+def _replace(literal: _Literal, at: Occurrences, quotes: Quotes, to: Form) -> str | None:
     """Replace a literal text by its location; return the reason if that is not possible."""
     if at.count != 1:
         return f"it occurs {at}" if at.count else "it occurs nowhere"

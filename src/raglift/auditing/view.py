@@ -80,12 +80,12 @@ _KINDS: tuple[Column[_Group], ...] = (
 def _sections(audit: Audit, by_kind: dict[Kind, list[Finding]]) -> Iterator[Section]:
     for kind, findings in by_kind.items():
         # Labels that are left out are nowhere else
-        shown = len(findings) if kind == "unresolved" else _SHOWN
-        left = len(findings) - shown
+        limit = len(findings) if kind == "unresolved" else _SHOWN
+        left = len(findings) - limit
         more = (Entry(f"… and {left:,} more (all of them with --json, or in to_frame())"),) if left > 0 else ()
         yield Section(
             f"{KINDS[kind][0].capitalize()}: {kind} ({len(findings):,})",
-            entries=(*map(_entry, findings[:shown]), *more),
+            entries=(*map(_entry, findings[:limit]), *more),
             detail=Detail.DETAILS,
         )
     if audit.chunkings:
@@ -94,12 +94,12 @@ def _sections(audit: Audit, by_kind: dict[Kind, list[Finding]]) -> Iterator[Sect
 
 
 def _entry(finding: Finding) -> Entry:
-    said = f"{quoted(finding.query_id)} {finding.where}: {quoted(finding.text)}: {finding.detail}"
+    text = f"{quoted(finding.query_id)} {finding.where}: {quoted(finding.text)}: {finding.detail}"
     if finding.nearest is None:
-        return Entry(said)
+        return Entry(text)
     place, likeness = finding.nearest.place, percent_text(finding.nearest.likeness, 0)
     at = f"{quoted(place.doc_id)} from {place.start} to {place.end}"
-    return Entry(said, (Entry(f"nearest ({likeness} alike), {at}: {quoted(finding.nearest.text)}"),))
+    return Entry(text, (Entry(f"nearest ({likeness} alike), {at}: {quoted(finding.nearest.text)}"),))
 
 
 # What each chunker does to the labels: a row for each figure, and a column for each chunker.

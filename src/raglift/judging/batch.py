@@ -114,7 +114,7 @@ class DatedAnswer(Generic[Form]):
         return cls(form.model_validate_json(answer), date.fromisoformat(day).isoformat())
 
 
-def kept_answers(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, DatedAnswer[Form]]:
+def cached_answers(keys: Sequence[bytes], form: type[Form], cache: Cache) -> dict[bytes, DatedAnswer[Form]]:
     """Return the answers that are in the cache; what is damaged or no longer of the form is forgotten."""
     values: dict[bytes, DatedAnswer[Form]] = {}
     damaged: list[bytes] = []
@@ -150,11 +150,11 @@ class Estimate:
     """What is worth knowing before anything is paid for."""
 
     def __str__(self) -> str:
-        kept = f" ({self.cached:,} of them answered in the cache)" if self.cached else ""
+        cached = f" ({self.cached:,} of them answered in the cache)" if self.cached else ""
         if self.cached == self.prompts:
-            return f"{self.prompts:,} prompts{kept}, nothing to pay"
+            return f"{self.prompts:,} prompts{cached}, nothing to pay"
         tokens = f"about {self.usage.input:,} tokens to read and {self.usage.output:,} to write"
-        return f"{self.prompts:,} prompts{kept}, {tokens}"
+        return f"{self.prompts:,} prompts{cached}, {tokens}"
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def estimate(
     its form: see `raglift.judging.batch`.
     """
     keys = _keys(model, prompts, form)
-    cached = kept_answers(keys, form, default_cache() if cache is None else cache)
+    cached = cached_answers(keys, form, default_cache() if cache is None else cache)
     usage = sum((task.guess for task in _tasks(keys, prompts, form, cached)), Usage())
     return Estimate(len(set(keys)), len(cached), usage)
 
@@ -231,7 +231,7 @@ def ask_all(
     require_concurrency(concurrency)
     cache = default_cache() if cache is None else cache
     keys = _keys(model, prompts, form)
-    values: dict[bytes, DatedAnswer[Form] | NoAnswer] = dict(kept_answers(keys, form, cache))
+    values: dict[bytes, DatedAnswer[Form] | NoAnswer] = dict(cached_answers(keys, form, cache))
     waiting = _tasks(keys, prompts, form, values)
     billed = Usage()
     with track(label, len(waiting), "prompts", show=progress) as advance:
@@ -288,8 +288,8 @@ def _stop_if_hopeless(failure: ModelOutputError, answered: int, failed: int, lef
         ModelUnavailable: the failure is of the provider, or there were only failures so far.
     """
     if isinstance(failure, ModelUnavailable):
-        kept = f". {answered:,} prompts were answered before, and their answers are kept" if answered else ""
-        raise ModelUnavailable(f"{failure}{kept}")
+        before = f". {answered:,} prompts were answered before, and their answers are kept" if answered else ""
+        raise ModelUnavailable(f"{failure}{before}")
     if not answered and failed >= _HOPELESS and left:
         raise ModelUnavailable(f"none of the first {failed} prompts was answered ({left:,} more remain): {failure}")
 

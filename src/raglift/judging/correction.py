@@ -323,19 +323,19 @@ class _Units:
 
     def reason(self, population: bool) -> str:
         """Return why there is no interval; empty if there is one."""
-        n, there = len(self.places), len(self.weights)
+        n, units = len(self.places), len(self.weights)
         if population and self.clusters.count < _FEWEST_QUERIES:
             return f"{counted(self.clusters.count, 'query')} cannot say how queries differ: at least 2 are needed"
-        if n == there:
+        if n == units:
             return ""
         if n < FEWEST_SAMPLED:
             return (
-                f"{n} of the {there:,} {self.noun} that count here are graded: at least {min(FEWEST_SAMPLED, there)} "
+                f"{n} of the {units:,} {self.noun} that count here are graded: at least {min(FEWEST_SAMPLED, units)} "
                 "are needed"
             )
         weights = self.weights[self.places]
-        kept = weights != 0.0
-        if np.ptp(self.people[kept] / weights[kept]) <= _SAME:
+        counts = weights != 0.0
+        if np.ptp(self.people[counts] / weights[counts]) <= _SAME:
             return f"people gave all {n:,} {self.noun} the same value: the sample does not say how others may differ"
         return ""
 
@@ -373,17 +373,17 @@ def _units_of_pairs(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Un
 
 def _units_of_queries(joined: _Joined, metric: Metric, contrast: _Contrast) -> _Units:
     places = np.array(joined.units.places, dtype=np.int64)
-    there = list(dict.fromkeys(query for query, _ in joined.units.frame))  # the others have no hits: they are 0
+    with_hits = list(dict.fromkeys(query for query, _ in joined.units.frame))  # the others have no hits: they are 0
     by_model = {pair: int(grade) for pair, grade in zip(joined.units.frame, joined.model.tolist(), strict=True)}
-    model, people = np.zeros(len(there)), np.zeros(len(places))
-    sampled = [there[place] for place in joined.units.places]
+    model, people = np.zeros(len(with_hits)), np.zeros(len(places))
+    sampled = [with_hits[place] for place in joined.units.places]
     for system, sign in contrast.systems:
-        model += sign * values_by_query(metric, joined.pairs, by_model, system, there, joined.relevant_from)
+        model += sign * values_by_query(metric, joined.pairs, by_model, system, with_hits, joined.relevant_from)
         people += sign * values_by_query(
             metric, joined.pairs, joined.units.human, system, sampled, joined.relevant_from
         )
     queries = sum(entry.query.answerable for entry in joined.pairs.queries)
-    chance = np.full(len(places), len(places) / len(there)) if joined.units.is_uniform else joined.units.chance
-    clusters = Clusters(np.arange(len(there)), queries)
-    weights = np.full(len(there), 1.0 / queries)
+    chance = np.full(len(places), len(places) / len(with_hits)) if joined.units.is_uniform else joined.units.chance
+    clusters = Clusters(np.arange(len(with_hits)), queries)
+    weights = np.full(len(with_hits), 1.0 / queries)
     return _Units(weights, model / queries, places, people / queries, chance, clusters, "queries")

@@ -146,15 +146,17 @@ def systems_of(
     Raises:
         ConfigurationError: there is none, or something else.
     """
-    given: object = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
-    found = list(given.values() if isinstance(given, Mapping) else given if isinstance(given, Sequence) else [given])
+    sources: object = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
+    found = list(
+        sources.values() if isinstance(sources, Mapping) else sources if isinstance(sources, Sequence) else [sources]
+    )
     wrong = [each for each in found if not isinstance(each, Evaluation)]
     if wrong or not found:
         raise ConfigurationError(
             f"pool: found {f'a {type(wrong[0]).__name__}' if wrong else 'no evaluation'}; expected an Evaluation, from "
             "evaluate() or load_evaluation(), a list of them, or a mapping from names to them"
         )
-    names = map(str, given) if isinstance(given, Mapping) else distinct_names(found, found)
+    names = map(str, sources) if isinstance(sources, Mapping) else distinct_names(found, found)
     return {
         stage.name if len(found) == 1 else f"{name}/{stage.name}": (evaluation, number)
         for name, evaluation in zip(names, found, strict=True)
@@ -205,17 +207,17 @@ def _pooled(
             chunks.setdefault(key, hit.chunk)
             best = ranks.setdefault(key, {})
             best[system] = min(hit.rank, best.get(system, hit.rank))
-    kept: dict[_Key, dict[str, int]] = {}
+    ranks_of_one: dict[_Key, dict[str, int]] = {}
     by_words: dict[str, list[_Key]] = {}
     for key in sorted(chunks):  # what is known best comes first, and takes in what is known less
         same = [other for other in by_words.get(key.words, ()) if _may_be_one(key, other)]
         if not same:
             by_words.setdefault(key.words, []).append(key)
-            kept[key] = dict(ranks[key])
+            ranks_of_one[key] = dict(ranks[key])
             continue
         for system, rank in ranks[key].items():
-            kept[same[0]][system] = min(rank, kept[same[0]].get(system, rank))
-    return tuple(PooledChunk(chunks[key], kept[key]) for key in sorted(kept, key=_place))
+            ranks_of_one[same[0]][system] = min(rank, ranks_of_one[same[0]].get(system, rank))
+    return tuple(PooledChunk(chunks[key], ranks_of_one[key]) for key in sorted(ranks_of_one, key=_place))
 
 
 class _Key(NamedTuple):

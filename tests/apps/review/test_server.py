@@ -129,49 +129,22 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
     [
         (b"", "Invalid JSON"),
         (b"[]", "Input should be an object"),
-        (b'{"version": "WHO", "operation": {"kind": "delete"}}', "operation"),
+        (b'{WHO, "operation": {"kind": "delete"}}', "operation"),
+        (b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 4}}', "expected 0 to 3"),
+        (b'{WHO, "operation": {"kind": "grade", "chunk": 999, "grade": 1}}', "number 999"),
+        (b'{WHO, "operation": {"kind": "grade", "chunk": "0", "grade": 1}}', "valid integer"),
+        (b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "x": 1}}', "not permitted"),
+        (b'{WHO, "operation": {"kind": "accept", "chunk": 0}}', "no grade by a model"),
+        (b'{WHO, "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}', "fact"),
         (
-            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 4}}',
-            "expected 0 to 3",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 999, "grade": 1}}',
-            "number 999",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": "0", "grade": 1}}',
-            "valid integer",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 1, "x": 1}}',
-            "not permitted",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "accept", "chunk": 0}}',
-            "no grade by a model",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "set-grade", "fact": 9, "alternative": 0, "grade": 1}}',
-            "fact",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": 3}}',
+            b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": 3}}',
             "found number 4; expected one of the 0 facts",
         ),
+        (b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": "other"}}', "operation.grade.fact"),
+        (b'{WHO, "operation": {"kind": "move-chunk", "chunk": 0, "fact": "another"}}', "grade the chunk first"),
+        (b'{WHO, "operation": {"kind": "move-passage", "fact": 0, "alternative": 0, "to": "another"}}', "fact"),
         (
-            b'{"version": "WHO", "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": "other"}}',
-            "operation.grade.fact",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "move-chunk", "chunk": 0, "fact": "another"}}',
-            "grade the chunk first",
-        ),
-        (
-            b'{"version": "WHO", "operation": {"kind": "move-passage", "fact": 0, "alternative": 0, "to": "another"}}',
-            "fact",
-        ),
-        (
-            b"""{"version": "WHO", "operation":
+            b"""{WHO, "operation":
              {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
             "found others",
         ),
@@ -183,7 +156,7 @@ def test_what_the_page_does_not_send_is_told_and_changes_nothing(
     before = labels.read_bytes()
     answer = client.post(
         "/api/query/0",
-        content=body.replace(b"WHO", version_of(client).encode()),
+        content=body.replace(b"WHO", f'"version": "{version_of(client)}"'.encode()),
         headers={"content-type": "application/json"},
     )
     assert answer.status_code == 422

@@ -237,12 +237,11 @@ def add_words(
     part: tuple[int, int],
     documents: Mapping[str, Document],
     *,
-    grade: int | None = None,
     fact: int | None = None,
 ) -> Query:
     """Return the query with words of a chunk as a passage.
 
-    Where the whole chunk is a passage, as after `grade_chunk`, they take its place: they say more exactly the same. So
+    Where the whole chunk is a passage, as after `grade_chunk`, they take its place and its grade; else it is 1. So
     they do where a model chose words that they share characters with, unless they are to be an alternative elsewhere.
 
     Args:
@@ -250,7 +249,6 @@ def add_words(
         chunk: of its pool.
         part: first character of the chunk's text and one past the last.
         documents: the source texts by id, if at hand.
-        grade: 1 or more; by default that of the passage whose place they take, or 1.
         fact: the number of the fact that they are an alternative of; None for a fact of their own.
 
     Raises:
@@ -261,15 +259,14 @@ def add_words(
     if fact is not None:
         _fact(query, fact)
     whole = evidence_of(chunk, documents, grade=0)
-    passage = evidence_of(chunk, documents, grade=1 if grade is None else grade, part=part)
+    passage = evidence_of(chunk, documents, grade=1, part=part)
     for (number, _), known in _places(query):
         if same_place(passage, known) and fact in (None, number):
             raise ConfigurationError(f"the words: found in fact {number + 1} already; expected others")
     query = _without_irrelevant(query, whole)
     for (number, alternative), known in _places(query):
         if same_place(whole, known) and fact in (None, number):
-            taken = replace(passage, grade=known.grade) if grade is None else passage
-            return _with_passage(query, number, alternative, taken)
+            return _with_passage(query, number, alternative, replace(passage, grade=known.grade))
     if fact is None:
         for (number, alternative), known in _places(query):
             if known.annotator is not None and _overlap(passage, known):
@@ -480,8 +477,8 @@ def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:
 
 def _with_passages(query: Query, passages: Iterable[Passage | None]) -> Query:
     """Return the query with other passages in the same order; None takes one away, and with the last its fact."""
-    given = iter(passages)
-    facts = [tuple(one for _ in fact.passages if (one := next(given)) is not None) for fact in query.facts]
+    remaining = iter(passages)
+    facts = [tuple(one for _ in fact.passages if (one := next(remaining)) is not None) for fact in query.facts]
     return replace(query, facts=_of_passages(query, facts))
 
 

@@ -55,10 +55,10 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = list(message["headers"])
-                named = {name.lower() for name, _ in given}
+                headers = list(message["headers"])
+                named = {name.lower() for name, _ in headers}
                 policy = [] if _NO_PAGE[0] in named else [_NO_PAGE]
-                message = {**message, "headers": [*given, *_HEADERS, *policy, *self._new_cookie(scope)]}
+                message = {**message, "headers": [*headers, *_HEADERS, *policy, *self._new_cookie(scope)]}
             await send(message)
 
         refusal = self._refusal(scope)
@@ -88,16 +88,16 @@ class Guard:
     def _knows_by_address(self, scope: Scope) -> bool:
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        return len(given) == 1 and self._is_token(given[0])
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        return len(tokens) == 1 and self._is_token(tokens[0])
 
     def _knows_by_cookie(self, scope: Scope) -> bool:
         pairs = (pair for header in _values(scope, b"cookie") for pair in header.decode("latin-1").split(";"))
         cookies = (pair.strip().partition("=") for pair in pairs)
         return any(name == self._cookie and self._is_token(value) for name, _, value in cookies)
 
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode("utf-8", "replace"), self._token.encode())
 
     def _new_cookie(self, scope: Scope) -> Sequence[tuple[bytes, bytes]]:
         if not self._knows_by_address(scope):

@@ -48,7 +48,7 @@ class Prompt:
 
         Several texts under one name are numbered from 1.
         """
-        texts = {name: _data(name, given) for name, given in data.items()}
+        texts = {name: _data(name, value) for name, value in data.items()}
         return FilledPrompt(self.version, self.system, string.Template(self.user).substitute(texts))
 
 
@@ -72,10 +72,10 @@ def read_prompt_part(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
-def _data(name: str, given: str | Sequence[str]) -> str:
-    if isinstance(given, str):
-        return delimited(name, given)
-    return "\n\n".join(delimited(f"{name} {number}", text) for number, text in enumerate(given, start=1))
+def _data(name: str, value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return delimited(name, value)
+    return "\n\n".join(delimited(f"{name} {number}", text) for number, text in enumerate(value, start=1))
 
 
 def delimited(name: str, text: str) -> str:
