@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from raglift.errors import ConfigurationError, MissingDependency
+from raglift.errors import MissingDependency
 from raglift.running.systems import load_system
-from raglift.sweep.ray import Cluster, RayWorkers, _applied, _knock
+from raglift.sweep.ray import RayWorkers, _applied, _knock
 
 SAME = """
 import sys
@@ -57,7 +57,7 @@ import os, signal, sys, time
 from functools import partial
 from pathlib import Path
 from raglift.errors import ConfigurationError, RunError
-from raglift.sweep.ray import Cluster, RayWorkers
+from raglift.sweep.ray import RayWorkers
 
 def work(folder, item):
     begun = Path(folder) / f"{item}-{os.getpid()}"
@@ -78,12 +78,6 @@ if __name__ == "__main__":
         except LookupError as error:
             print("raised", error)
         print(list(workers.map(fails, [])))
-    for cluster in (Cluster(worker_gpus=1), Cluster(worker_cpus=1000)):
-        try:
-            with RayWorkers(cluster) as workers:
-                list(workers.map(fails, [7]))
-        except RunError as error:
-            print(str(error).partition(",")[0])
     with RayWorkers() as workers:
         print(workers.placed("float32", "auto"))
         for device in ("cuda", "cuda:1"):
@@ -102,7 +96,6 @@ import ray
 from ray.cluster_utils import Cluster as Nodes
 from raglift.components import embedding, rerankers
 from raglift.sweep.engine import run_sweep
-from raglift.sweep.ray import Cluster
 from raglift.sweep.specification.record import Sweep
 
 def rankings(evaluation):
@@ -132,7 +125,7 @@ def main(folder):
     killing.start()
     os.environ["RAGLIFT_CACHE"] = folder + "/cache/ray"
     spread = run_sweep(
-        sweep, folder + "/ray", engine="ray", progress=False, cluster=Cluster(nodes.address, 1, 0.5)
+        sweep, folder + "/ray", engine="ray", progress=False, address=nodes.address
     )
     killing.join(60)
     assert (Path(folder) / "killed").exists()
@@ -226,12 +219,6 @@ def test_a_node_that_dies_during_a_sweep_changes_no_figure(tmp_path: Path, monke
     monkeypatch.setenv("OBSERVED", str(tmp_path / "seen"))
     (tmp_path / "sitecustomize.py").write_text(OBSERVED, encoding="utf-8")
     assert run(tmp_path, TWO_NODES, str(tmp_path)).splitlines()[-1] == "same 2 2 nodes"
-
-
-def test_a_share_that_no_task_can_take_is_an_error() -> None:
-    for name, value in (("worker_cpus", 0), ("worker_cpus", -1.0), ("worker_gpus", 1.5), ("worker_gpus", float("nan"))):
-        with pytest.raises(ConfigurationError, match=f"{name}: found {value!r}; expected"):
-            RayWorkers(Cluster(**{name: value}))
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from raglift.records.dataset import Dataset
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
 from raglift.sweep.planning import Plan
-from raglift.sweep.ray import Cluster
 from raglift.sweep.specification.record import Sweep
 
 
@@ -164,7 +163,7 @@ def test_workers_that_cannot_be_had_leave_no_folder(
     with pytest.raises(ConfigurationError, match="engine: found 'spark'; expected one of local, ray"):
         run_sweep(sweep, tmp_path / "sweep", engine="spark")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="address: found 'auto' with the engine 'local'"):
-        run_sweep(sweep, tmp_path / "sweep", cluster=Cluster("auto"))
+        run_sweep(sweep, tmp_path / "sweep", address="auto")
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependency, match=r"raglift\[ray\]"):
         run_sweep(sweep, tmp_path / "sweep", engine="ray")

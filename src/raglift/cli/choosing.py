@@ -102,15 +102,6 @@ class RunSweep:
     address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
     ] = None
-    worker_cpus: Annotated[
-        float | None, typer.Option(help="With --engine ray: processors that each task takes. Default: 1.")
-    ] = None
-    worker_gpus: Annotated[
-        float | None,
-        typer.Option(
-            help="With --engine ray: GPUs that each task of a model takes, such as 0.5. Default: 1 if models use GPUs."
-        ),
-    ] = None
     device: Annotated[
         str | None,
         typer.Option(

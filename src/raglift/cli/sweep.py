@@ -21,7 +21,6 @@ from raglift.stats.margins import checked_margin
 from raglift.sweep.effects import effects_json
 from raglift.sweep.engine import load_sweep_result, plan_sweep, run_sweep
 from raglift.sweep.loading import load_sweep
-from raglift.sweep.ray import Cluster
 from raglift.sweep.terminal import print_plan
 from raglift.sweep.view import sweep_view
 
@@ -100,7 +99,7 @@ def _measured(sweep: Sweep, request: RunSweep, console: Console) -> SweepResult:
             request.folder,
             resume=request.resume,
             engine=cast("EngineName", request.engine),
-            cluster=Cluster(request.address, request.worker_cpus, request.worker_gpus),
+            address=request.address,
             announce=lambda plan: print_plan(plan, console),
         )
     except KeyboardInterrupt:

@@ -91,26 +91,14 @@ def require_device(device: str, dtype: str | None = None) -> None:
     kind, _, number = device.partition(":")
     if not mps if kind == "mps" else int(number or 0) >= cuda:
         there = ["auto", CPU, *(f"cuda:{each}" for each in range(cuda)), *(["mps"] if mps else [])]
-        built = (
-            f"; PyTorch {torch.__version__} is built without CUDA"
-            if kind == "cuda" and not cuda and not _with_cuda()
-            else ""
+        expected = f"{', '.join(there[:-1])} or {there[-1]}"
+        raise ConfigurationError(
+            f"device: found {device!r}, which is not there (PyTorch {torch.__version__}); expected {expected}"
         )
-        raise ConfigurationError(f"device: found {device!r}, which is not there{built}; expected {_either(there)}")
     if dtype == "bfloat16" and not computes_in_bfloat16(device):
         raise ConfigurationError(
             f"dtype: found 'bfloat16', in which the device {device} does not compute; expected float16 or float32"
         )
-
-
-def _with_cuda() -> bool:
-    import torch
-
-    return torch.version.cuda is not None or getattr(torch.version, "hip", None) is not None
-
-
-def _either(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def computes_in_bfloat16(device: str) -> bool:

@@ -7,7 +7,7 @@ import io
 import json
 import shutil
 import tempfile
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, redirect_stderr
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from raglift.base.cache import cache_folder, content_key
 from raglift.base.display import encodable
-from raglift.base.limits import is_there
+from raglift.base.limits import is_file, is_there
 from raglift.base.progress import notice
 from raglift.components.models import (
     EMBEDDED_MODEL,
@@ -56,7 +56,6 @@ _SETTINGS: dict[str, Any] = {
 }
 """All that model2vec is told, its defaults included, so that another version's defaults change nothing unseen."""
 
-_RECORD = "sha256.json"
 _VECTORS = "model.safetensors"
 _TOKENIZER = "tokenizer.json"
 _FILES = (_VECTORS, _TOKENIZER)
@@ -72,8 +71,7 @@ def static_identity() -> str:
         MissingDependency: model2vec is not installed.
         CacheError: the folder that it is kept in cannot be written.
     """
-    record = _read_record(_kept())
-    digest = hashlib.sha256("".join(record[name] for name in _FILES).encode()).hexdigest()
+    digest = hashlib.sha256("".join(_hashes(_made_folder())).encode()).hexdigest()
     return f"{_source()}:vectors {digest[:12]}"
 
 
@@ -87,15 +85,14 @@ def is_distilled() -> bool:
 
 
 def load_static_model() -> StaticModel:
-    """Load the static model, its files checked; distils it where it is not there yet.
+    """Load the static model; distils it if this machine does not have it yet.
 
     Raises:
         MissingDependency: model2vec is not installed.
         ModelError: what was distilled cannot be loaded.
         CacheError: the folder that it is kept in cannot be written.
     """
-    folder = _kept()
-    return _load(folder, static_identity())
+    return _load(_made_folder(), static_identity())
 
 
 @lru_cache(maxsize=1)
@@ -131,8 +128,8 @@ def _folder() -> Path:
     return cache_folder() / "models" / f"{STATIC_MODEL}-{content_key(_source()).hex()[:12]}"
 
 
-def _kept() -> Path:
-    """Return the folder of the static model, complete and undamaged; makes it where it is not."""
+def _made_folder() -> Path:
+    """Return the folder of the static model, complete; makes it if it is not."""
     folder = _folder()
     if _is_whole(folder):
         return folder
@@ -168,9 +165,7 @@ def _make(folder: Path) -> None:
     temporary = Path(tempfile.mkdtemp(prefix=f"{folder.name}.tmp-", dir=folder.parent))
     try:
         _write(_distil(), temporary)
-        record = {name: _sha256(temporary / name) for name in _FILES}
-        (temporary / _RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
-        if is_there(folder):  # damaged: it was looked at just before
+        if is_there(folder):  # incomplete: it was looked at just before
             shutil.rmtree(folder)
         temporary.rename(folder)
     finally:
@@ -227,33 +222,18 @@ def _distil() -> StaticModel:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the model's files are there and are the ones that were made."""
-    record = _read_record(folder)
-    with suppress(OSError):
-        stats = tuple((folder / name).stat() for name in _FILES)
-        state = tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
-        return record.keys() == set(_FILES) and record == _hashes(folder, state)
-    return False
+    return all(is_file(folder / name) for name in _FILES)
+
+
+def _hashes(folder: Path) -> list[str]:
+    """Return a hash of each file, computed once for each state of it."""
+    return [_hash(folder / name, (folder / name).stat().st_mtime_ns) for name in _FILES]
 
 
 @lru_cache(maxsize=4)
-def _hashes(folder: Path, _state: tuple[tuple[int, int, int], ...]) -> dict[str, str]:
-    """Hash the model's files once for each state of them."""
-    return {name: _sha256(folder / name) for name in _FILES}
-
-
-def _sha256(path: Path) -> str:
+def _hash(path: Path, _changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_record(folder: Path) -> dict[str, str]:
-    """Return the hashes that were written next to the model; none if there is no readable record."""
-    try:
-        record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 # The static embedded model as an Embedder: two orders of magnitude faster than the transformer it comes from.

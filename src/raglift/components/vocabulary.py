@@ -117,11 +117,6 @@ def _parts_of(held: Any) -> Iterator[Any]:
     for name in ("__dict__", "__pydantic_private__"):
         with suppress(AttributeError):
             yield from list((object.__getattribute__(held, name) or {}).values())
-    for kind in type(held).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            with suppress(AttributeError):
-                yield object.__getattribute__(held, name)
 
 
 def _name_of(held: Any) -> str | None:

@@ -57,7 +57,7 @@ from raglift.sweep.measuring import (
 )
 from raglift.sweep.planning import Plan, make_plan
 from raglift.sweep.racing import RaceFile, held_out_check_of, run_race
-from raglift.sweep.ray import Cluster, RayWorkers
+from raglift.sweep.ray import RayWorkers
 from raglift.sweep.records import CellResult
 from raglift.sweep.result import SweepResult
 from raglift.sweep.specification.cells import NO_RERANKER, Cell
@@ -471,7 +471,7 @@ def run_sweep(
     *,
     resume: bool = False,
     engine: EngineName = "local",
-    cluster: Cluster | None = None,
+    address: str | None = None,
     progress: bool | None = None,
     announce: Callable[[Plan], None] = lambda _plan: None,
 ) -> SweepResult:
@@ -485,8 +485,7 @@ def run_sweep(
         folder: where what is finished is kept; new, or that of the same sweep with `resume`.
         resume: resume a sweep that was stopped; cells that failed are tried again.
         engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
-        cluster: which Ray cluster, and what its tasks take; by default the one that Ray finds, else one that is started
-            here.
+        address: of the Ray cluster; by default the one that Ray finds, else one that is started here.
         progress: whether to show progress; None decides by the terminal.
         announce: called with the plan before any work is done.
 
@@ -507,7 +506,7 @@ def run_sweep(
         def run(part: Sweep, place: Path, *, resume: bool = False, is_finished: bool = False) -> SweepResult:
             if is_finished:
                 return load_sweep_result(place)
-            own: dict[str, Any] = {"engine": engine, "cluster": cluster, "progress": progress}
+            own: dict[str, Any] = {"engine": engine, "address": address, "progress": progress}
             return run_sweep(part, place, resume=resume, **own)
 
         with begun as kept:
@@ -515,7 +514,7 @@ def run_sweep(
             run_race(sweep, dataset, kept, run, progress)
             return replace(read_result(kept, dataset), margin=sweep.margin)
     # Workers come first: a cluster that does not answer leaves no folder behind
-    with _workers(engine, cluster or Cluster(), sweep) as (workers, placed), begun as kept:
+    with _workers(engine, address, sweep) as (workers, placed), begun as kept:
         parts = Parts(sweep, dataset, progress, placed=placed)
         plan = make_plan(parts, _finished(kept, sweep.cells()))
         announce(plan)
@@ -523,21 +522,20 @@ def run_sweep(
 
 
 @contextmanager
-def _workers(engine: EngineName, cluster: Cluster, sweep: Sweep) -> Iterator[tuple[Workers, tuple[str, str] | None]]:
+def _workers(engine: EngineName, address: str | None, sweep: Sweep) -> Iterator[tuple[Workers, tuple[str, str] | None]]:
     """Yield who computes, and in which number type and where, if that is elsewhere.
 
     Raises:
-        ConfigurationError: settings of a cluster for an engine that has none; no cluster answers; no such device.
+        ConfigurationError: an address for the engine `local`; no cluster answers; no such device.
         MissingDependency: Ray is not installed.
     """
     if engine == "local":
-        if cluster.given:
-            name, value = next(iter(cluster.given.items()))
-            raise ConfigurationError(f"{name}: found {value!r} with the engine 'local'; expected it with 'ray'")
+        if address is not None:
+            raise ConfigurationError(f"address: found {address!r} with the engine 'local'; expected it with 'ray'")
         require_device(resolve_device(sweep.device))
         yield HERE, None
         return
-    with RayWorkers(cluster) as workers:
+    with RayWorkers(address) as workers:
         yield workers, workers.placed(sweep.dtype, sweep.device)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import socket
 import sys
 import uuid
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -42,62 +40,27 @@ _SECONDS_BETWEEN_LOOKS = 10.0
 """After so long without a result, it is looked whether the cluster still has what a task takes."""
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Which Ray cluster works, and what each of its tasks takes."""
-
-    address: str | None = None
-    """As `auto` for this machine's or `ray://host:10001`; None for that of `RAY_ADDRESS`, else for one that is started
-    here, reachable only from this machine."""
-    worker_cpus: float | None = None
-    """How many processors a task takes; None for 1."""
-    worker_gpus: float | None = None
-    """How many GPUs a task takes, as 0.5 where two share one; None for 1 where models compute on GPUs, else none."""
-
-    @property
-    def given(self) -> dict[str, object]:
-        """The settings that are not left to raglift, by their names."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-    def check(self) -> None:
-        """Raise for numbers that no task can take.
-
-        Raises:
-            ConfigurationError: below 0, no processor at all, or several GPUs and a part of one.
-        """
-        shares = {"worker_cpus": (self.worker_cpus, "above 0"), "worker_gpus": (self.worker_gpus, "0 or more")}
-        for name, (value, least) in shares.items():
-            if value is None:
-                continue
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or not 0 <= value < math.inf or (not value and name == "worker_cpus"):
-                raise ConfigurationError(f"{name}: found {value!r}; expected a number, {least}")
-            if value > 1 and value != int(value):
-                raise ConfigurationError(f"{name}: found {value!r}; expected a whole number, or a part of 1 as 0.5")
-
-
 class RayWorkers:
     """Sends work to a Ray cluster; a context manager that ends what it started.
 
-    Each task takes its share of processors and GPUs, and works in the working folder of the process that asked where
-    its machine has that folder, so that users' modules are found there. The function and what it carries are sent
-    once, and a worker loads each model once; on nodes with several GPUs each task of a model has a worker of its own.
-    Results come back to the process that asked, which alone keeps them; a task whose worker is lost is done again by
-    another.
+    Each task takes a processor, and one of a model that computes on a GPU also a GPU. It works in the working folder of
+    the process that asked, if its machine has that folder, so that users' modules are found there. The function and
+    what it carries are sent once, and a worker loads each model once; on nodes with several GPUs each task of a model
+    has a worker of its own. Results come back to the process that asked, which alone keeps them; a task whose worker is
+    lost is done again by another.
 
     Args:
-        cluster: which cluster, and what each task takes of it.
+        address: of the cluster, as `auto` for this machine's or `ray://host:10001`; None for that of `RAY_ADDRESS`,
+            else for one that is started here, reachable only from this machine.
 
     Raises:
         MissingDependency: Ray is not installed.
-        ConfigurationError: no cluster answers at the address, or shares that no task can take.
+        ConfigurationError: no cluster answers at the address.
     """
 
-    def __init__(self, cluster: Cluster | None = None) -> None:
-        self._cluster = Cluster() if cluster is None else cluster
-        self._cluster.check()
-        self._gpus = self._cluster.worker_gpus or 0.0
-        wanted = self._cluster.address or os.environ.get("RAY_ADDRESS")
+    def __init__(self, address: str | None = None) -> None:
+        self._uses_gpus = False
+        wanted = address or os.environ.get("RAY_ADDRESS")
         for name, value in {**_SETTINGS, **({} if wanted else _LOOPBACK)}.items():
             os.environ.setdefault(name, value)
         try:
@@ -172,8 +135,7 @@ class RayWorkers:
 
     def _shares(self, *, uses_models: bool = True) -> dict[str, float]:
         """Return what a task takes."""
-        cpus = 1.0 if self._cluster.worker_cpus is None else self._cluster.worker_cpus
-        return {"CPU": cpus, "GPU": self._gpus} if uses_models and self._gpus else {"CPU": cpus}
+        return {"CPU": 1.0, "GPU": 1.0} if uses_models and self._uses_gpus else {"CPU": 1.0}
 
     def _workers(self, shares: Mapping[str, float]) -> int:
         """Return how many tasks the nodes of the cluster can work on at once."""
@@ -201,8 +163,7 @@ class RayWorkers:
         if self._workers(shares) < 1:
             taken = " and ".join(f"{share:g} {name}" for name, share in shares.items())
             raise RunError(
-                f"Ray: no node of the cluster has {taken}, which each task takes; expected one: join such a node, or "
-                "ask for less (worker_cpus, worker_gpus)"
+                f"Ray: no node of the cluster has {taken}, which each task takes; expected one: join such a node"
             )
 
     def placed(self, dtype: Dtype, device: str) -> tuple[str, str]:
@@ -220,11 +181,10 @@ class RayWorkers:
             raise ConfigurationError(
                 f"device: found {device!r} with the engine 'ray', which itself gives each task its GPU; expected 'cuda'"
             )
-        if self._cluster.worker_gpus is None:
-            there = self._ray.cluster_resources().get("GPU", 0)
-            self._gpus = 1.0 if device == "cuda" or (device == AUTO and there) else 0.0
+        has_gpus = bool(self._ray.cluster_resources().get("GPU", 0))
+        self._uses_gpus = device == "cuda" or (device == AUTO and has_gpus)
         self._require_workers(self._shares())
-        if device == CPU or (device == AUTO and not self._gpus):
+        if device == CPU or (device == AUTO and not self._uses_gpus):
             return resolve_dtype(dtype, CPU), CPU
         ((_, found),) = self.map(_place, [(dtype, device)])
         return found

@@ -180,8 +180,6 @@ class Sweep:
         resume: bool = False,
         engine: EngineName = "local",
         address: str | None = None,
-        worker_cpus: float | None = None,
-        worker_gpus: float | None = None,
         progress: bool | None = None,
     ) -> SweepResult:
         """Measure every cell, each distinct piece of work once.
@@ -191,23 +189,19 @@ class Sweep:
             resume: resume a sweep that was stopped, or killed.
             engine: `local`, or `ray` to send models' batches and cells to a Ray cluster.
             address: of the Ray cluster; by default one is started here.
-            worker_cpus: how many processors of the cluster each task takes; by default 1.
-            worker_gpus: how many GPUs, as 0.5 where two tasks share one; by default 1 where the device is `cuda`, or
-                `auto` and the cluster has one, else none.
             progress: whether to show progress; None decides by the terminal.
 
         Raises:
             RagliftError: as `raglift.sweep.engine.run_sweep` says.
         """
         from raglift.sweep.engine import run_sweep
-        from raglift.sweep.ray import Cluster
 
         return run_sweep(
             self,
             folder,
             resume=resume,
             engine=engine,
-            cluster=Cluster(address, worker_cpus, worker_gpus),
+            address=address,
             progress=progress,
         )
 
