@@ -97,6 +97,14 @@ class Judgments:
         """How many queries have judgments."""
         return len(self._by_query)
 
+    @property
+    def grades(self) -> dict[str, dict[str, int]]:
+        """The grade of each judged document of each query."""
+        return {
+            query_id: {doc_id: grade for doc_id, (grade, _) in of_query.items()}
+            for query_id, of_query in self._by_query.items()
+        }
+
     def add(self, query_id: str, doc_id: str, grade: int, location: Location) -> None:
         """Note one judgment; the same one again changes nothing, and another of the same pair is a fault."""
         if read_name(doc_id, location) is None:

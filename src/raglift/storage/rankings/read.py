@@ -11,24 +11,21 @@ from raglift.base.limits import is_file, is_folder, user_path
 from raglift.base.streams import as_file
 from raglift.base.strict_files import lines_of
 from raglift.base.validation import Location, quoted
+from raglift.datasets.formats.beir import read_judgments
 from raglift.datasets.formats.judged_documents import judged_document
+from raglift.datasets.formats.rows import read_rows
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
 from raglift.matching.numbered import NumberedLabels, texts_at
-from raglift.records.parsing import read_name
-from raglift.storage.rankings.forms import QUERY_ID, form_of
+from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, form_of
 from raglift.storage.rankings.read_json_lines import first_object, read_json_labels, read_json_run
 from raglift.storage.rankings.read_parquet import read_parquet_labels, read_parquet_run
 from raglift.storage.rankings.read_tables import (
     LONGEST_ROW,
     Hits,
-    Labels,
-    contradicted,
-    enough,
-    grade_of,
-    opened,
-    ranked,
-    read_grade,
+    contradicted_queries,
+    open_unpacked,
+    ranking_order,
 )
 from raglift.storage.rankings.read_trec import read_trec_qrels, read_trec_run
 
@@ -136,34 +133,16 @@ def _id_of(passage: Passage, dataset: Dataset) -> str | None:
 
 def _is_from_beir(path: Path) -> bool:
     ignored = Location(path.name, [])
-    with opened(path, ignored) as file:
+    with open_unpacked(path, ignored) as file:
         for _, line in lines_of(file, ignored, longest=LONGEST_ROW) if file is not None else ():
             return line.split() == _BEIR_HEADER
     return False
 
 
 def _read_beir_qrels(path: Path, location: Location) -> dict[str, dict[str, int]] | None:
-    found = Labels()
-    expected = f"3 columns with tabs between them: {', '.join(_BEIR_HEADER)}"
-    with opened(path, location) as file:
-        for here, line in lines_of(file, location, longest=LONGEST_ROW) if file is not None else ():
-            columns = line.split("\t")
-            if line.split() == _BEIR_HEADER:
-                continue
-            if len(columns) != len(_BEIR_HEADER):
-                here.fault(f"{len(columns)} columns", expected)
-            else:
-                _add_judgement(columns, here, found)
-            if enough(here, expected):
-                break
-    return None if location.faults else found.grades
-
-
-def _add_judgement(columns: list[str], here: Location, found: Labels) -> None:
-    query, id_ = (read_name(columns[number], here / _BEIR_HEADER[number]) for number in (0, 1))
-    grade = read_grade(grade_of(columns[2].strip()), here / _BEIR_HEADER[2])
-    if query is not None and id_ is not None and grade is not None:
-        found.add(here, query, id_, grade)
+    ending = COMPRESSED if path.name.lower().endswith(COMPRESSED) else ""
+    judged = read_judgments(read_rows(path, location, quotes=False, name=f"qrels.tsv{ending}"))
+    return None if location.faults else judged.grades
 
 
 # `read_run`: the rankings in a file, in any of the formats.
@@ -190,7 +169,7 @@ class FileRankings(Mapping[str, list[str]]):
         self.hits = len(hits.id)
         self.notes = tuple(_ranks_against_scores(hits))
         self.names = hits.names
-        self.ids, bounds = ranked(hits)
+        self.ids, bounds = ranking_order(hits)
         ends = bounds.tolist()
         self._place: dict[str, tuple[int, int]] = dict(zip(hits.queries, pairwise(ends), strict=True))
 
@@ -226,7 +205,7 @@ class FileRankings(Mapping[str, list[str]]):
 
 
 def _ranks_against_scores(hits: Hits) -> list[str]:
-    found = contradicted(hits)
+    found = contradicted_queries(hits)
     if not found:
         return []
     which = f"for {len(found):,} of {counted(len(hits.queries), 'query')}"

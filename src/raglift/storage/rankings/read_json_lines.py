@@ -17,15 +17,15 @@ from raglift.records.parsing import read_id
 from raglift.storage.rankings.forms import GRADE, HITS, ID, QUERY_ID, SCORE
 from raglift.storage.rankings.read_tables import (
     LONGEST_OBJECT,
-    Gathered,
+    HitCollector,
     Hits,
     Labels,
     arrow_copy,
     blocks_of,
-    coded,
-    enough,
+    encoded_texts,
     has_duplicates,
-    opened,
+    has_enough_faults,
+    open_unpacked,
     read_grade,
 )
 
@@ -54,12 +54,12 @@ def read_json_run(path: Path, location: Location) -> Hits | None:
     file's where they have none.
     """
     found = None
-    with opened(path, location) as file:
+    with open_unpacked(path, location) as file:
         found = None if file is None else _in_bulk(file, first_object(path, with_hits=True))
     if location.faults:
         return None
     if found is None or has_duplicates(found):
-        with opened(path, location) as file:
+        with open_unpacked(path, location) as file:
             found = None if file is None else _line_by_line(file, location)
     return None if location.faults else found
 
@@ -72,7 +72,7 @@ def first_object(path: Path, *, with_hits: bool = False) -> dict[str, Any]:
         with_hits: pass over queries whose list of hits is empty, which does not show what hits look like.
     """
     ignored = Location(path.name, [])
-    with opened(path, ignored) as file:
+    with open_unpacked(path, ignored) as file:
         for here, line in lines_of(file, ignored, longest=LONGEST_OBJECT) if file is not None else ():
             found = parse_object(line, here) or {}
             if not with_hits or found.get(HITS) != []:
@@ -166,8 +166,8 @@ def _joined(parts: list[_Part]) -> Hits | None:
     """Return the hits of all blocks; None if a query has two lists, or something has no id."""
     if not parts:
         return None
-    query, queries = coded(_chunked([part[0] for part in parts]))
-    id_, names = coded(_chunked([part[2] for part in parts]))
+    query, queries = encoded_texts(_chunked([part[0] for part in parts]))
+    id_, names = encoded_texts(_chunked([part[2] for part in parts]))
     if any(part[1] is not None for part in parts):
         if len(queries) != len(query):
             return None
@@ -187,7 +187,7 @@ def _chunked(columns: list[Any]) -> pa.ChunkedArray:
 
 def _line_by_line(file: IO[bytes], location: Location) -> Hits:
     """Return what a run says, reading it line by line; note every fault."""
-    found = Gathered(location)
+    found = HitCollector(location)
     shapes: dict[str, Location] = {}
     scored: dict[bool, Location] = {}
     for here, entry in _objects(file, location, _RUN):
@@ -209,13 +209,13 @@ def _objects(file: IO[bytes], location: Location, expected: str) -> Iterator[tup
         entry = parse_object(line, here)
         if entry is not None:
             yield here, entry
-        if enough(here, expected):
+        if has_enough_faults(here, expected):
             return
     if not any_line and not location.faults:
         location.fault("no lines", expected)
 
 
-def _add_list(entry: dict[str, Any], here: Location, found: Gathered) -> None:
+def _add_list(entry: dict[str, Any], here: Location, found: HitCollector) -> None:
     if not check_fields(entry, (QUERY_ID, HITS), here):
         return
     query = _read(entry, QUERY_ID, here, read_id)
@@ -236,7 +236,7 @@ def _add_list(entry: dict[str, Any], here: Location, found: Gathered) -> None:
             found.add(at, query, id_, None)
 
 
-def _add_hit(entry: dict[str, Any], here: Location, found: Gathered, scored: dict[bool, Location]) -> None:
+def _add_hit(entry: dict[str, Any], here: Location, found: HitCollector, scored: dict[bool, Location]) -> None:
     if not check_fields(entry, (QUERY_ID, ID, SCORE), here):
         return
     query, id_ = _read(entry, QUERY_ID, here, read_id), _read(entry, ID, here, read_id)
@@ -275,7 +275,7 @@ def _read_score(entry: dict[str, Any], here: Location) -> float | None:
 def read_json_labels(path: Path, location: Location) -> dict[str, dict[str, int]] | None:
     """Return the grade of each judged id of each query; None, and faults, where a line is malformed."""
     found = Labels()
-    with opened(path, location) as file:
+    with open_unpacked(path, location) as file:
         for here, entry in _objects(file, location, _LABEL) if file is not None else ():
             if not check_fields(entry, (QUERY_ID, ID, GRADE), here):
                 continue

@@ -12,13 +12,13 @@ from raglift.matching.numbered import all_texts
 from raglift.records.parsing import read_id
 from raglift.storage.rankings.forms import GRADE, ID, QUERY_ID, RANK, SCORE
 from raglift.storage.rankings.read_tables import (
-    Gathered,
+    HitCollector,
     Hits,
     Labels,
-    coded,
-    enough,
+    encoded_texts,
     has_duplicates,
-    opened,
+    has_enough_faults,
+    open_unpacked,
     read_grade,
 )
 
@@ -61,7 +61,7 @@ def read_parquet_labels(path: Path, location: Location) -> dict[str, dict[str, i
         grade = read_grade(row[GRADE], here / GRADE)
         if query is not None and id_ is not None and grade is not None:
             found.add(here, query, id_, grade)
-        if enough(here, "labels"):
+        if has_enough_faults(here, "labels"):
             break
     return None if location.faults else found.grades
 
@@ -73,7 +73,7 @@ def _table(
     import pyarrow as pa
     from pyarrow import parquet
 
-    with opened(path, location) as file:
+    with open_unpacked(path, location) as file:
         if file is None:
             return None
     try:
@@ -118,8 +118,8 @@ def _hits(table: pa.Table, order: str | None) -> Hits | None:
     """Return the hits of a table; None if its rows must be looked at one by one."""
     if any(column.null_count for column in table.columns):
         return None
-    query, queries = coded(_texts(table.column(QUERY_ID)))
-    id_, names = coded(_texts(table.column(ID)))
+    query, queries = encoded_texts(_texts(table.column(QUERY_ID)))
+    id_, names = encoded_texts(_texts(table.column(ID)))
     if not all(map(str.strip, (*all_texts(queries), *all_texts(names)))):
         return None
     score = None if order is None else table.column(order).to_numpy().astype(np.float64)
@@ -153,7 +153,7 @@ def _rows(table: pa.Table, location: Location) -> Iterator[tuple[Location, dict[
 
 def _row_by_row(table: pa.Table, order: str | None, location: Location) -> Hits:
     """Return what the rows say, one by one; note every fault."""
-    found = Gathered(location)
+    found = HitCollector(location)
     ranks: dict[tuple[str, int], Location] = {}
     for here, row in _rows(table, location):
         query, id_ = read_id(row[QUERY_ID], here / QUERY_ID), read_id(row[ID], here / ID)
@@ -165,6 +165,6 @@ def _row_by_row(table: pa.Table, order: str | None, location: Location) -> Hits:
             if first is not here:
                 (here / RANK).fault(f"the rank {value} of {first.field}", "each rank once in a ranking")
             found.add(here, query, id_, -value if order == RANK else value)
-        if enough(here, "rankings"):
+        if has_enough_faults(here, "rankings"):
             break
     return found.hits()

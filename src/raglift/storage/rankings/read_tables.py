@@ -52,7 +52,7 @@ _SPACE, _LINE_FEED = 32, 10
 
 
 @contextmanager
-def opened(path: Path, location: Location) -> Iterator[IO[bytes] | None]:
+def open_unpacked(path: Path, location: Location) -> Iterator[IO[bytes] | None]:
     """Open a file, unpacking what is compressed with gzip, whatever its name; None, and a fault, without one.
 
     What goes wrong while it is read is noted as well.
@@ -157,7 +157,7 @@ def is_evenly_spaced(block: bytes) -> bool:
     return not (blank[1:] & blank[:-1]).any()
 
 
-def enough(location: Location, expected: str) -> bool:
+def has_enough_faults(location: Location, expected: str) -> bool:
     """Whether there are so many faults that the rest need not be looked at; this is noted as the last of them."""
     if len(location.faults) < MOST_FAULTS:
         return False
@@ -187,7 +187,7 @@ class Hits:
     """For each hit, the rank that the file gives next to the score that counts; None if it gives none."""
 
 
-def coded(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+def encoded_texts(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Return a column of texts as numbers, and the texts that they stand for, in the order of their appearance.
 
     Args:
@@ -208,7 +208,7 @@ def has_duplicates(hits: Hits) -> bool:
     return repeats_an_id(hits.query, hits.id, len(hits.queries), len(hits.names))
 
 
-def contradicted(hits: Hits) -> list[str]:
+def contradicted_queries(hits: Hits) -> list[str]:
     """Return the queries in which a hit with a higher score than another has a later rank, in the file's order."""
     if hits.rank is None or hits.score is None:
         return []
@@ -222,7 +222,7 @@ def contradicted(hits: Hits) -> list[str]:
     return [hits.queries[number] for number in np.unique(query[1:][falls]).tolist()]
 
 
-def ranked(hits: Hits) -> tuple[Codes, Codes]:
+def ranking_order(hits: Hits) -> tuple[Codes, Codes]:
     """Return the ids of all rankings, one after the other and best first, and where each begins and the last ends.
 
     Scores descend, and equal ones are ordered by id, descending by code points, as trec_eval does with bytes of
@@ -271,7 +271,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _GRADE = f"an integer of at most {RELEVANT.stop - 1}: 0 for what was judged irrelevant"
 
 
-class Gathered:
+class HitCollector:
     """The hits of a run, as they are read; an id that a query already has is a fault."""
 
     def __init__(self, location: Location) -> None:
@@ -294,7 +294,7 @@ class Gathered:
         if earlier is here:
             self._score.append((query, id_, score))
         else:
-            found = f"the id {quoted(id_)} a second time for the query {quoted(query)}, first {_standing(earlier)}"
+            found = f"the id {quoted(id_)} a second time for the query {quoted(query)}, first {_position_of(earlier)}"
             here.fault(found, "each id once in a ranking")
 
     def hits(self, *, by_score: bool = True) -> Hits:
@@ -329,11 +329,11 @@ class Labels:
         known = of_query.setdefault(id_, grade)
         earlier = self._places.setdefault((query, id_), here)
         if known != grade:
-            found = f"the grade {grade} for {quoted(id_)}, which has {known} {_standing(earlier)}"
+            found = f"the grade {grade} for {quoted(id_)}, which has {known} {_position_of(earlier)}"
             here.fault(found, f"one grade for each query and id{hint}")
 
 
-def _standing(earlier: Location) -> str:
+def _position_of(earlier: Location) -> str:
     """Return where something was before: `on line 3`, `in row 7`."""
     return f"in {earlier.field}" if earlier.line is None else f"on line {earlier.line}"
 
@@ -483,7 +483,7 @@ def rows(file: IO[bytes], columns: Sequence[str], location: Location) -> Iterato
             yield here, words
         elif words:
             here.fault(f"{len(words)} column{'' if len(words) == 1 else 's'}", expected)
-        if enough(here, expected):
+        if has_enough_faults(here, expected):
             return
     if not any_line and not location.faults:
         location.fault("no lines", f"lines of {expected}")

@@ -13,14 +13,14 @@ from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id
 from raglift.records.labels import RELEVANT
 from raglift.storage.rankings.forms import QRELS_COLUMNS, RUN_COLUMNS
 from raglift.storage.rankings.read_tables import (
-    Gathered,
+    HitCollector,
     Hits,
     Labels,
     bulk_table,
-    coded,
+    encoded_texts,
     grade_of,
     has_duplicates,
-    opened,
+    open_unpacked,
     read_grade,
     rows,
 )
@@ -51,12 +51,12 @@ def read_trec_run(path: Path, location: Location) -> tuple[Hits, str] | None:
     The rank column does not count; if it holds integers, it is kept to be compared with the scores.
     """
     found = None
-    with opened(path, location) as file:
+    with open_unpacked(path, location) as file:
         found = None if file is None else _in_bulk(file)
     if location.faults:
         return None
     if found is None or has_duplicates(found[0]):
-        with opened(path, location) as file:
+        with open_unpacked(path, location) as file:
             found = None if file is None else _line_by_line(file, location)
     return None if location.faults else found
 
@@ -74,12 +74,12 @@ def _in_bulk(file: IO[bytes]) -> tuple[Hits, str] | None:
     if np.isnan(score).any():
         return None
     table = _without(table, _SCORE)
-    query, queries = coded(table.column(_QUERY))
+    query, queries = encoded_texts(table.column(_QUERY))
     texts = all_texts(queries)
     table = _without(table, _QUERY)
-    id_, names = coded(table.column(_ID))
+    id_, names = encoded_texts(table.column(_ID))
     table = _without(table, _ID)
-    rank, ranks = coded(table.column(_RANK))
+    rank, ranks = encoded_texts(table.column(_RANK))
     del table
     known = _ranks(all_texts(ranks))
     return Hits(tuple(texts), names, query, id_, score, None if known is None else known[rank]), last[-1]
@@ -96,7 +96,7 @@ def _without(table: pa.Table, column: str) -> pa.Table:
 
 def _line_by_line(file: IO[bytes], location: Location) -> tuple[Hits, str]:
     """Return what a run says, reading it line by line; note every fault."""
-    found = Gathered(location)
+    found = HitCollector(location)
     tag, ranks = "", []
     for here, (query, _, id_, rank, score, tag) in rows(file, RUN_COLUMNS, location):  # noqa: B007 — the last one's counts
         if _NUMBER.fullmatch(score) is None:
@@ -130,12 +130,12 @@ def read_trec_qrels(path: Path, location: Location) -> NumberedLabels | dict[str
     The iteration column is not looked at. The same judgment again changes nothing.
     """
     found: NumberedLabels | dict[str, dict[str, int]] | None = None
-    with opened(path, location) as file:
+    with open_unpacked(path, location) as file:
         found = None if file is None else _qrels_in_bulk(file)
     if location.faults:
         return None
     if found is None:
-        with opened(path, location) as file:
+        with open_unpacked(path, location) as file:
             found = None if file is None else _qrels_line_by_line(file, location)
     return None if location.faults else found
 
@@ -148,12 +148,12 @@ def _qrels_in_bulk(file: IO[bytes]) -> NumberedLabels | None:
     found = bulk_table(file, QRELS_COLUMNS, types, (query_column, grade_column))
     if found is None:
         return None
-    grade, texts = coded(found.table.column(grade_column))
+    grade, texts = encoded_texts(found.table.column(grade_column))
     known = [grade_of(each) for each in all_texts(texts)]
     if not all(isinstance(each, int) and each < RELEVANT.stop for each in known):
         return None
-    query, queries = coded(found.table.column(query_column))
-    id_, names = coded(found.table.column(id_column))
+    query, queries = encoded_texts(found.table.column(query_column))
+    id_, names = encoded_texts(found.table.column(id_column))
     if repeats_an_id(query, id_, len(queries), len(names)):
         return None
     return NumberedLabels.of_columns(all_texts(queries), names, query, id_, np.array(known, dtype=np.int64)[grade])

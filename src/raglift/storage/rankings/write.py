@@ -119,12 +119,12 @@ def faults_of_ids(names: Iterable[tuple[str, Iterable[str]]], form: WrittenForm,
         if form == "trec"
         else "an id that UTF-8 can hold"
     )
-    told: set[str] = set()
+    checked: set[str] = set()
     location = Location(source, faults)
 
     def check(name: str, here: Location) -> None:
-        if name not in told and (not name or unfit.search(name)):
-            told.add(name)
+        if name not in checked and (not name or unfit.search(name)):
+            checked.add(name)
             here.fault(f"the id {quoted(name)}", expected)
 
     for query, ids in names:
@@ -197,8 +197,8 @@ def _run_rows(rankings: IdRankings) -> Iterator[tuple[str, str, float, int]]:
 
 def _write_text(path: Path, lines: Iterable[str]) -> None:
     # A lone surrogate has no UTF-8, but its backslash form is JSON's own; TREC files hold none
-    opened = gzip.open if path.suffix == COMPRESSED else open
-    with opened(path, "wt", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+    open_text = gzip.open if path.suffix == COMPRESSED else open
+    with open_text(path, "wt", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(lines)
 
 
