@@ -91,7 +91,7 @@ def test_a_bad_day_costs_time_and_nothing_twice(
     assert sent == Counter(texts_of(result))
     assert all(len(request.body["input"]) <= 2 for request in server.requests)
     assert result.billed == {MODEL: words(list(sent))}
-    assert f"billed for {MODEL}: {words(list(sent)):,} tokens, US$ 0.0000 at list price" in str(result)
+    assert f"billed for {MODEL}: {words(list(sent)):,} tokens" in str(result)
 
 
 @pytest.mark.usefixtures("_small_requests")

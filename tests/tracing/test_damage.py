@@ -176,7 +176,7 @@ def rerankers(number: int) -> list[Any]:
     "made", [chain, *(pytest.param(each, marks=pytest.mark.full) for each in (in_each_other, one_session, rerankers))]
 )
 def test_odd_traces_of_many_spans_are_read(tmp_path: Path, made: Callable[[int], Any]) -> None:
-    read(tmp_path, made(10_000))
+    assert len(read(tmp_path, made(10_000)).traces) > 0
 
 
 def test_the_numbers_of_lists_are_bounded() -> None:

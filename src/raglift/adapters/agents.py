@@ -1,6 +1,6 @@
 """Agents: what one made of a question is a session, whatever framework it is built on.
 
-The adapters of frameworks tell what they heard as searches. Here these become calls, with the hits before and after
+The adapters of frameworks give what an agent did as searches. Here these become calls, with the hits before and after
 reranking, and the hits are found that reached the prompt of the answer.
 """
 
@@ -28,7 +28,7 @@ _QUERY_NAMES = ("query", "question", "q", "input", "search_query", "text", "sear
 
 
 class UnderWay:
-    """One run of an agent over a question: what was heard of it is known too where it fails, or is given up on.
+    """One run of an agent over a question: its calls so far are known too if it fails, or is given up on.
 
     Args:
         repetition: which run of the same query it is.
@@ -73,7 +73,7 @@ class AsyncQueryAgent(Protocol):
 
 @dataclass(frozen=True)
 class Search:
-    """One search that was heard of: a call of a tool, or of a retriever that no tool called."""
+    """One search: a call of a tool, or of a retriever that no tool called."""
 
     tool: str = ""
     """The name of the tool; empty for a retriever."""
@@ -82,7 +82,7 @@ class Search:
     asked: str | None = None
     """What the retriever was asked."""
     stages: tuple[Scored, ...] = ()
-    """What was retrieved, and what was left of it after each reranking; nothing where no retriever was heard."""
+    """What was retrieved, and what was left of it after each reranking; nothing if no retriever was called."""
     handed_on: Scored | None = None
     """The documents that the tool handed on beside its text; None if it did not."""
     output: str | None = None

@@ -1,6 +1,6 @@
 """LangGraph graphs and LangChain agents: what they did for a question, as a session.
 
-Their tools, retrievers and models are heard through LangChain's callbacks; nothing is wrapped or replaced.
+Their tools, retrievers and models are seen through LangChain's callbacks; nothing is wrapped or replaced.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ class _Agent:
         self._refusals: list[UnsupportedSystem] = []
 
     def _ask(self, query: str, under_way: UnderWay) -> Session:
-        heard = self._begin(under_way)
-        answer = self._runnable.invoke(self._asked.question(query), config={"callbacks": [heard]})
-        return self._session(query, answer, heard)
+        tree = self._begin(under_way)
+        answer = self._runnable.invoke(self._asked.question(query), config={"callbacks": [tree]})
+        return self._session(query, answer, tree)
 
     async def _ask_async(self, query: str, under_way: UnderWay) -> Session:
-        heard = self._begin(under_way)
-        answer = await self._runnable.ainvoke(self._asked.question(query), config={"callbacks": [heard]})
-        return self._session(query, answer, heard)
+        tree = self._begin(under_way)
+        answer = await self._runnable.ainvoke(self._asked.question(query), config={"callbacks": [tree]})
+        return self._session(query, answer, tree)
 
     def _begin(self, under_way: UnderWay) -> AgentCalls:
         if len(self._refusals) >= _REFUSALS and not self._answered:
             raise self._refusals[0]  # a run may cost money
-        heard = listener()
-        under_way.begin(lambda: tuple(map(call_of, self._heard(heard))))
-        return heard
+        tree = listener()
+        under_way.begin(lambda: tuple(map(call_of, self._searches_of(tree))))
+        return tree
 
-    def _session(self, query: str, answer: Any, heard: AgentCalls) -> Session:
+    def _session(self, query: str, answer: Any, tree: AgentCalls) -> Session:
         try:
-            searches, documents = self._searches(query, answer, heard)
+            searches, documents = self._searches(query, answer, tree)
         except UnsupportedSystem as error:
             self._refusals.append(error)
             raise
@@ -81,14 +81,14 @@ class _Agent:
         if calls and all(call.error is not None for call in calls):
             one = calls[0]
             raise QueryFailed(f"{self._asked.who}: its tool {one.tool or 'without a name'} failed: {one.error}")
-        context = final_context(calls, heard.prompt(_answers(answer)))
+        context = final_context(calls, tree.prompt(_answers(answer)))
         if context is None and documents is not None:
             context = Ranking.of(documents)
         return Session(query, calls, context)
 
-    def _searches(self, query: str, answer: Any, heard: AgentCalls) -> tuple[list[Search], Scored | None]:
+    def _searches(self, query: str, answer: Any, tree: AgentCalls) -> tuple[list[Search], Scored | None]:
         """Return the searches of a run, and the documents in the agent's answer, if there are any."""
-        searches = self._heard(heard, answer)
+        searches = self._searches_of(tree, answer)
         found = answer if not isinstance(answer, Mapping) else None
         lists = lists_in(answer) if isinstance(answer, Mapping) else {}
         documents = self._read(next(iter(lists.values()))) if len(lists) == 1 else None
@@ -103,7 +103,7 @@ class _Agent:
             )
             return ([Search(asked=query, handed_on=documents)] if documents else []), documents
         messages = answer.get("messages")
-        used = heard.tools() or (isinstance(messages, Sequence) and any(map(is_tool_message, messages)))
+        used = tree.tools() or (isinstance(messages, Sequence) and any(map(is_tool_message, messages)))
         used = used or bool(answer.get("intermediate_steps"))
         if self._asked.knows_tools or (self._asked.may_be_empty and not used):
             return [], None
@@ -112,11 +112,11 @@ class _Agent:
         self._read(results_in(answer, self._asked.who, self._asked.call))  # which says what was expected
         return [], None
 
-    def _heard(self, heard: AgentCalls, answer: Any = None) -> list[Search]:
-        searches = heard.searches(self._read, self._asked.retrieving)
+    def _searches_of(self, tree: AgentCalls, answer: Any = None) -> list[Search]:
+        searches = tree.searches(self._read, self._asked.retrieving)
         messages = answer.get("messages") if isinstance(answer, Mapping) else None
         if isinstance(messages, Sequence) and not isinstance(messages, str):
-            searches += searches_in_messages(messages, heard.tool_calls(), self._read, self._asked.retrieving)
+            searches += searches_in_messages(messages, tree.tool_calls(), self._read, self._asked.retrieving)
         return searches
 
     def _read(self, results: Any) -> Scored:

@@ -285,7 +285,7 @@ def searches_in_messages(
 
     Args:
         messages: of an agent's answer.
-        known: the ids of the calls that were heard.
+        known: the ids of the calls that are in the tree already.
         read: makes hits of a tool's documents.
         retrieving: the names of tools that are known to retrieve.
     """

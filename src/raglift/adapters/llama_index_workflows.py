@@ -61,21 +61,19 @@ class Asking:
     retrieving: frozenset[str] = frozenset()
     """The names of its tools that are known to retrieve, so that a call of another need not have retrieved."""
 
-    def searches(
-        self, query: str, answer: Any, heard: LlamaIndexCalls, read: Any
-    ) -> tuple[list[Search], Scored | None]:
+    def searches(self, query: str, answer: Any, tree: LlamaIndexCalls, read: Any) -> tuple[list[Search], Scored | None]:
         """Return the searches of a run, and the documents in its result, if there are any.
 
         Args:
             query: the question.
             answer: the result.
-            heard: what was called.
+            tree: what was called.
             read: makes hits of nodes.
 
         Raises:
             UnsupportedSystem: nothing was retrieved, and no documents are in the answer.
         """
-        searches, tools = heard.searches(read, self.retrieving), heard.tools()
+        searches, tools = tree.searches(read, self.retrieving), tree.tools()
         own = None if self.is_agent else _documents_in(answer)
         documents = None if own is None else read(own)
         if documents is not None and len(searches) == 1 and not searches[0].tool:  # what it left of its one retrieval
@@ -114,10 +112,10 @@ class WorkflowAgent:
         if len(self._refusals) >= _REFUSALS and not self._answered:
             raise self._refusals[0]  # a run may cost money
         try:
-            with listening() as heard:
-                under_way.begin(lambda: tuple(map(call_of, heard.searches(self._read, self._asked.retrieving))))
+            with listening() as tree:
+                under_way.begin(lambda: tuple(map(call_of, tree.searches(self._read, self._asked.retrieving))))
                 answer = await self._run(query)
-            searches, documents = self._asked.searches(query, answer, heard, self._read)
+            searches, documents = self._asked.searches(query, answer, tree, self._read)
         except UnsupportedSystem as error:
             self._refusals.append(error)
             raise
@@ -126,7 +124,7 @@ class WorkflowAgent:
         if calls and all(call.error is not None for call in calls):
             what = f"its tool {calls[0].tool}" if calls[0].tool else "its retriever"
             raise QueryFailed(f"{self._asked.who}: {what} failed: {calls[0].error}")
-        context = final_context(calls, heard.prompt())
+        context = final_context(calls, tree.prompt())
         if context is None and documents is not None:
             context = Ranking.of(documents)
         return Session(query, calls, context)
