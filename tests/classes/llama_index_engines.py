@@ -7,7 +7,6 @@ from typing import Any
 from .case import OWN, Case
 from .corpus import Corpus
 from .llama_index_parts import (
-    Vectors,
     answer_from,
     chat,
     dense,
@@ -18,12 +17,10 @@ from .llama_index_parts import (
 )
 from .llama_index_player import answer
 from .llama_index_postprocessors import cross_encoder
-from .llama_index_retrievers import of_images
 
 ENGINES = "llama_index.core.query_engine"
 CHATS = "llama_index.core.chat_engine"
 ANSWERS = "its hits begin with the answers to sub-questions"
-OF_INDEXES = "its hits begin with the answers of the indexes below"
 
 
 def plain(corpus: Corpus, **options: Any) -> Any:
@@ -59,21 +56,6 @@ def router(corpus: Corpus, selector: str) -> Any:
     return RouterQueryEngine(chosen, tools(corpus), llm=model(corpus))
 
 
-def router_by_tools(corpus: Corpus) -> Any:
-    from llama_index.core.objects import ObjectIndex
-    from llama_index.core.query_engine import ToolRetrieverRouterQueryEngine
-
-    found = ObjectIndex.from_objects(tools(corpus), embed_model=Vectors(corpus))
-    return ToolRetrieverRouterQueryEngine(found.as_retriever(similarity_top_k=1), llm=model(corpus))
-
-
-def router_by_node(corpus: Corpus) -> Any:
-    from llama_index.core.query_engine import RetrieverRouterQueryEngine
-
-    engine = plain(corpus)
-    return RetrieverRouterQueryEngine(index(corpus).as_retriever(similarity_top_k=1), lambda node: engine)
-
-
 def transformed(corpus: Corpus) -> Any:
     from llama_index.core.indices.query.query_transform import HyDEQueryTransform
     from llama_index.core.query_engine import TransformQueryEngine
@@ -89,61 +71,6 @@ def by_sub_questions(corpus: Corpus) -> Any:
     return SubQuestionQueryEngine.from_defaults(
         tools(corpus), llm=model(corpus), question_gen=asking, verbose=False, use_async=False
     )
-
-
-def by_steps(corpus: Corpus) -> Any:
-    from llama_index.core import get_response_synthesizer
-    from llama_index.core.indices.query.query_transform import StepDecomposeQueryTransform
-    from llama_index.core.query_engine import MultiStepQueryEngine
-
-    writing = get_response_synthesizer(llm=model(corpus))
-    return MultiStepQueryEngine(plain(corpus), StepDecomposeQueryTransform(model(corpus)), writing)
-
-
-def graph(corpus: Corpus) -> Any:
-    from llama_index.core import ComposableGraph, SummaryIndex
-
-    summaries = ["the first half", "the last half"]
-    made = ComposableGraph.from_indices(SummaryIndex, halves(corpus), index_summaries=summaries)
-    return made.as_query_engine(llm=model(corpus))
-
-
-def graph_of_engines(corpus: Corpus) -> Any:
-    from llama_index.core import ComposableGraph, SummaryIndex
-
-    both = halves(corpus)
-    made = ComposableGraph.from_indices(SummaryIndex, both, index_summaries=["the first half", "the last half"])
-    engines = {half.index_id: half.as_query_engine(llm=model(corpus), similarity_top_k=OWN) for half in both}
-    return made.as_query_engine(custom_query_engines=engines, llm=model(corpus))
-
-
-def retrying(corpus: Corpus, name: str) -> Any:
-    from llama_index.core import query_engine
-    from llama_index.core.evaluation import RelevancyEvaluator
-
-    return getattr(query_engine, name)(plain(corpus), RelevancyEvaluator(model(corpus)))
-
-
-def by_guidelines(corpus: Corpus) -> Any:
-    from llama_index.core.evaluation import GuidelineEvaluator
-    from llama_index.core.indices.query.query_transform.feedback_transform import FeedbackQueryTransformation
-    from llama_index.core.query_engine import RetryGuidelineQueryEngine
-
-    judging = GuidelineEvaluator(model(corpus), guidelines="Answer from the handbook.")
-    feedback = FeedbackQueryTransformation(model(corpus))
-    return RetryGuidelineQueryEngine(plain(corpus), judging, query_transformer=feedback)
-
-
-def flare(corpus: Corpus, engine: Any) -> Any:
-    from llama_index.core.query_engine import FLAREInstructQueryEngine
-
-    return FLAREInstructQueryEngine(engine(corpus), model(corpus))
-
-
-def of_images_engine(corpus: Corpus) -> Any:
-    from llama_index.core.query_engine import SimpleMultiModalQueryEngine
-
-    return SimpleMultiModalQueryEngine(of_images(corpus), model(corpus))
 
 
 def memory() -> Any:
@@ -163,13 +90,6 @@ def condensing(corpus: Corpus) -> Any:
     from llama_index.core.chat_engine import CondenseQuestionChatEngine
 
     return CondenseQuestionChatEngine.from_defaults(plain(corpus), llm=model(corpus), memory=memory())
-
-
-def chat_of_images(corpus: Corpus, module: str, name: str) -> Any:
-    from importlib import import_module
-
-    made = getattr(import_module(f"{CHATS}.{module}"), name)
-    return made.from_defaults(of_images(corpus), multi_modal_llm=model(corpus), memory=memory())
 
 
 CASES = (
@@ -213,94 +133,12 @@ CASES = (
         replies=answer,
     ),
     Case(
-        f"{ENGINES}.router_query_engine.ToolRetrieverRouterQueryEngine",
-        router_by_tools,
-        "query engine",
-        answer_from,
-        replies=answer,
-    ),
-    Case(
-        f"{ENGINES}.router_query_engine.RetrieverRouterQueryEngine",
-        router_by_node,
-        "query engine",
-        answer_from,
-        replies=answer,
-    ),
-    Case(
         f"{ENGINES}.sub_question_query_engine.SubQuestionQueryEngine",
         by_sub_questions,
         "query engine",
         answer_from,
         replies=answer,
         note=ANSWERS,
-    ),
-    Case(
-        f"{ENGINES}.multistep_query_engine.MultiStepQueryEngine",
-        by_steps,
-        "query engine",
-        answer_from,
-        replies=answer,
-        note=ANSWERS,
-    ),
-    Case(
-        f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine",
-        graph,
-        "query engine",
-        answer_from,
-        replies=answer,
-        note=OF_INDEXES,
-    ),
-    Case(
-        f"{ENGINES}.graph_query_engine.ComposableGraphQueryEngine",
-        graph_of_engines,
-        "query engine",
-        answer_from,
-        "custom_query_engines",
-        replies=answer,
-        note=OF_INDEXES,
-    ),
-    Case(
-        f"{ENGINES}.retry_query_engine.RetryQueryEngine",
-        lambda corpus: retrying(corpus, "RetryQueryEngine"),
-        "query engine",
-        answer_from,
-        replies=answer,
-    ),
-    Case(
-        f"{ENGINES}.retry_source_query_engine.RetrySourceQueryEngine",
-        lambda corpus: retrying(corpus, "RetrySourceQueryEngine"),
-        "query engine",
-        answer_from,
-        replies=answer,
-    ),
-    Case(
-        f"{ENGINES}.retry_query_engine.RetryGuidelineQueryEngine",
-        by_guidelines,
-        "query engine",
-        answer_from,
-        replies=answer,
-    ),
-    Case(
-        f"{ENGINES}.flare.base.FLAREInstructQueryEngine",
-        lambda corpus: flare(corpus, plain),
-        "query engine",
-        retrieve_by_engine,
-        replies=answer,
-    ),
-    Case(
-        f"{ENGINES}.flare.base.FLAREInstructQueryEngine",
-        lambda corpus: flare(corpus, transformed),
-        "query engine",
-        answer_from,
-        "over another engine",
-        replies=answer,
-    ),
-    Case(
-        f"{ENGINES}.multi_modal.SimpleMultiModalQueryEngine",
-        of_images_engine,
-        "query engine",
-        retrieve_by_engine,
-        replies=answer,
     ),
     Case(
         f"{CHATS}.context.ContextChatEngine",
@@ -317,20 +155,4 @@ CASES = (
         replies=answer,
     ),
     Case(f"{CHATS}.condense_question.CondenseQuestionChatEngine", condensing, "chat engine", chat, replies=answer),
-    Case(
-        f"{CHATS}.multi_modal_context.MultiModalContextChatEngine",
-        lambda corpus: chat_of_images(corpus, "multi_modal_context", "MultiModalContextChatEngine"),
-        "chat engine",
-        chat,
-        replies=answer,
-    ),
-    Case(
-        f"{CHATS}.multi_modal_condense_plus_context.MultiModalCondensePlusContextChatEngine",
-        lambda corpus: chat_of_images(
-            corpus, "multi_modal_condense_plus_context", "MultiModalCondensePlusContextChatEngine"
-        ),
-        "chat engine",
-        chat,
-        replies=answer,
-    ),
 )

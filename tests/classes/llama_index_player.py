@@ -68,12 +68,6 @@ def _choice(prompt: str) -> str:
     return json.dumps([{"choice": best, "reason": "it shares words with the question"}])
 
 
-def _sql(prompt: str) -> str:
-    words = sorted(_words(_question(prompt)), key=lambda word: (-len(word), word))[:3]
-    matches = " OR ".join(f"text LIKE '%{word}%'" for word in words) or "1"
-    return f"SELECT text FROM chunks WHERE {matches} ORDER BY id LIMIT 3"  # noqa: S608 — letters and digits
-
-
 def _masked(prompt: str) -> str:
     text = prompt.rpartition("Context:\n")[2] if "Context:\n" in prompt else prompt
     return f"{text.partition('Task:')[0].strip()}\nOutput Mapping:\n{{}}"
@@ -90,19 +84,8 @@ def _query_spec(prompt: str) -> str:
     return "```json\n" + json.dumps({"query": asked, "filters": [], "top_k": None}) + "\n```"
 
 
-def _synonyms(prompt: str) -> str:
-    return "^".join(sorted(_words(prompt.partition("QUERY: ")[2].partition("\n")[0])))
-
-
 def _beginning(prompt: str) -> str:
     return prompt.split("---------------------")[1].strip()[:300]
-
-
-def _search(prompt: str) -> str:
-    """Search once, then be done."""
-    task = prompt.rpartition("Query: ")[2]
-    question, _, existing = task.partition("\nExisting Answer:")
-    return "done" if existing.removesuffix("Answer: ").strip() else f"It is [Search({question})]."
 
 
 def _instance(prompt: str, schema: Json) -> Json:
@@ -120,16 +103,10 @@ _REPLIES: dict[str, Callable[[str], str]] = {
     "Rank the": _permutation,
     "KEYWORDS: <keywords>": _keywords,
     "Some choices are given below": _choice,
-    "SQLQuery: SQL Query to run": _sql,
     "Output Mapping": _masked,
     "<User Question>": _sub_questions,
     "Structured Request:": _query_spec,
-    "synonyms/keywords separated by '^'": _synonyms,
     "return PREVIOUS or NEXT or NONE": lambda _: "NEXT",
-    "Next question:": lambda prompt: "None" if "Previous reasoning: -" in prompt else _question(prompt),
-    "You may use the Search API": _search,
     "Describe what the provided text is about": _beginning,
-    "Critique the following response": lambda _: '{"passing": true, "feedback": "none"}',
-    "Either YES/ NO": lambda _: "YES",
 }
 """The first of these texts that a prompt holds says what is asked."""

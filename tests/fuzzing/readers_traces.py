@@ -12,9 +12,9 @@ from typing import Any
 from raglift.errors import DatasetError, Fault
 from raglift.records import Dataset, Fact, Passage, Query
 from raglift.tracing import TraceImport, read_traces
-from raglift.tracing.options import Options
 from raglift.tracing.receiving.keeping import KeptSpans
 from raglift.tracing.receiving.requests import JSON, PROTOBUF, Refused, answer_of, spans_of_request
+from raglift.tracing.spans import Options
 
 from .reader import Reader
 

@@ -12,13 +12,14 @@ from raglift.base.validation import described, fault
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.rendering.presenting import view_of, whole
 from raglift.running.evaluation import checked_dataset
-from raglift.tracing.conventions.reading import read_span
+from raglift.tracing.attributes import labels_of
+from raglift.tracing.conventions import genai, openinference
 from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in
 from raglift.tracing.decoding.rows import SpanColumns
 from raglift.tracing.joining import sessions_of
-from raglift.tracing.options import Options
 from raglift.tracing.records import TraceImport
 from raglift.tracing.secrets import cleared_session
+from raglift.tracing.spans import Kind, Options, RawSpan, Span
 from raglift.tracing.trees import trees_of
 from raglift.tracing.view import traces_view
 
@@ -29,7 +30,27 @@ if TYPE_CHECKING:
     from raglift.errors import Fault
     from raglift.records.dataset import Dataset
     from raglift.tracing.records import ImportedTrace
-    from raglift.tracing.spans import Span
+
+
+_CONVENTIONS = (openinference.span_of, genai.span_of)
+
+
+def read_span(raw: RawSpan, options: Options) -> Span:
+    """Return what a span means by the convention that it follows; one of no convention only links others.
+
+    Args:
+        raw: the span as it was exported.
+        options: how it is read.
+    """
+    for convention in _CONVENTIONS:
+        span = convention(raw, options)
+        if span is not None:
+            lost = f"{raw.dropped} attributes, which the exporter left out" if raw.dropped else span.lost
+            return replace(span, lost=lost)
+    labels = labels_of(
+        raw.attributes, options.join_by, [raw.attributes.get("metadata")], raw.attributes.get("tag.tags")
+    )
+    return Span(replace(raw, attributes={}), Kind.OTHER, labels=labels)
 
 
 def read_traces(

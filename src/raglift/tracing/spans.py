@@ -1,4 +1,4 @@
-"""The spans of a trace: as a file or exporter has them, and what a convention reads in them."""
+"""The spans of a trace: as a file or exporter has them, what a convention reads in them, and how they are read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from raglift.tracing.secrets import FoundSecrets
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from raglift.records.documents import Chunk
+    from raglift.tracing.decoding.rows import SpanColumns
 
 
 class Kind(StrEnum):
@@ -101,3 +104,17 @@ class Span:
 def keys_of(documents: ScoredChunks) -> list[tuple[str, str]]:
     """Return what documents of several spans are compared by: the id where the framework gave one, and the text."""
     return [(chunk.id if chunk.has_own_id else "", chunk.text) for chunk, _ in documents]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How spans are read."""
+
+    join_by: str | None = None
+    """The attribute, field of the metadata, or tag that holds the id of a labelled query."""
+    doc_key: str | None = None
+    """The key of a hit's metadata that holds the id of its document."""
+    columns: SpanColumns | None = None
+    """For rows of a tool's own export, in which column each part of a span is."""
+    secrets: FoundSecrets = field(default_factory=FoundSecrets)
+    """What the attributes hold that is secret."""

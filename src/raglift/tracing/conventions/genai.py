@@ -11,7 +11,7 @@ from raglift.tracing.conventions.values import documents_in, last_of_user, messa
 from raglift.tracing.spans import Kind, RawSpan, Span
 
 if TYPE_CHECKING:
-    from raglift.tracing.options import Options
+    from raglift.tracing.spans import Options
 
 
 _KINDS = {

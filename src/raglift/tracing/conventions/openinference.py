@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raglift.tracing.attributes import Numbered
-    from raglift.tracing.options import Options
+    from raglift.tracing.spans import Options
 
 
 _KIND = "openinference.span.kind"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from raglift.base.validation import Location
-    from raglift.tracing.options import Options
+    from raglift.tracing.spans import Options
 
 
 _LONGEST_ID, _LONGEST_NAME, _LONGEST_ERROR = 200, 300, 1_000

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-    from raglift.tracing.options import Options
-    from raglift.tracing.spans import RawSpan
+    from raglift.tracing.spans import Options, RawSpan
 
 
 MOST_SPANS = 1_000_000

@@ -11,7 +11,7 @@ from raglift.tracing.spans import RawSpan
 
 if TYPE_CHECKING:
     from raglift.base.validation import Location
-    from raglift.tracing.options import Options
+    from raglift.tracing.spans import Options
 
 
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")

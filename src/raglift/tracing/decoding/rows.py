@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.base.validation import Location
-    from raglift.tracing.options import Options
+    from raglift.tracing.spans import Options
 
 
 _KINDS = {

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from raglift.tracing.options import Options
-    from raglift.tracing.spans import RawSpan
+    from raglift.tracing.spans import Options, RawSpan
 
 
 class KeptSpans:

@@ -14,8 +14,7 @@ from raglift.errors import Fault, MissingDependency
 from raglift.tracing.decoding import otlp
 
 if TYPE_CHECKING:
-    from raglift.tracing.options import Options
-    from raglift.tracing.spans import RawSpan
+    from raglift.tracing.spans import Options, RawSpan
 
 
 MOST_BYTES = 64 * 2**20
