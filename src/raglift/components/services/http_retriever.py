@@ -155,21 +155,22 @@ class HttpRetriever(ServiceRetriever):
 
 
 class _Connections:
-    """The connections to a service, kept open on each event loop.
+    """The connections to a service, kept open on each event loop and lent to one request at a time.
 
     They are httpx's transports and not its clients: a client writes every address with its parameters, which may hold a
     key, to the log, and sends back the cookies of earlier answers, so that an answer could depend on who asked before.
+    Each has one connection, because a pool looks at all of its connections for every request.
     """
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._transports: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncHTTPTransport] = (
+        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]] = (
             weakref.WeakKeyDictionary()
         )
         self._was_reached = False
         self._unreachable = ""
         """Why nobody was there, as long as nobody ever was: not every query waits for a host that is silent."""
-        weakref.finalize(self, _close_soon, self._transports).atexit = False  # the process closes them itself
+        weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
 
     async def send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """Return the answer to a request, and its body.
@@ -180,24 +181,29 @@ class _Connections:
         """
         if self._unreachable and not self._was_reached:
             raise self.failure(self._unreachable)
-        loop = asyncio.get_running_loop()
-        if loop not in self._transports:
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_OPEN)
-            self._transports[loop] = httpx.AsyncHTTPTransport(
-                verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address)
-            )
-        response = await self._transports[loop].handle_async_request(request)
-        response.request = request
-        self._was_reached = True
+        idle = self._idle.setdefault(asyncio.get_running_loop(), [])
+        transport = idle.pop() if idle else self._new()
         body = bytearray()
         try:
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > _MOST_BYTES:
-                    break
-        finally:
-            await response.aclose()
+            response = await transport.handle_async_request(request)
+            response.request = request
+            self._was_reached = True
+            try:
+                async for piece in response.aiter_bytes():
+                    body += piece
+                    if len(body) > _MOST_BYTES:
+                        break
+            finally:
+                await response.aclose()
+        except BaseException:  # for httpx, a connection whose use was cancelled may be in use for ever
+            await transport.aclose()
+            raise
+        idle.append(transport)
         return response, bytes(body)
+
+    def _new(self) -> httpx.AsyncHTTPTransport:
+        limits = httpx.Limits(max_connections=1, keepalive_expiry=_KEPT_OPEN)
+        return httpx.AsyncHTTPTransport(verify=trusted_certificates(), limits=limits, proxy=proxy_of(self._address))
 
     def failure(self, reason: str) -> ServiceUnusable | ServiceFailed:
         """Return why no connection could be made; of a service that was there before it is worth another try."""
@@ -210,15 +216,18 @@ class _Connections:
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
-        transport = self._transports.pop(asyncio.get_running_loop(), None)
-        if transport is not None:
-            await transport.aclose()
+        await _close(self._idle.pop(asyncio.get_running_loop(), []))
 
 
-def _close_soon(transports: Mapping[asyncio.AbstractEventLoop, httpx.AsyncHTTPTransport]) -> None:
-    for loop, transport in list(transports.items()):
+async def _close(transports: list[httpx.AsyncHTTPTransport]) -> None:
+    for transport in transports:
+        await transport.aclose()
+
+
+def _close_soon(idle: Mapping[asyncio.AbstractEventLoop, list[httpx.AsyncHTTPTransport]]) -> None:
+    for loop, transports in list(idle.items()):
         if loop.is_running():
-            asyncio.run_coroutine_threadsafe(transport.aclose(), loop)
+            asyncio.run_coroutine_threadsafe(_close(transports), loop)
 
 
 @functools.cache
