@@ -16,7 +16,7 @@ from raglift.components.retrievers import parse_retriever
 from raglift.errors import ConfigurationError
 from raglift.records.dataset import Dataset
 from raglift.sweep.result import SweepResult
-from raglift.sweep.scripts import Pipeline, langchain_script, literal, llama_index_script
+from raglift.sweep.scripts import SCRIPTS, Pipeline, literal, script_of
 from raglift.sweep.specification.cells import Cell
 
 ASK = {
@@ -114,10 +114,10 @@ HOSTILE = ['"""\nimport os #', "a\\", 'it\'s "so"', "new\nline", "\u202e", "{x}"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("script", [langchain_script, llama_index_script])
-def test_texts_of_the_user_stand_in_scripts_as_constants_alone(text: str, script) -> None:
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_texts_of_the_user_stand_in_scripts_as_constants_alone(text: str, script: str) -> None:
     cell = Cell("recursive:100/0", text, parse_retriever("hybrid"), text)
-    written = script(Pipeline(cell, text, {"documents": text, "include": [text]}, 50, 10, "auto"))
+    written = script_of(Pipeline(cell, text, {"documents": text, "include": [text]}, 50, 10, "auto"), script)
     names: dict[str, object] = {}
     for line in written.splitlines():
         if line.startswith(("DATASET = ", "EMBEDDING = ", "RERANKER = ", "DOCUMENTS = ", "INCLUDE = ")):
@@ -138,8 +138,8 @@ def test_scripts_are_formatted_and_without_a_finding(tmp_path: Path) -> None:
                 embedding = None if kind == "bm25" else "minilm"
                 pipeline = Pipeline(Cell(chunker, embedding, parse_retriever(kind), reranker), "x", {}, 50, 10, "auto")
                 name = f"{number}_{kind[:4]}_{reranker[:4]}"
-                (tmp_path / f"langchain_{name}.py").write_text(langchain_script(pipeline), encoding="utf-8")
-                (tmp_path / f"llama_index_{name}.py").write_text(llama_index_script(pipeline), encoding="utf-8")
+                for script in SCRIPTS:
+                    (tmp_path / f"{name}_{script}").write_text(script_of(pipeline, script), encoding="utf-8")
     for command in (
         ["check", "--isolated", "--select", "E,F,I,B,UP", "--ignore", "E501"],
         ["format", "--isolated", "--check"],

@@ -80,14 +80,17 @@ class Bounds:
 
         from raglift.base.validation import described, wrong
 
-        is_whole = source is int
+        kinds = get_args(source) or (source,)
+        is_whole = int in kinds
 
         def read(value: Any) -> Any:
+            if value is None and type(None) in kinds:
+                return None
             if self.fits(value, is_whole=is_whole):
                 return int(value) if is_whole else value
             is_quoted = isinstance(value, str) and value.strip().lstrip("-").replace(".", "", 1).isdigit()
-            hint = " without quotation marks" if is_quoted else ""
-            raise wrong(described(value), self.expected(is_whole=is_whole) + hint)
+            plain = f"{'an integer' if is_whole else 'a number'} without quotation marks"
+            raise wrong(described(value), plain if is_quoted else self.expected(is_whole=is_whole))
 
         return core_schema.no_info_plain_validator_function(read)
 

@@ -7,12 +7,12 @@ import inspect
 import os
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args
 
 from raglift.adapters.policy import CallSettings, Policy
-from raglift.base.settings import Bounds
+from raglift.base.settings import Bounds, OneOf
 from raglift.components.batches import BATCH_SIZE
-from raglift.components.devices import Dtype  # noqa: TC001 — its names are choices of the command line
+from raglift.components.devices import Dtype
 from raglift.errors import ConfigurationError
 from raglift.records.metric import DEFAULT_METRICS
 
@@ -30,6 +30,12 @@ DEFAULT_KS = (1, 3, 5, 10)
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+def _profiles() -> tuple[str, ...]:
+    from raglift.metrics.profiles.registry import PROFILES
+
+    return tuple(PROFILES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +61,11 @@ class MeasuringSettings(CallSettings):
     """What counts as a match: `containment` (one hit proves a fact), `coverage` (the hits together cover at least half
     of a passage: fair across chunk sizes), `fuzzy` (texts that were scanned or cleaned), or a `MatchRule` with a
     threshold."""
-    profile: str = "default"
+    profile: Annotated[str, OneOf(_profiles)] = "default"
     """Whose metric conventions: `default`, `tutorial`, `autorag`, `trec`, `llamaindex` or `ragas`."""
     doc_key: str | None = None
     """The metadata key of the hits that holds the ids of the dataset's documents."""
-    dtype: Dtype = "auto"
+    dtype: Annotated[Dtype, OneOf(lambda: get_args(Dtype))] = "auto"
     """What models compute in that raglift loads."""
     device: str = "auto"
     """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""

@@ -12,7 +12,7 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.running.spec import dataset_hash
 from raglift.sweep.folder import SweepFolder
-from raglift.sweep.scripts import Pipeline, langchain_script, llama_index_script
+from raglift.sweep.scripts import SCRIPTS, Pipeline, script_of
 
 if TYPE_CHECKING:
     import os
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from raglift.sweep.records import CellResult, SweepResultRecord
 
 
-SCRIPTS = {"langchain_pipeline.py": langchain_script, "llama_index_pipeline.py": llama_index_script}
-"""The files that are written, and what writes each."""
 _LOADING = ("documents", "include_files", "encoding")
 
 
@@ -30,42 +28,15 @@ def export_cell(
     result: SweepResultRecord, folder: str | os.PathLike[str], *, cell: str | None = None, overwrite: bool = False
 ) -> tuple[Path, ...]:
     """Write scripts that build the pipeline of a cell; see `SweepResult.export_best`."""
-    sweep = SweepFolder(user_path(result.folder)).head()["sweep"]
-    return export_pipeline(result, folder, sweep, cell=cell, overwrite=overwrite)
-
-
-def export_pipeline(
-    result: SweepResultRecord,
-    folder: str | os.PathLike[str],
-    sweep: Mapping[str, Any],
-    *,
-    cell: str | None = None,
-    overwrite: bool = False,
-    measured: str | None = None,
-) -> tuple[Path, ...]:
-    """Write scripts that build the pipeline of a cell.
-
-    Args:
-        result: the cells.
-        folder: where the scripts are written.
-        sweep: the fields of the sweep that the cells are from, as JSON has them.
-        cell: the name or key of a cell; by default the recommended one.
-        overwrite: replace scripts that are already there.
-        measured: the hash of the dataset that was measured; by default that of the cell's run.
-
-    Raises:
-        ConfigurationError: as `SweepResult.export_best` says.
-    """
-    chosen = _chosen(result, cell)
-    pipeline = _pipeline(sweep, chosen, measured)
+    pipeline = _pipeline(SweepFolder(user_path(result.folder)).head()["sweep"], _chosen(result, cell))
     target = user_path(Path(folder))
     files = [target / name for name in SCRIPTS]
     for file in files:
         if is_there(file) and not overwrite:
             raise ConfigurationError(f"{file}: found something there; expected a free name, or overwrite=True")
-    for file, script in zip(files, SCRIPTS.values(), strict=True):
+    for file in files:
         with replacing_file(file, overwrite=overwrite) as opened:
-            opened.write(script(pipeline))
+            opened.write(script_of(pipeline, file.name))
     return tuple(files)
 
 
@@ -82,7 +53,7 @@ def _chosen(result: SweepResultRecord, name: str | None) -> CellResult:
     )
 
 
-def _pipeline(sweep: Mapping[str, Any], entry: CellResult, measured: str | None) -> Pipeline:
+def _pipeline(sweep: Mapping[str, Any], entry: CellResult) -> Pipeline:
     """Return what the scripts of a cell build.
 
     Raises:
@@ -107,7 +78,7 @@ def _pipeline(sweep: Mapping[str, Any], entry: CellResult, measured: str | None)
         arguments["documents"] = str(resolved(user_path(Path(str(arguments["documents"])))))
     if is_there(user_path(Path(dataset))):
         dataset = str(resolved(user_path(Path(dataset))))
-    _check_documents(dataset, arguments, measured or str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))
+    _check_documents(dataset, arguments, str(entry.evaluation.run.spec.get("dataset", {}).get("hash")))
     counts = [k for k in sweep["ks"] if isinstance(k, int)]
     candidates = int(sweep["candidates"])
     return Pipeline(

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, TypeAlias, cast, get_args
+from typing import Annotated, Any, TypeAlias, cast
 
-from pydantic import AfterValidator, Discriminator, PlainValidator, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, PlainValidator, Tag
 
 from raglift.analysis.paired_statistics import is_quality, primary_of
-from raglift.base.threads import MOST_CONCURRENT
-from raglift.base.validation import Keys, described, nearest, quoted, wrong
+from raglift.base.settings import OneOf
+from raglift.base.validation import Keys, described, nearest, quoted, several_wrong, unknown_field, wrong
 from raglift.components.bm25 import K1, B, BM25Settings
 from raglift.components.chunkers import UNITS
-from raglift.components.devices import Dtype
 from raglift.components.headings import HEADINGS
 from raglift.components.models import EMBEDDED_MODEL
 from raglift.components.retrievers import RRF_CONSTANT, RetrieverSpec
 from raglift.components.services.addresses import is_http_address, is_mcp_reference
 from raglift.errors import ConfigurationError
-from raglift.matching.rule import MODES, MatchRule
+from raglift.matching.rule import MatchRule
 from raglift.metrics.computing import choose_metrics
 from raglift.metrics.parsing import parse
-from raglift.metrics.profiles.registry import PROFILES
 from raglift.records.dataset import Dataset
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec, grid
 from raglift.sweep.specification.values import (
@@ -33,6 +31,7 @@ from raglift.sweep.specification.values import (
     AsList,
     Distinct,
     Flag,
+    Form,
     Given,
     Integer,
     Model,
@@ -41,8 +40,6 @@ from raglift.sweep.specification.values import (
     Number,
     Text,
     Unpacked,
-    above_zero,
-    at_least,
     dataset,
     depth,
     device,
@@ -55,7 +52,6 @@ from raglift.sweep.specification.values import (
     mapping,
     metric,
     no_mapping,
-    one_of,
     reference,
     reranker,
     retriever,
@@ -63,7 +59,6 @@ from raglift.sweep.specification.values import (
     text,
     text_encoding,
     told,
-    zero_or_more,
 )
 
 # Cross-field validation of a sweep; each fault is reported where the user would fix it.
@@ -213,7 +208,7 @@ class _Chunker(Model):
     splitter: Text
     size: Integer | None = None
     overlap: Integer | None = None
-    unit: Annotated[str, one_of(UNITS)] | None = None
+    unit: Annotated[str, OneOf(lambda: UNITS)] | None = None
     encoding: Text | None = None
     headings: Flag = False
 
@@ -315,16 +310,16 @@ def _system(value: Any) -> Any:
     return reference(text(value)) if isinstance(value, str) else value
 
 
-_MappingFile = Annotated[str | None, in_folder(mapping)]
-
-
 def _needs_address(system: Any, mapping: str | None) -> None:
     if mapping is not None and not (isinstance(system, str) and (is_http_address(system) or is_mcp_reference(system))):
         raise wrong(f"a mapping with {described(system)}", "one with an HTTP service or an MCP server alone")
 
 
-class _NamedSystem(Model):
-    """A system of the user's in a list."""
+_MappingFile = Annotated[str | None, in_folder(mapping)]
+
+
+class _System(Model):
+    """A system of the user's; the name stands in a mapping of names, or beside it in a list."""
 
     name: Text | None = None
     system: Annotated[Any, PlainValidator(_system)]
@@ -333,102 +328,68 @@ class _NamedSystem(Model):
     rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
 
     def read(self) -> SystemSpec:
-        _needs_address(self.system, self.mapping)
-        name = self.system if self.name is None and isinstance(self.system, str) else self.name
+        is_reference = isinstance(self.system, str)
+        if self.mapping is not None and not (
+            is_reference and (is_http_address(self.system) or is_mcp_reference(self.system))
+        ):
+            raise wrong(f"a mapping with {described(self.system)}", "one with an HTTP service or an MCP server alone")
+        name = self.system if self.name is None and is_reference else self.name
         if name is None:
             raise wrong(f"a {type(self.system).__name__} without a name", "a name: systems={'mine': …}")
         return SystemSpec(name, self.system, self.rerankers, self.mapping, self.version)
 
 
-_ListedSystem = Annotated[
-    Annotated[
-        Any,
-        PlainValidator(_system),
-        AfterValidator(
-            lambda system: _NamedSystem.model_construct(
-                name=None, system=system, mapping=None, version=None, rerankers=None
-            ).read()
-        ),
-        Tag(AS_TEXT),
-    ]
-    | Annotated[_NamedSystem, AfterValidator(_NamedSystem.read), Tag(AS_MAPPING)],
-    Discriminator(form),
-    Unpacked,
-]
+def _as_mapping(value: Any) -> Any:
+    """Return a system as a mapping of its settings."""
+    return value if isinstance(value, Mapping) else {"system": value}
 
 
-class _MappedSystem(Model):
-    """A system of the user's in a mapping of names."""
-
-    system: Annotated[Any, PlainValidator(_system)]
-    mapping: _MappingFile = None
-    version: Text | None = None
-    rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None = None
-
-    def read(self) -> _MappedSystem:
-        _needs_address(self.system, self.mapping)
-        return self
-
-
-_SystemOfName = Annotated[
-    Annotated[
-        Any,
-        PlainValidator(_system),
-        AfterValidator(
-            lambda system: _MappedSystem.model_construct(system=system, mapping=None, version=None, rerankers=None)
-        ),
-        Tag(AS_TEXT),
-    ]
-    | Annotated[_MappedSystem, AfterValidator(_MappedSystem.read), Tag(AS_MAPPING)],
-    Discriminator(form),
-]
+def _with_names(systems: Any) -> Any:
+    """Return a mapping of names to systems as one in which every system has its name."""
+    if not isinstance(systems, Mapping):
+        return systems
+    for name, system in systems.items():
+        if isinstance(system, Mapping) and "name" in system:
+            raise several_wrong(
+                [((name, "name"), *unknown_field("name", ("system", "mapping", "version", "rerankers")))]
+            )
+    return {name: {**_as_mapping(system), "name": name} for name, system in systems.items()}
 
 
-def _named(systems: dict[str, _MappedSystem]) -> tuple[SystemSpec, ...]:
-    return tuple(
-        SystemSpec(name, each.system, each.rerankers, each.mapping, each.version) for name, each in systems.items()
-    )
+_AnySystem = Annotated[_System, BeforeValidator(_as_mapping), Unpacked, AfterValidator(_System.read)]
 
 
 def _dataset(value: Any, folder: Any) -> Any:
     return value if isinstance(value, Dataset) else dataset(value, folder)
 
 
-class SweepModel(Model):
-    """Every field of a sweep."""
+# How the fields of a sweep are written, for the annotations of `Sweep`.
 
-    dataset: Annotated[Any, in_folder(_dataset)]
-    documents: Annotated[str, in_folder(existing)] | None
-    include_files: Annotated[list[Text], AsList, Distinct, AfterValidator(tuple)]
-    encoding: Annotated[str, PlainValidator(text_encoding)] | None
-    chunkers: Annotated[list[_ChunkerName], AsList, Distinct] | None
-    embeddings: Annotated[list[_EmbeddingName], AsList, Distinct] | None
-    retrievers: Annotated[list[_RetrieverName], AsList, Distinct] | None
-    rerankers: Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None
-    exclude: Annotated[list[_ExcludedCells], AsList, AfterValidator(tuple)]
-    include: Annotated[list[_IncludedCell], AsList, AfterValidator(tuple)]
-    systems: Annotated[
-        Annotated[dict[Text, _SystemOfName], AfterValidator(_named), Tag(AS_MAPPING)]
-        | Annotated[list[_ListedSystem], AsList, AfterValidator(tuple), Tag(AS_LIST)],
+DATASET = Form(Annotated[Any, in_folder(_dataset)])
+PATH = Form(Annotated[str, in_folder(existing)] | None)
+PATTERNS = Form(Annotated[list[Text], AsList, Distinct])
+ENCODING = Form(Annotated[str, PlainValidator(text_encoding)] | None)
+CHUNKERS = Form(Annotated[list[_ChunkerName], AsList, Distinct] | None)
+EMBEDDINGS = Form(Annotated[list[_EmbeddingName], AsList, Distinct] | None)
+RETRIEVERS = Form(Annotated[list[_RetrieverName], AsList, Distinct] | None)
+RERANKERS = Form(Annotated[list[_RerankerName], AsList, NotEmpty, Distinct] | None)
+EXCLUSIONS = Form(Annotated[list[_ExcludedCells], AsList, AfterValidator(tuple)])
+CELLS = Form(Annotated[list[_IncludedCell], AsList, AfterValidator(tuple)])
+SYSTEMS = Form(
+    Annotated[
+        Annotated[
+            dict[Text, _AnySystem],
+            BeforeValidator(_with_names),
+            AfterValidator(lambda one: tuple(one.values())),
+            Tag(AS_MAPPING),
+        ]
+        | Annotated[list[_AnySystem], AsList, AfterValidator(tuple), Tag(AS_LIST)],
         Discriminator(list_or_mapping),
     ]
-    effort: Annotated[str, PlainValidator(effort)] | None
-    candidates: Annotated[Integer, at_least(1)]
-    budget: Annotated[Integer, at_least(1)] | None
-    ks: Annotated[list[Annotated[Any, PlainValidator(depth)]], AsList, NotEmpty, Distinct]
-    metrics: Annotated[list[Annotated[str, PlainValidator(metric)]], AsList, NotEmpty, Distinct]
-    primary: Annotated[str, PlainValidator(metric)] | None
-    match: Annotated[str, one_of(MODES)]
-    match_threshold: Number | None
-    profile: Annotated[str, one_of(tuple(PROFILES))]
-    dtype: Annotated[str, one_of(get_args(Dtype))]
-    device: Annotated[str, PlainValidator(device)]
-    batch_size: Annotated[Integer, at_least(1)]
-    doc_key: Text | None
-    concurrency: Annotated[Integer, at_least(1, MOST_CONCURRENT)]
-    timeout: Annotated[Number, above_zero()] | None
-    retries: Annotated[Integer, at_least(0)]
-    latency: Annotated[Integer, at_least(0)]
-    margin: Annotated[Number, zero_or_more()]
-    seed: Annotated[Integer, at_least(0)]
-    name: Text | None
+)
+EFFORT = Form(Annotated[str, PlainValidator(effort)] | None)
+DEPTHS = Form(Annotated[list[Annotated[Any, PlainValidator(depth)]], AsList, NotEmpty, Distinct])
+METRICS = Form(Annotated[list[Annotated[str, PlainValidator(metric)]], AsList, NotEmpty, Distinct])
+METRIC = Form(Annotated[str, PlainValidator(metric)] | None)
+DEVICE = Form(Annotated[str, PlainValidator(device)])
+TEXT = Form(Text | None)

@@ -5,26 +5,46 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from raglift.base.settings import Bounds, OneOf
 from raglift.components.batches import BATCH_SIZE
 from raglift.components.bm25 import BM25_VERSION
 from raglift.components.retrievers import RetrieverSpec
 from raglift.components.services.mapping import mapping_digest
 from raglift.datasets.loading import title_of
-from raglift.matching.rule import MatchRule
+from raglift.matching.rule import MODES, MatchRule
 from raglift.metrics.computing import DEFAULT_METRICS
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import code_of
+from raglift.running.settings import MeasuringSettings
 from raglift.stats.margins import MARGIN
 from raglift.sweep.specification.cells import Cell, Exclusion, SystemSpec, grid
+from raglift.sweep.specification.models import (
+    CELLS,
+    CHUNKERS,
+    DATASET,
+    DEPTHS,
+    DEVICE,
+    EFFORT,
+    EMBEDDINGS,
+    ENCODING,
+    EXCLUSIONS,
+    METRIC,
+    METRICS,
+    PATH,
+    PATTERNS,
+    RERANKERS,
+    RETRIEVERS,
+    SYSTEMS,
+    TEXT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.components.devices import Dtype
     from raglift.records.dataset import Dataset
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
@@ -43,7 +63,7 @@ _ADDED = ("include_files", "encoding", "device", "batch_size", "budget")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(MeasuringSettings):
     """Systems to be measured on one dataset: a grid, what is left out of it, what is added, and the user's own.
 
     What is accepted is what a YAML file may hold (see `load_sweep` and docs/how-to/sweeps.md), and objects where a
@@ -53,75 +73,63 @@ class Sweep:
         SweepError: something that raglift cannot use; every fault is listed.
     """
 
-    dataset: str | Dataset
+    dataset: Annotated[str | Dataset, DATASET]
     """Labelled queries: the name of a corpus, a path, or a Dataset."""
-    documents: str | None = None
+    documents: Annotated[str | None, PATH] = None
     """The documents, where the dataset does not bring them: a path."""
-    include_files: str | Sequence[str] = ()
+    include_files: Annotated[str | Sequence[str], PATTERNS] = ()
     """What is also read of a folder of documents, as text: patterns of names (`*.qmd`) or of the ends of paths."""
-    encoding: str | None = None
+    encoding: Annotated[str | None, ENCODING] = None
     """Of the documents that are not in UTF-8 and have no byte-order mark, as `cp1252`."""
-    chunkers: Sequence[Any] | None = None
+    chunkers: Annotated[Sequence[Any] | None, CHUNKERS] = None
     """Ways to split documents: `recursive:1000/100`, `token:250/125`, or `module:factory` for any splitter; by default
     `recursive:1000/100`."""
-    embeddings: Sequence[str] | None = None
+    embeddings: Annotated[Sequence[str] | None, EMBEDDINGS] = None
     """Embedding models: `minilm` (the default), `minilm-static`, a path, a hub id, or `provider:model`."""
-    retrievers: Sequence[Any] | None = None
+    retrievers: Annotated[Sequence[Any] | None, RETRIEVERS] = None
     """`dense` (the default), `bm25`, `bm25(language=de,k1=0.9,b=0.4)`, `hybrid`, `hybrid(dense=0.7,bm25=0.3)`."""
-    rerankers: Sequence[str | None] | None = None
+    rerankers: Annotated[Sequence[str | None] | None, RERANKERS] = None
     """`none` (the default), `late-interaction`, or a cross-encoder's name or path."""
-    exclude: Sequence[Any] = ()
+    exclude: Annotated[Sequence[Any], EXCLUSIONS] = ()
     """Which cells of the grid are left out: mappings from `chunker`, `embedding`, `retriever` or `reranker` to a value
     or to a list of values; one that names several parts leaves out the cells that match in all of them."""
-    include: Sequence[Any] = ()
+    include: Annotated[Sequence[Any], CELLS] = ()
     """Cells besides the grid: mappings from the same parts to one value each. Where this or `systems` is given, and no
     chunker, embedding or retriever, there is no grid."""
-    systems: Any = ()
+    systems: Annotated[Any, SYSTEMS] = ()
     """Systems of the user's: `module:factory` or an address, or a mapping from a name to one or to an object, or
     `SystemSpec`s."""
-    effort: str | None = None
+    effort: Annotated[str | None, EFFORT] = None
     """How much may be done, if not all: `40%` of the questions that all cells would be asked, or `30 minutes`. Then
     the cells race: all are asked a few queries, and the better ones more."""
-    candidates: int = 50
+    candidates: Annotated[int, Bounds(least=1, unit="hits")] = 50
     """How many hits are retrieved for the rerankers."""
-    budget: int | None = DEFAULT_BUDGET
+    budget: Annotated[int | None, Bounds(least=1, unit="tokens")] = DEFAULT_BUDGET
     """How many tokens of hits a prompt has: without a reranker, every query is asked for as many hits as fill it. They
     change no metric at a number of hits. None leaves prompts at `candidates` hits."""
-    ks: Sequence[int | str] = (1, 5, 10)
+    ks: Annotated[Sequence[int | str], DEPTHS] = (1, 5, 10)
     """The depths at which metrics are taken."""
-    metrics: Sequence[Any] = DEFAULT_METRICS
+    metrics: Annotated[Sequence[Any], METRICS] = DEFAULT_METRICS
     """Measures to take, at each of `ks` where they name no depth of their own."""
-    primary: str | None = None
+    primary: Annotated[str | None, METRIC] = None
     """The metric by which cells are compared; None for NDCG@10 or, where that is not taken, NDCG at the deepest depth
     that is, else the first measure of quality at its deepest. Unless it is named, recall up to 2,000 tokens ranks them
     where chunks differ: see `raglift.compare`."""
-    match: str = "coverage"
+    match: Annotated[str, OneOf(lambda: MODES)] = "coverage"
     """What counts as a match; with coverage, chunk sizes are compared fairly."""
-    match_threshold: float | None = None
+    match_threshold: Annotated[float | None, Bounds()] = None
     """The part to be covered, or how alike texts must be; None for the match's own."""
-    profile: str = "default"
-    """Whose metric conventions."""
-    dtype: Dtype = "auto"
-    """What models compute in."""
-    device: str = "auto"
-    """Where they compute: `auto` (the best that is there), `cpu`, `cuda`, `cuda:1` or `mps`."""
-    batch_size: int = BATCH_SIZE
-    """How many texts a batch of theirs may have."""
-    doc_key: str | None = None
+    device: Annotated[str, DEVICE] = "auto"
+    """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
+    doc_key: Annotated[str | None, TEXT] = None
     """The metadata key of the hits of the user's systems that holds document ids."""
-    concurrency: int = 1
-    """How many queries of a user's system may be under way at once, where it takes one at a time."""
-    timeout: float | None = None
-    """The most seconds for one query of such a system; None for no limit."""
-    retries: int = 2
-    """How often such a call that failed for a passing reason is made again."""
-    latency: int = 0
+    latency: Annotated[int, Bounds(least=0, unit="queries")] = 0
     """How many queries each cell's stages are timed on, in a pass of their own; 0 for none."""
-    margin: float = MARGIN
+    margin: Annotated[float, Bounds(least=0)] = MARGIN
     """How far below another mean a cell may truly be that counts as equally good, for the recommendation."""
-    seed: int = 0
+    seed: Annotated[int, Bounds(least=0)] = 0
     """Of everything that is drawn at random."""
-    name: str | None = None
+    name: Annotated[str | None, TEXT] = None
     """A title; by default the dataset's."""
 
     def __post_init__(self) -> None:

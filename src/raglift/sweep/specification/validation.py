@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, create_model
 
+from raglift.base.settings import hints_of
 from raglift.base.validation import faults_of, path_text
 from raglift.errors import Fault, SweepError
 from raglift.records.dataset import Dataset
-from raglift.sweep.specification.models import SweepModel, note_disagreements
+from raglift.sweep.specification.models import note_disagreements
 from raglift.sweep.specification.ranges import expanded
-from raglift.sweep.specification.values import as_list
+from raglift.sweep.specification.record import Sweep
+from raglift.sweep.specification.values import Model, as_list
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +29,12 @@ Locate = Callable[["Keys"], str]
 
 _RANGED = ("chunkers", "embeddings", "retrievers", "rerankers")
 """The parts of the grid that may have ranges and choices."""
-_SWEEP = TypeAdapter(SweepModel)
+_MODEL: type[Model] = create_model(
+    "Sweep",
+    __base__=Model,
+    **{field.name: (hints_of(Sweep)[field.name], ...) for field in fields(Sweep)},  # type: ignore[call-overload]
+)
+_SWEEP = TypeAdapter(_MODEL)
 _REQUIRED = {
     "dataset": "the name of a corpus, or a path",
     "splitter": "a splitter, as recursive or langchain.RecursiveCharacterTextSplitter",
@@ -99,7 +107,7 @@ def _fields(
 
 def _validated(given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     model = _SWEEP.validate_python(dict(given), context={"folder": folder})
-    return {name: getattr(model, name) for name in SweepModel.model_fields}
+    return {name: getattr(model, name) for name in _MODEL.model_fields}
 
 
 def _within(given: Any, keys: Keys) -> Keys:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -12,13 +11,21 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    ValidationInfo,
+)
 
 from raglift.adapters.adapt import adapt_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
 from raglift.base.strict_files import check_encoding
-from raglift.base.validation import described, nearest, quoted, shown, wrong
+from raglift.base.validation import described, quoted, shown, wrong
 from raglift.components.chunkers import CHUNKERS, Chunker, RecursiveChunker
 from raglift.components.devices import checked_device
 from raglift.components.headings import HEADINGS, ContextualChunker
@@ -42,7 +49,7 @@ from raglift.sweep.race import Effort
 from raglift.sweep.specification.cells import NO_RERANKER, Cell, Exclusion, SystemSpec
 
 if TYPE_CHECKING:
-    from pydantic_core import PydanticCustomError
+    from pydantic_core import CoreSchema, PydanticCustomError
 
 
 # Single values of a sweep: parsed from the user's input, or refused with what was expected.
@@ -305,6 +312,21 @@ def mapping(value: Any, folder: Path | None) -> str | None:
 # Generic field types of a sweep, for pydantic.
 
 
+class Form:
+    """For `Annotated`: how a field is written, which is more than its type: one value for a list, a text or a mapping.
+
+    Args:
+        kind: the type that pydantic reads.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return how pydantic reads the field."""
+        return handler.generate_schema(self.kind)
+
+
 AS_TEXT, AS_MAPPING, AS_LIST = ("<text>", "<mapping>", "<list>")
 """What pydantic adds to the path of a value that may be written in several ways."""
 
@@ -326,52 +348,6 @@ def in_folder(read: Callable[..., Any]) -> PlainValidator:
         return read(value, (info.context or {}).get("folder"))
 
     return PlainValidator(validate)
-
-
-def one_of(known: tuple[str, ...]) -> PlainValidator:
-    """Return the check of a name among known ones."""
-
-    def validate(value: Any) -> str:
-        name = text(value)
-        if name not in known:
-            raise wrong(quoted(name), nearest(name, known))
-        return name
-
-    return PlainValidator(validate)
-
-
-def above_zero() -> AfterValidator:
-    """Return the check of a number that is neither 0 nor below, and finite."""
-
-    def validate(value: float) -> float:
-        if not 0 < value < math.inf:
-            raise wrong(str(value), "a number above 0")
-        return value
-
-    return AfterValidator(validate)
-
-
-def zero_or_more() -> AfterValidator:
-    """Return the check of a number that is not below 0, and finite."""
-
-    def validate(value: float) -> float:
-        if not 0 <= value < math.inf:
-            raise wrong(str(value), "a number of 0 or more")
-        return value
-
-    return AfterValidator(validate)
-
-
-def at_least(least: int, most: float = math.inf) -> AfterValidator:
-    """Return the check of a number that may not be smaller, nor larger than the most where there is one."""
-    expected = f"an integer, {least} or more" if most == math.inf else f"an integer from {least} to {most:,}"
-
-    def validate(value: int) -> int:
-        if not least <= value <= most:
-            raise wrong(str(value), expected)
-        return value
-
-    return AfterValidator(validate)
 
 
 def _unpacked(value: Any) -> Any:
