@@ -35,7 +35,7 @@ def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sw
         raise SweepError(file.name, [error.fault]) from None
     defaults = DEFAULTS if budget is None else {**DEFAULTS, "budget": budget}
     try:
-        values = checked(given, defaults, reading.locate, folder=resolved(file).parent)
+        values = checked(Sweep, given, defaults, reading.locate, folder=resolved(file).parent)
     except SweepError as error:
         reading.faults += [(reading.lines_said.get(fault.where, 0), fault) for fault in error.faults]
     if reading.faults:

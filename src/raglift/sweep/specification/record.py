@@ -136,7 +136,8 @@ class Sweep(MeasuringSettings):
         object.__setattr__(self, "_names_primary", self.primary is not None)
         from raglift.sweep.specification.validation import checked
 
-        for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}, DEFAULTS).items():
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in checked(type(self), given, DEFAULTS).items():
             object.__setattr__(self, name, value)
 
     @property

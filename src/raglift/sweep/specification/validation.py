@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError, create_model
@@ -14,7 +15,6 @@ from raglift.errors import Fault, SweepError
 from raglift.records.dataset import Dataset
 from raglift.sweep.specification.models import note_disagreements
 from raglift.sweep.specification.ranges import expanded
-from raglift.sweep.specification.record import Sweep
 from raglift.sweep.specification.values import Model, as_list
 
 if TYPE_CHECKING:
@@ -29,21 +29,24 @@ Locate = Callable[["Keys"], str]
 
 _RANGED = ("chunkers", "embeddings", "retrievers", "rerankers")
 """The parts of the grid that may have ranges and choices."""
-_MODEL: type[Model] = create_model(
-    "Sweep",
-    __base__=Model,
-    **{field.name: (hints_of(Sweep)[field.name], ...) for field in fields(Sweep)},  # type: ignore[call-overload]
-)
-_SWEEP = TypeAdapter(_MODEL)
 _REQUIRED = {
     "dataset": "the name of a corpus, or a path",
-    "splitter": "a splitter, as recursive or langchain.RecursiveCharacterTextSplitter",
+    "splitter": "a splitter, as recursive or my_rag:splitter",
     "hybrid": "the weights, as hybrid: {dense: 0.7, bm25: 0.3}",
     "system": "module:name, as my_rag:retriever",
 }
 
 
+@cache
+def _form_of(model: type) -> TypeAdapter[Model]:
+    """Return what pydantic validates the fields of a sweep with, from their annotations."""
+    hints = hints_of(model)
+    forms = {field.name: (hints[field.name], ...) for field in fields(model)}
+    return TypeAdapter(create_model("Sweep", __base__=Model, **forms))  # type: ignore[call-overload]
+
+
 def checked(
+    model: type,
     given: Mapping[str, Any],
     defaults: Mapping[str, Any],
     locate: Locate | None = None,
@@ -54,6 +57,7 @@ def checked(
     """Return the fields of a sweep, checked and in their shortest form.
 
     Args:
+        model: the class of the sweep, whose annotations say how each field is written.
         given: what was written for each field.
         defaults: what a field is that was left out.
         locate: says where a value is; by default by its path in the record.
@@ -83,7 +87,7 @@ def checked(
             without_ranges[part] = [value for value, _ in items]
             origins[part] = [origin for _, origin in items]
     if not faults:
-        values, faulty = _fields(without_ranges, defaults, folder, note)
+        values, faulty = _fields(_form_of(model), without_ranges, defaults, folder, note)
         note_disagreements(values, faulty, note)
     if faults:
         raise SweepError(source, [fault for _, fault in sorted(faults, key=lambda each: each[0])])
@@ -91,23 +95,23 @@ def checked(
 
 
 def _fields(
-    given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path | None, note: Note
+    form: TypeAdapter[Model], given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path | None, note: Note
 ) -> tuple[dict[str, Any], set[str]]:
     """Return the values of the fields that are right, and the names of those that are not."""
     try:
-        return _validated({**defaults, **given}, folder), set()
+        return _validated(form, {**defaults, **given}, folder), set()
     except ValidationError as error:
         faulty = set()
-        for keys, found, expected in faults_of(error, _SWEEP, yaml=True, missing=_REQUIRED):
+        for keys, found, expected in faults_of(error, form, yaml=True, missing=_REQUIRED):
             faulty.add(str(keys[0]))
             note(keys, found, expected)
     right = {name: value for name, value in given.items() if name not in faulty}
-    return _validated({**defaults, "dataset": Dataset((), (), ""), **right}, folder), faulty
+    return _validated(form, {**defaults, "dataset": Dataset((), (), ""), **right}, folder), faulty
 
 
-def _validated(given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
-    model = _SWEEP.validate_python(dict(given), context={"folder": folder})
-    return {name: getattr(model, name) for name in _MODEL.model_fields}
+def _validated(form: TypeAdapter[Model], given: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+    model = form.validate_python(dict(given), context={"folder": folder})
+    return {name: getattr(model, name) for name in type(model).model_fields}
 
 
 def _within(given: Any, keys: Keys) -> Keys:
