@@ -66,7 +66,7 @@ def test_every_direct_dependency_is_pinned() -> None:
     assert pins["torch"] == "2.13.0"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_bm25_needs_no_extra(tmp_path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = needed(project["dependencies"])

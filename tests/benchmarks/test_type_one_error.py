@@ -120,7 +120,7 @@ def test_the_ends_of_intervals_leave_the_mean_outside_as_seldom_as_they_should(b
     assert max(found.below, found.above) <= END_LIMIT + chance(END_LIMIT, 600)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "n"), [("normal", 40), ("HitRate, 20% differ", 100), ("RR, 20% differ", 100)])
 def test_the_stated_effect_is_found_in_80_of_100_samples(benchmark: Any, name: str, n: int) -> None:
     found = benchmark.power(population(benchmark, name), n, 1000)

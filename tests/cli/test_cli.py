@@ -19,7 +19,7 @@ def test_version(run) -> None:
     assert run("--version")[:2] == (0, f"raglift {rl.__version__}\n")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_evaluate_fuses_dense_and_lexical_rankings(run, tmp_path: Path) -> None:
     folder = tmp_path / "hybrid"
     arguments = (

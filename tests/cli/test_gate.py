@@ -44,7 +44,7 @@ def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_exit_codes_of_the_real_command(runs) -> None:
     passed = process("main", "--min", "mrr@3=0.9", "--max", "failures=0")
     failed = process("worse", "--min", "mrr@3=0.9")

@@ -71,7 +71,7 @@ def passages_of(dataset: Dataset) -> list[str]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_every_label_of_the_book_resolves_to_the_same_passage(
     book: str, passages: list[str], tmp_path: Path, edition: str

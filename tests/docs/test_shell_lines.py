@@ -121,7 +121,7 @@ def test_a_command_prints_what_is_shown_below_it(name: str, tmp_path: Path) -> N
         assert differing(output.text, printed) is None
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_commands_on_top_of_the_gates_page_follow_from_one_another(tmp_path: Path) -> None:
     page = READ["docs/how-to/gates.md"]
     outputs = [output for output in page.of("text") if output.follows in page.of("sh")]

@@ -16,6 +16,7 @@ import yaml
 from .pages import ROOT
 from .references import public_names
 
+pytestmark = pytest.mark.full
 FROM_ELSEWHERE = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>""")
 
 
@@ -30,7 +31,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > len(list((ROOT / "docs").rglob("*.md")))  # and one for what is not found
@@ -39,7 +39,6 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
         assert not re.search(r"url\(.?(?:https?:)?//|@import", style.read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
 def test_every_public_name_is_on_the_site_with_what_its_class_inherits(site: Path) -> None:
     pages = [site / "reference" / "api.html", *(site / "reference" / "api").glob("*.html")]
     anchors = {anchor for page in pages for anchor in re.findall(r'id="(raglift\.[^"]+)"', page.read_text("utf-8"))}
@@ -57,7 +56,6 @@ def test_every_page_and_notebook_is_in_the_contents_once() -> None:
     assert sorted(listed) == sorted([*pages, *notebooks, "reference/changelog.md", "reference/security.md"])
 
 
-@pytest.mark.slow
 def test_a_notebook_is_a_page_with_its_text_its_code_and_what_it_showed(site: Path) -> None:
     page = (site / "tutorials" / "03_reranker_lift.html").read_text(encoding="utf-8")
     pictures = re.findall(r'<img [^>]*src="(03_reranker_lift/\d+\.png)"', page)
@@ -70,7 +68,6 @@ def test_a_notebook_is_a_page_with_its_text_its_code_and_what_it_showed(site: Pa
     assert 'href="04_your_own_rag.html"' in page
 
 
-@pytest.mark.slow
 def test_pages_that_teach_count_more_in_a_search_than_pages_of_reference(site: Path) -> None:
     entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     boosts = {entry["location"].partition("#")[0]: entry.get("boost", 1.0) for entry in entries}

@@ -155,7 +155,7 @@ def test_a_run_may_itself_be_called_baseline(ranked) -> None:
     assert rl.gate(run, baseline=run, no_regression=["rr@3"], name="baseline").passed
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_false_alarms_are_no_more_often_than_asked(with_values) -> None:
     rng = np.random.default_rng(20)
     tried, failed = 120, 0

@@ -96,6 +96,7 @@ def test_invisible_characters_are_no_difference_when_folded_and_lead_back(source
         assert match.relevant
 
 
+@pytest.mark.full
 @in_each_script
 @given(data=st.data())
 def test_the_longest_overlap_is_as_long_as_twenty_letters_or_none(source: str, data: st.DataObject) -> None:

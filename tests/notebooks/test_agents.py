@@ -59,6 +59,7 @@ def mean(evaluation: Evaluation, metric: str) -> float:
     return evaluation.scores.mean("retrieve", metric)
 
 
+@pytest.mark.full
 def test_every_session_is_what_its_agent_is_scripted_to_do(
     agents: ModuleType, hard: rl.Dataset, measured: dict[str, Evaluation]
 ) -> None:

@@ -250,6 +250,7 @@ def test_ctrl_c_without_a_folder_says_that_nothing_is_kept(make: Callable[[str],
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "how",
     [
@@ -331,6 +332,7 @@ def test_a_system_that_changes_the_working_folder_changes_nothing_of_where_a_run
     assert [path.name for path in (command.folder / "runs").iterdir()] == ["one"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("option", [(), ("--overwrite",), ("--resume",)])
 def test_files_of_others_in_the_folder_of_answers_stay(make: Callable[[str], Command], option: tuple[str, ...]) -> None:
     command = make("others")

@@ -36,6 +36,7 @@ def two_best(random, queries):
     return values
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("draw", [normal, hits, skewed, two_best])
 @pytest.mark.parametrize("queries", [40, 200])
 def test_the_true_best_is_left_out_in_at_most_5_percent(draw, queries):

@@ -215,7 +215,7 @@ def assert_holds(benchmark: ModuleType, names: tuple[str, ...], queries: int, dr
         assert rates.best > 0.94 - error, where
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("queries", [40, 100])
 def test_effects_hold_as_often_as_they_say(benchmark: ModuleType, queries: int) -> None:
     names = ("HitRate 80 %, exclusions", "NDCG, some depend on others", "small wins, 5% lose all")

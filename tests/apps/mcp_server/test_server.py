@@ -270,6 +270,7 @@ def test_an_answer_is_cut_and_says_so() -> None:
     assert bounded("\x1b[2J") == "�[2J"
 
 
+@pytest.mark.full
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="expected the folder that an agent may see"):
         Workspace(tmp_path / "none")

@@ -89,6 +89,7 @@ def rows(found: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.full
 def test_the_run_is_called_as_asked(found: list[Any], kept: TrackedRun) -> None:
     (run,) = [record.run for record in found if record.HasField("run")]
     assert (run.project, run.display_name, run.job_type, run.run_id) == ("mine", "Ä/b: c", "evaluation", kept.id)

@@ -369,7 +369,7 @@ def test_ctrl_c_ends_a_wait(server, cache, ctrl_c_when):
         ask_all(language_model(), prompts(1), Grade, cache=cache)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_what_many_threads_are_billed_is_counted_once(server, model):
     program = """
 import sys

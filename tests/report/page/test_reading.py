@@ -115,6 +115,7 @@ def test_on_paper_stand_the_tables_the_charts_and_the_open_query(open_page: Call
         assert not page.locator(hidden).is_visible()
 
 
+@pytest.mark.full
 def test_without_javascript_words_and_tables_stand(open_page: Callable, charted: Document) -> None:
     page = open_page(charted, java_script_enabled=False).page
     assert page.locator(".headline table").is_visible()

@@ -270,6 +270,7 @@ def test_bars_have_an_axis_with_its_ends(open_page: Callable, make_document: Any
     assert page.locator(".headline .axis").nth(2).locator("span").all_text_contents() == ["−0.01", "+0.18"]
 
 
+@pytest.mark.full
 def test_of_a_long_table_of_systems_the_first_rows_are_shown_until_all_are_asked_for(
     open_page: Callable, make_document: Any, drill_down: DrillDown
 ) -> None:
