@@ -47,9 +47,11 @@ def rule_of(evaluation: EvaluationRecord) -> MatchRule:
 
 
 def match_tables_of(evaluation: EvaluationRecord) -> tuple[MatchTable, ...]:
-    """Return what matched, for each stage."""
-    if evaluation.match_table:
-        return evaluation.match_table
+    """Return what matched, for each stage; of a loaded evaluation it is matched once, and kept."""
+    return evaluation.match_table or evaluation.once("match tables", lambda: _match_tables(evaluation))
+
+
+def _match_tables(evaluation: EvaluationRecord) -> tuple[MatchTable, ...]:
     rankings = rankings_by_stage(evaluation.run)
     return tuple(match_run(evaluation.run, rankings, evaluation.dataset.queries, rule_of(evaluation)))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raglift.report.views.over_k import over_k_table, sparkline
+from raglift.report.views.figures import over_k_table, sparkline
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 

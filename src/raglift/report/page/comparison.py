@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.gathering import drill_down
@@ -25,11 +24,9 @@ def comparison_document(comparison: ComparisonRecord, *, also: Sequence[Presenta
         comparison: the comparison.
         also: further results, each a section.
     """
-    matched = [replace(one, match_table=match_tables_of(one)) for one in comparison.evaluations]  # once, for all
-    comparison = replace(comparison, evaluations=tuple(matched))
     other = other_of(comparison)
     queries = drill_down(
-        dict(zip(comparison.names, matched, strict=True)),
+        dict(zip(comparison.names, comparison.evaluations, strict=True)),
         left=(comparison.baseline, comparison.evaluation(comparison.baseline).after),
         right=(other, comparison.evaluation(other).after),
         primary=comparison.primary,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from raglift.analysis.paired_statistics import primary_of
-from raglift.analysis.upper_bound import match_tables_of
 from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.gathering import drill_down
@@ -41,7 +40,6 @@ def evaluation_page(
         ConfigurationError: a metric that was not scored or is not a measure of quality, or an argument outside its
             range.
     """
-    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     view = evaluation_view(evaluation, decides, seed=seed, confidence=confidence)
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)

@@ -20,7 +20,7 @@ from raglift.analysis.paired_statistics import NOT_SIGNIFICANT
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.tradeoffs import has_costs, tradeoff
 from raglift.analysis.truncation import CUT, marked, truncation_of
-from raglift.analysis.upper_bound import match_tables_of, rule_of
+from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import new_evidence, not_read
 from raglift.base.display import TRUNCATED, counted, excerpt
 from raglift.components.passage_search import PassageSearch
@@ -108,7 +108,7 @@ def comparison_view(
         detail: sections of more detail than this are not made.
     """
     names = comparison.names if shown is None else shown
-    matched = {name: _matched(comparison.evaluation(name)) for name in names}  # once, for all that asks
+    matched = {name: comparison.evaluation(name) for name in names}
     comparison = replace(
         comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
     )
@@ -142,10 +142,6 @@ def _agents(comparison: ComparisonRecord) -> Agents | None:
         return None
     found = compared_agents(comparison, PassageSearch)
     return found if any(one.facts for one in found.analyses.values()) else None
-
-
-def _matched(evaluation: EvaluationRecord) -> EvaluationRecord:
-    return replace(evaluation, match_table=match_tables_of(evaluation))
 
 
 def _counts(comparison: ComparisonRecord) -> str:

@@ -7,20 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
-from raglift.analysis.filters import filter_notes
-from raglift.analysis.lift import evaluation_by_tag, reranker_lift
-from raglift.analysis.outcomes import failure_analysis
+from raglift.analysis.lift import evaluation_by_tag
 from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
-from raglift.analysis.sessions import session_analysis
 from raglift.analysis.shared_queries import system_name
-from raglift.analysis.upper_bound import headroom, match_tables_of, rule_of
-from raglift.analysis.warnings import cannot_read, few_queries, not_read
+from raglift.analysis.upper_bound import rule_of
+from raglift.analysis.warnings import cannot_read
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
-from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
 from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
 from raglift.report.cells import decided_cell, difference_cell, mean_cell, p_cell, test_cells, verdict_cell
+from raglift.report.findings import findings
 from raglift.report.format import (
     confidence_text,
     decimals_of,
@@ -35,9 +32,7 @@ from raglift.report.format import (
 from raglift.report.sentences import (
     BEYOND_CANDIDATES,
     EXPLORATORY,
-    causes_sentence,
     detectable_effect_sentence,
-    failure_analysis_depth,
     failure_sentence,
     failures_table,
     next_step,
@@ -48,7 +43,6 @@ from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
 from raglift.report.views.costs import cost_section, index_text
 from raglift.report.views.holes import holes_section
-from raglift.report.views.over_k import over_k_table
 from raglift.report.views.parts import (
     by_depth,
     failure_table,
@@ -69,10 +63,10 @@ from raglift.stats.intervals import CONFIDENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from raglift.analysis.outcomes import FailureAnalysis
     from raglift.analysis.records import EvaluationRecord, Lift, LiftRow, MovedQuery
-    from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
+    from raglift.rendering.document import Tile
+    from raglift.report.findings import Findings
 
 
 _OF_A_STAGE: tuple[str, ...] = ("metric", "mean", "queries")
@@ -80,8 +74,6 @@ _ONE_DEPTH = 2
 """The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
 _LONGEST_QUESTION = 120
-MOVED = 10
-"""How many queries are named in each direction."""
 
 
 def evaluation_view(
@@ -106,50 +98,35 @@ def evaluation_view(
             range.
     """
     method_of(seed, confidence)  # raises for what is outside its range
-    evaluation = replace(evaluation, match_table=match_tables_of(evaluation))  # matched once, for all that asks
     try:
         decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     except ConfigurationError:
         if primary is not None:
             raise
         return _figures_alone(evaluation)
-    lift = None
-    if len(evaluation.scores.stages) > 1:
-        lift = reranker_lift(evaluation, primary=decides, seed=seed, confidence=confidence, moved=MOVED)
-    return _document(evaluation, lift, decides, seed, confidence, detail)
+    return _document(findings(evaluation, decides, seed=seed, confidence=confidence), detail)
 
 
 def lift_view(lift: Lift, *, detail: Detail = Detail.REFERENCE) -> Document:
     """Return what is shown of a reranker lift: the evaluation in detail, by the lift's metric, seed and confidence."""
-    evaluation = replace(lift.evaluation, match_table=match_tables_of(lift.evaluation))
-    lift = replace(lift, evaluation=evaluation)
-    detail = max(detail, Detail.DETAILS)
-    view = _document(evaluation, lift, lift.primary, lift.method.seed, lift.method.confidence, detail)
+    detail, method = max(detail, Detail.DETAILS), lift.method
+    found = findings(lift.evaluation, lift.primary, seed=method.seed, confidence=method.confidence)
+    # The lift itself may name more queries, or fewer
+    view = _document(replace(found, lift=lift), detail)
     return replace(view, measured=tuple(_method_row(lift)), printed=Detail.DETAILS)
 
 
-def _document(
-    evaluation: EvaluationRecord,
-    lift: Lift | None,
-    primary: Metric,
-    seed: int,
-    confidence: float,
-    detail: Detail,
-) -> Document:
-    warnings = (
-        *_failures(evaluation),
-        *filter_notes(evaluation.run, evaluation.dataset.queries),
-        *(_warnings(evaluation, primary) if lift is None else lift.warnings),
-    )
-    lead = verdict_sentence(evaluation, lift, primary, confidence)
-    first = evaluation_headline(evaluation, lift, primary, confidence)
-    if _all_failed(evaluation):  # its zeros would look as if something had been measured
+def _document(found: Findings, detail: Detail) -> Document:
+    evaluation, lift, primary, searched = found.evaluation, found.lift, found.primary, found.sessions
+    lead = verdict_sentence(evaluation, lift, primary, found.confidence)
+    first = evaluation_headline(evaluation, lift, primary, found.confidence)
+    tiles: tuple[Tile, ...] = ()
+    if found.all_failed:
         lead, first = failure_sentence(evaluation), replace(first, rows=())
+    else:
+        tiles = evaluation_tiles(evaluation, lift, primary, found.confidence, searched)
     rule = rule_of(evaluation)
-    searched = session_analysis(evaluation, PassageSearch) if evaluation.run.has_sessions else None
-    tiles = () if _all_failed(evaluation) else evaluation_tiles(evaluation, lift, primary, confidence, searched)
-    losses = failure_analysis(evaluation, failure_analysis_depth(evaluation, primary))
-    shares = shares_of(losses) if searched is None else session_shares(searched)
+    shares = shares_of(found.losses) if searched is None else session_shares(searched)
     return Document(
         title=_title(evaluation),
         lead=lead,
@@ -160,16 +137,13 @@ def _document(
             *_index_row(evaluation),
             *_method_row(lift),
         ),
-        warnings=warnings,
-        notes=(
-            *(_marks(evaluation, primary) if first.rows else ()),
-            *(remark.text for remark in evaluation.remarks_but("failed") if remark.text not in warnings),
-        ),
-        sections=tuple(_sections(evaluation, lift, primary, confidence, seed, detail, searched)),
+        warnings=found.warnings,
+        notes=(*(_marks(evaluation, primary) if first.rows else ()), *found.notes),
+        sections=tuple(_sections(found, detail)),
         labels=str(evaluation.label_sources),
         tiles=tiles,
         shares=shares if tiles else (),
-        next_step=_next_step(evaluation, losses, lift, searched) if tiles else "",
+        next_step=_next_step(found) if tiles else "",
     )
 
 
@@ -236,40 +210,33 @@ def _stage_means(evaluation: EvaluationRecord) -> Table:
     return Table("Every metric after each stage", ("metric", *scores.stages, "queries"), tuple(rows))
 
 
-def _sections(
-    evaluation: EvaluationRecord,
-    lift: Lift | None,
-    primary: Metric,
-    confidence: float,
-    seed: int,
-    detail: Detail,
-    searched: SessionAnalysis | None,
-) -> Iterator[Section]:
+def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
     """Yield what follows the headline; of a run that failed whole, no charts and tables full of zeros."""
+    evaluation, lift, primary = found.evaluation, found.lift, found.primary
     failed = failures_table(evaluation, most=_QUERIES_NAMED)
-    measured_any = not _all_failed(evaluation)
-    found: list[Section | None] = []
+    measured_any = not found.all_failed
+    sections: list[Section | None] = []
     if measured_any:
-        found.append(None if searched is None else sessions_section(searched))
-        lost = failure_section(evaluation, primary, lift)
-        if lost is not None and searched is not None:  # their own section says it call by call
+        sections.append(None if found.sessions is None else sessions_section(found.sessions))
+        lost = failure_section(found)
+        if lost is not None and found.sessions is not None:  # their own section says it call by call
             lost = replace(lost, detail=Detail.DETAILS)
-        found.append(lost)
-        found.append(None if lift is None else candidates_section(lift))
+        sections.append(lost)
+        sections.append(None if lift is None else candidates_section(lift))
     if failed is not None:
-        found.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
+        sections.append(Section(failed.caption, tables=(failed,), detail=Detail.DETAILS))
     if measured_any:
-        found.append(_cost(evaluation))
+        sections.append(_cost(evaluation))
     if measured_any and detail >= Detail.DETAILS:
-        found.append(None if lift is None else _lift_section(lift))
-        found.append(_over_k(evaluation, primary))
-        found.append(_tags_section(evaluation, primary, seed, confidence))
-        found.append(holes_section(evaluation, primary))
-        found.append(abstention_section(evaluation))
-        found.append(metrics_section(evaluation, lift, confidence))
+        sections.append(None if lift is None else _lift_section(lift))
+        sections.append(_over_k(evaluation, primary))
+        sections.append(_tags_section(found))
+        sections.append(holes_section(evaluation, primary))
+        sections.append(abstention_section(evaluation))
+        sections.append(metrics_section(evaluation, lift, found.confidence))
     if detail >= Detail.REFERENCE:
-        found.append(_method(evaluation, lift, primary))
-    yield from (section for section in found if section is not None and section.detail <= detail)
+        sections.append(_method(evaluation, lift, primary))
+    yield from (section for section in sections if section is not None and section.detail <= detail)
 
 
 def _cost(evaluation: EvaluationRecord) -> Section | None:
@@ -285,7 +252,7 @@ def _cost(evaluation: EvaluationRecord) -> Section | None:
 
 def _over_k(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     """Return a metric over k: the primary one's, or else the first that has a curve; None if there is none."""
-    table = over_k_table(evaluation)
+    table = figures.over_k_table(evaluation)
     if has_curve(primary):
         return Section(
             "Quality by depth (k)",
@@ -295,26 +262,8 @@ def _over_k(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     return None if table is None else Section("Quality by depth (k)", tables=(table,), detail=Detail.DETAILS)
 
 
-def _all_failed(evaluation: EvaluationRecord) -> bool:
-    return all(trace.error is not None for trace in evaluation.run.traces)
-
-
 def _title(evaluation: EvaluationRecord) -> str:
     return f"{evaluation.dataset.name}: {system_name(evaluation)}"
-
-
-def _warnings(evaluation: EvaluationRecord, metric: Metric) -> tuple[str, ...]:
-    """Return what the reader of the figures of one stage should be warned of."""
-    return (*few_queries(evaluation.scores.n(evaluation.after, metric)), *not_read(evaluation))
-
-
-def _failures(evaluation: EvaluationRecord) -> list[str]:
-    """Return how many queries failed, and why the first did: above everything else, since they count 0."""
-    first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
-    if first is None:
-        return []
-    causes = causes_sentence(evaluation)
-    return [f"{failure_sentence(evaluation)} {causes or f'The first: {first}'}"]
 
 
 def evaluation_headline(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float) -> Table:
@@ -480,14 +429,12 @@ def moved_table(lift: Lift, where: str, rows: Sequence[MovedQuery]) -> Table:
     )
 
 
-def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: Lift | None) -> Section | None:
+def failure_section(found: Findings) -> Section | None:
     """Return where recall was lost; None if no query is labelled."""
-    k = failure_analysis_depth(evaluation, primary)
-    losses = failure_analysis(evaluation, k)
+    losses = found.losses
     if not losses.facts:
         return None
-    said = [_next_step(evaluation, losses, lift)]
-    said.append(f"{headroom(evaluation, k).sentence}.")
+    said = [_next_step(replace(found, sessions=None)), f"{found.upper_bound.sentence}."]
     said += [
         f"{counted(loss.facts, 'fact')} of these only since {loss.stage}: no candidate held them."
         for loss in losses.made_findable
@@ -496,17 +443,13 @@ def failure_section(evaluation: EvaluationRecord, primary: Metric, lift: Lift | 
         "Where recall was lost",
         tuple(said),
         (failure_table({"": losses}),),
-        (figures.outcomes(evaluation, losses),),
+        (figures.outcomes(found.evaluation, losses),),
     )
 
 
-def _next_step(
-    evaluation: EvaluationRecord,
-    losses: FailureAnalysis,
-    lift: Lift | None,
-    searched: SessionAnalysis | None = None,
-) -> str:
+def _next_step(found: Findings) -> str:
     """Return what to try next: another model where one cannot read the texts, no reranker where it hurts."""
+    evaluation, lift, searched, losses = found.evaluation, found.lift, found.sessions, found.losses
     for known in (one for stage in evaluation.run.stages for one in stage.vocabularies):
         if better := cannot_read(known):
             return f"Next: use {better}: {known.model} cannot read these texts."
@@ -522,8 +465,9 @@ def _next_step(
     return next_step(losses.facts, lost, losses.k, has_reranker=has_reranker, tried=system_name(evaluation))
 
 
-def _tags_section(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Section | None:
-    slices = evaluation_by_tag(evaluation, primary, seed=seed, confidence=confidence)
+def _tags_section(found: Findings) -> Section | None:
+    evaluation = found.evaluation
+    slices = evaluation_by_tag(evaluation, found.primary, seed=found.seed, confidence=found.confidence)
     if not has_tags(slices):
         return None
     said = [EXPLORATORY, few_text(slices)]

@@ -1,0 +1,115 @@
+"""What was found of one evaluation: computed once, kept with it, and shown by every output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from raglift.analysis.filters import filter_notes
+from raglift.analysis.lift import reranker_lift
+from raglift.analysis.outcomes import failure_analysis
+from raglift.analysis.paired_statistics import method_of, primary_of
+from raglift.analysis.sessions import session_analysis
+from raglift.analysis.upper_bound import headroom
+from raglift.analysis.warnings import few_queries, not_read
+from raglift.components.passage_search import PassageSearch
+from raglift.report.sentences import causes_sentence, failure_analysis_depth, failure_sentence
+from raglift.stats.intervals import CONFIDENCE
+
+if TYPE_CHECKING:
+    from raglift.analysis.outcomes import FailureAnalysis
+    from raglift.analysis.records import EvaluationRecord, Lift
+    from raglift.analysis.sessions import SessionAnalysis
+    from raglift.analysis.upper_bound import Headroom
+    from raglift.records.metric import Metric
+
+MOVED = 10
+"""How many queries are named in each direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found of an evaluation, by the metric that decides."""
+
+    evaluation: EvaluationRecord
+    """The evaluation."""
+    primary: Metric
+    """The metric that decides."""
+    seed: int
+    """Of the permutation tests."""
+    confidence: float
+    """How often intervals hold the true value."""
+    lift: Lift | None
+    """What its reranker changed; None for a system of one stage."""
+    losses: FailureAnalysis
+    """What became of the facts, at the depth of the metric."""
+    upper_bound: Headroom
+    """What a perfect reranker over the same candidates would score."""
+    sessions: SessionAnalysis | None
+    """How an agent searched; None for a system that is asked once."""
+    warnings: tuple[str, ...]
+    """Why the figures may not mean what they seem to, the gravest first."""
+    notes: tuple[str, ...]
+    """What else a reader should know."""
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether no query was answered: zeros would look as if something had been measured."""
+        return all(trace.error is not None for trace in self.evaluation.run.traces)
+
+
+def findings(
+    evaluation: EvaluationRecord,
+    primary: Metric | str | None = None,
+    *,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> Findings:
+    """Return what was found of an evaluation; asked again, the same without computing it again.
+
+    Args:
+        evaluation: the evaluation.
+        primary: the metric that decides; by default as in `reranker_lift`.
+        seed: of the permutation tests.
+        confidence: how often intervals hold the true value.
+
+    Raises:
+        ConfigurationError: a metric that was not scored or is not a measure of quality, none that says how good the
+            system is, or an argument outside its range.
+    """
+    method_of(seed, confidence)  # raises for what is outside its range
+    decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
+    key = ("findings", decides, seed, confidence)
+    return evaluation.once(key, lambda: _findings(evaluation, decides, seed, confidence))
+
+
+def _findings(evaluation: EvaluationRecord, primary: Metric, seed: int, confidence: float) -> Findings:
+    lift = None
+    if len(evaluation.scores.stages) > 1:
+        lift = reranker_lift(evaluation, primary=primary, seed=seed, confidence=confidence, moved=MOVED)
+        own = lift.warnings
+    else:
+        own = (*few_queries(evaluation.scores.n(evaluation.after, primary)), *not_read(evaluation))
+    warnings = (*_failures(evaluation), *filter_notes(evaluation.run, evaluation.dataset.queries), *own)
+    depth = failure_analysis_depth(evaluation, primary)
+    return Findings(
+        evaluation,
+        primary,
+        seed,
+        confidence,
+        lift,
+        failure_analysis(evaluation, depth),
+        headroom(evaluation, depth),
+        session_analysis(evaluation, PassageSearch) if evaluation.run.has_sessions else None,
+        warnings,
+        tuple(remark.text for remark in evaluation.remarks_but("failed") if remark.text not in warnings),
+    )
+
+
+def _failures(evaluation: EvaluationRecord) -> list[str]:
+    """Return how many queries failed, and why the first did: above everything else, since they count 0."""
+    first = next((trace.error for trace in evaluation.run.traces if trace.error is not None), None)
+    if first is None:
+        return []
+    causes = causes_sentence(evaluation)
+    return [f"{failure_sentence(evaluation)} {causes or f'The first: {first}'}"]
