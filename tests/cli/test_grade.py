@@ -118,7 +118,7 @@ def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
     monkeypatch.delenv("OPENAI_API_KEY")
     code, out, err = run(*command[:-2], "--estimate")
     assert (code, out) == (0, "")
-    assert re.search(r"\d+ prompts, about [\d,]+ tokens to read and [\d,]+ to write, about US\$ 0\.\d+", err)
+    assert re.search(r"\d+ prompts, about [\d,]+ tokens to read and [\d,]+ to write", err)
     assert server.requests == []
     assert not Path("labels.jsonl").exists()
 
