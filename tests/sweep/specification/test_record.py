@@ -281,7 +281,7 @@ def test_faults_are_named_by_their_place_in_the_record() -> None:
     found = faults(chunkers=["recursive:9/1", "recursive:9/1:words"], retrievers={"hybrid": {"dense": "a"}}, seed="1")
     assert found == {
         "chunkers[1]": ("chunk unit 'words'", "one of characters, tokens"),
-        "retrievers.hybrid.dense": ('"a"', "a number without quotation marks"),
+        "retrievers.hybrid.dense": ('"a"', "a number"),
         "seed": ('"1"', "an integer without quotation marks"),
     }
 

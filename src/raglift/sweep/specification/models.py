@@ -40,6 +40,7 @@ from raglift.sweep.specification.values import (
     Number,
     Text,
     Unpacked,
+    as_fault,
     dataset,
     depth,
     device,
@@ -58,7 +59,6 @@ from raglift.sweep.specification.values import (
     short_chunker,
     text,
     text_encoding,
-    told,
 )
 
 # Cross-field validation of a sweep; each fault is reported where the user would fix it.
@@ -244,7 +244,7 @@ class _Hybrid(Model):
             settings = BM25Settings(fusion.language, fusion.stemmer, fusion.k1, fusion.b)
             return RetrieverSpec("hybrid", (fusion.dense, fusion.bm25), fusion.constant, settings)
         except ConfigurationError as error:
-            raise told(error, fusion) from None
+            raise as_fault(error, fusion) from None
 
 
 _ChunkerName = Annotated[
@@ -276,7 +276,7 @@ class _Cell(Model):
             chunker = cast("str", self.chunker)
             return Cell(chunker, embedding, retriever, self.reranker)
         except ConfigurationError as error:
-            raise told(error, self) from None
+            raise as_fault(error, self) from None
 
 
 class _Exclusion(Model):

@@ -24,6 +24,7 @@ from pydantic import (
 from raglift.adapters.adapt import adapt_reranker
 from raglift.adapters.splitters import chunker_by_name
 from raglift.base.limits import is_folder, is_there, user_path
+from raglift.base.settings import Bounds
 from raglift.base.strict_files import check_encoding
 from raglift.base.validation import described, quoted, shown, wrong
 from raglift.components.chunkers import CHUNKERS, Chunker, RecursiveChunker
@@ -63,7 +64,7 @@ _PATH_STARTS = ("/", "./", "../", "~")
 _NOT_TRUTH = "a text; YAML reads yes, no, on and off as true and false, unless they stand in quotation marks"
 
 
-def told(error: ConfigurationError, value: object) -> PydanticCustomError:
+def as_fault(error: ConfigurationError, value: object) -> PydanticCustomError:
     """Return the error of a value in the words of the part of raglift that refused it."""
     inner = _INNER.search(str(error))
     head, _, expected = (inner[1] if inner else str(error)).partition("; expected ")
@@ -94,21 +95,6 @@ def text(value: Any) -> str:
     return value.strip()
 
 
-def integer(value: Any) -> int:
-    """Read an integer, of Python's or of numpy's."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return int(value)
-    hint = " without quotation marks" if isinstance(value, str) and value.strip().lstrip("-").isdigit() else ""
-    raise wrong(described(value), f"an integer{hint}")
-
-
-def number(value: Any) -> float:
-    """Read a number."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    raise wrong(described(value), "a number" + (" without quotation marks" if isinstance(value, str) else ""))
-
-
 def flag(value: Any) -> bool:
     """Read true or false."""
     if isinstance(value, bool):
@@ -128,7 +114,7 @@ def text_encoding(value: Any) -> str:
     try:
         return check_encoding(text(value)) or ""
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
 
 
 def dataset(value: Any, folder: Path | None) -> str:
@@ -158,7 +144,7 @@ def short_chunker(value: Any) -> str:
     try:
         chunker = _chunker(given)
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
     if value is not given and chunker != value:
         raise wrong(quoted(given), "a chunker whose text form says all of it, as recursive:1000/100")
     return _short(chunker)
@@ -181,7 +167,7 @@ def device(value: Any) -> str:
     try:
         return checked_device(text(value))
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
 
 
 def embedding(value: Any, folder: Path | None) -> str:
@@ -207,7 +193,7 @@ def reranker(value: Any, folder: Path | None) -> str:
     except MissingDependency:
         pass  # whether it is installed matters where the sweep is run
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
     return _model(name, folder)
 
 
@@ -242,7 +228,7 @@ def retriever(value: Any) -> RetrieverSpec:
     try:
         return parse_retriever(text(value))
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
 
 
 def effort(value: Any) -> str:
@@ -250,7 +236,7 @@ def effort(value: Any) -> str:
     try:
         return str(Effort.parse(text(value)))
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
 
 
 def metric(value: Any) -> str:
@@ -258,7 +244,7 @@ def metric(value: Any) -> str:
     try:
         return str(parse(text(value if value is None or isinstance(value, (bool, int, float)) else str(value))))
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
 
 
 def depth(value: Any) -> int | str:
@@ -282,7 +268,7 @@ def reference(value: str) -> str:
             parse_mcp_reference(value)
             return value.strip()
     except ConfigurationError as error:
-        raise told(error, value) from None
+        raise as_fault(error, value) from None
     if not _REFERENCE.fullmatch(value):
         nearly = perhaps_address(value)
         address = "the address of a service with http:// or https:// before it, as http://localhost:8000/search; or "
@@ -375,8 +361,8 @@ def _distinct(value: list[Any]) -> tuple[Any, ...]:
 
 
 Text = Annotated[str, PlainValidator(text)]
-Integer = Annotated[int, PlainValidator(integer)]
-Number = Annotated[float, PlainValidator(number)]
+Integer = Annotated[int, Bounds()]
+Number = Annotated[float, Bounds()]
 Flag = Annotated[bool, PlainValidator(flag)]
 AsList = BeforeValidator(as_list)
 Unpacked = BeforeValidator(_unpacked)
