@@ -59,7 +59,10 @@ def read_beir(
     queries = read_rows(folder / QUERIES, Location(QUERIES, faults))
     judgments = read_judgments(judged)
     if not judgments and not faults:
-        Location(f"{QRELS}/{split}.tsv", faults).fault("no judgments", f"rows below a first line {quoted(_HEADER)}")
+        first = splits[split].read_text(encoding="utf-8").splitlines()[:1]
+        if first != [_HEADER]:  # a split may judge nothing, but says so below its names
+            expected = f"rows below a first line {quoted(_HEADER)}"
+            Location(f"{QRELS}/{split}.tsv", faults).fault("no judgments", expected)
     given = read_document_lines(folder / CORPUS, faults) if documents is None else read_documents(documents)
     return judged_queries(queries, judgments, others, given, topics_name=QUERIES, documents_name=CORPUS), given
 
