@@ -17,7 +17,7 @@ from raglift.sweep.engine import plan_sweep, run_sweep
 from raglift.sweep.specification.record import Sweep
 
 pytestmark = pytest.mark.slow
-CHUNKERS = ["recursive:60/0", "recursive:60/0+headings", "my_splitters:by_paragraphs"]
+CHUNKERS = ["recursive:60/0", "recursive:60/0+headings", "paragraph_splitters:by_paragraphs"]
 SPLITTERS = "def by_paragraphs(text):\n    return text.split('\\n\\n')\n"
 PAGES = {
     "returns.md": "# Returns\n\nWrap it well.\n\n## Television sets\n\nWe fetch them within a week.\n\n## Cameras\n\n"
@@ -40,7 +40,7 @@ def dataset() -> rl.Dataset:
 
 @pytest.fixture
 def sweep(dataset: rl.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweep:
-    (tmp_path / "my_splitters.py").write_text(SPLITTERS)
+    (tmp_path / "paragraph_splitters.py").write_text(SPLITTERS)
     monkeypatch.syspath_prepend(tmp_path)
     return Sweep(
         dataset=dataset,
