@@ -189,7 +189,7 @@ def test_percentiles_are_over_the_queries_that_came_through(monkeypatch):
     """Three of 100 queries fail in the second stage; the others take 1, 2, … milliseconds, and twice as long there."""
     texts = [f"question {number}" for number in range(100)]
 
-    def answer(stage, inputs, policy, advance, calls):
+    def answer(stage, inputs, policy, advance):
         number = int(inputs[0][0].split()[1])
         if isinstance(stage, RerankStage) and number < 3:
             return [Outcome(None, 99.0, RuntimeError("no"))]

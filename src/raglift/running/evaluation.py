@@ -403,14 +403,17 @@ class _Measurement:
         """Ask the deployed system, then the one at the greater depth, whose hits the rerankers get."""
         queries, policy, provenance = self.dataset.queries, self.config, self._provenance()
         candidates = [replace(deeper_stages[-1], name=CANDIDATES)]
-        stages = named_stages([*stages, *candidates, *added])
-        later = [*(replace(stage, name=f"{stage.name} (deep)") for stage in deeper_stages[:-1]), *stages[len(stages) :]]
+        recorded = named_stages([*stages, *candidates, *added])
+        later = [
+            *(replace(stage, name=f"{stage.name} (deep)") for stage in deeper_stages[:-1]),
+            *recorded[len(stages) :],
+        ]
         meter = self._meter(later, self.depths.candidates)
         meter.warm_up()
         with steps(len(stages) + len(later)):
             deployed = run_stages(stages, queries, self.depths.k, policy, provenance)
-            candidates = later[: len(deeper_stages)]
-            deeper = run_stages(candidates, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
+            retrieving = later[: len(deeper_stages)]
+            deeper = run_stages(retrieving, queries, self.depths.candidates, policy, provenance, watch=meter.watch)
             traces = run_stages(
                 later[len(deeper_stages) :],
                 queries,
@@ -420,8 +423,8 @@ class _Measurement:
                 after=deployed_and_candidates(deployed, deeper, queries),
                 watch=meter.watch,
             )
-        notes = [*run_notes(stages, provenance), note]
-        return self.recorded(stages, traces, self.depths.candidates, notes, meter.cost(deeper))
+        notes = [*run_notes(recorded, provenance), note]
+        return self.recorded(recorded, traces, self.depths.candidates, notes, meter.cost(deeper))
 
     def recorded(
         self, stages: Sequence[Stage], traces: tuple[Trace, ...], k: int, notes: Sequence[str], cost: Cost | None
