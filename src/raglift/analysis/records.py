@@ -431,7 +431,7 @@ class LiftRow:
     """One metric before and after reranking: same queries, same candidates, same k."""
 
     metric: Metric
-    """The evaluation."""
+    """The metric."""
     before: float
     """The mean after the first stage, or after the stage that the lift is over."""
     before_interval: Interval | None

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from raglift.analysis.outcomes import OutcomeFacts
     from raglift.analysis.records import EvaluationRecord, Method, SystemCost
     from raglift.matching.rule import MatchRule
-    from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
 
@@ -28,7 +27,6 @@ MINUS = "−"
 _EARNED = 1e-12
 _MOST_ON_A_LINE = 4
 """With more metrics than these, those of one measure share a line."""
-_EXCERPT = 60
 _COST_TITLES = {
     "latency_p50": "latency p50 (s)",
     "latency_p95": "latency p95 (s)",
@@ -40,11 +38,6 @@ _COST_TITLES = {
 }
 _MEGABYTE = 1e6
 _SAYING_WHAT_WAS_JUDGED = ("judged", "unjudged")
-
-
-def labels_line(sources: LabelSources) -> list[str]:
-    """Return the label provenance as a line below figures; None if people made all labels."""
-    return [str(sources)] if sources.by_model else []
 
 
 def marks(evaluation: EvaluationRecord, stage: str, metric: Metric) -> str:
