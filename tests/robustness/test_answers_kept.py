@@ -294,58 +294,6 @@ def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Ca
     assert set((times_asked(command.asked) - Counter(["crash"] * 2)).values()) == {1}
 
 
-def test_an_evaluation_whose_system_ends_the_process_is_told_after_two_tries(make: Callable[[str], Command]) -> None:
-    command = make("leave")
-    line = (*EVALUATE, "--system", "system:leaving", "--resume")
-    assert [command.run(*line)[0] for _ in range(2)] == [7, 7]
-    code, _, err = command.run(*line)
-    assert code == 2
-    assert "set aside: the process ended 2 times while the system was asked “" in err
-    assert set(times_asked(command.asked).values()) == {1}
-
-
-@pytest.mark.parametrize(
-    ("system", "options"),
-    [
-        pytest.param("exiting", (), id="plain"),
-        pytest.param("aexiting", THREADS, id="async", marks=pytest.mark.full),
-    ],
-)
-def test_a_system_that_exits_with_0_is_an_error(
-    make: Callable[[str], Command], system: str, options: tuple[str, ...]
-) -> None:
-    command = make("exit")
-    line = (*EVALUATE, "--system", f"system:{system}", *options, "--resume")
-    code, _, err = command.run(*line)
-    assert code == 2
-    assert "raglift: error: the system ended the process, as sys.exit(0) does; expected an answer; each" in err
-    assert "is kept in runs/one.unfinished" in err
-    assert "Traceback" not in err
-
-
-def test_a_system_that_changes_the_working_folder_changes_nothing_of_where_a_run_is_saved(
-    make: Callable[[str], Command],
-) -> None:
-    command = make("moving")
-    code, _, err = command.run(*EVALUATE, "--system", "system:moving")
-    assert code == 0, err
-    assert [path.name for path in (command.folder / "runs").iterdir()] == ["one"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("option", [(), ("--overwrite",), ("--resume",)])
-def test_files_of_others_in_the_folder_of_answers_stay(make: Callable[[str], Command], option: tuple[str, ...]) -> None:
-    command = make("others")
-    kept = command.folder / "runs/one.unfinished"
-    own = [kept / "thesis.txt", kept / "0123456789abcdef" / "notes.txt", kept / "drafts" / "answers.sqlite"]
-    for path in own:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("years of work", encoding="utf-8")
-    code, _, err = command.run(*EVALUATE, "--system", "system:search", *option)
-    assert code == 0, err
-    assert sorted(path for path in kept.rglob("*") if path.is_file()) == sorted(own)
-
-
 class OperationalError(Exception):
     """What drivers of databases call it."""
 
@@ -425,17 +373,6 @@ def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tm
     assert (recall(), asked) == ([1.0, 1.0], ["question 3"])
     asked.clear()
     assert (recall(), asked) == ([1.0, 1.0], [])
-
-
-def test_a_sweep_is_planned_where_another_one_is_kept(make: Callable[[str], Command]) -> None:
-    command = make("plan")
-    assert command.run("sweep", "mine.yaml")[0] == 0
-    (command.folder / "mine.yaml").write_text("dataset: lighthouse\nretrievers: bm25\n", encoding="utf-8")
-    code, out, err = command.run("sweep", "mine.yaml", "--plan")
-    assert code == 0, err
-    assert "lighthouse: 1 cell over 43 queries" in out
-    assert "runs/mine holds another sweep" in out
-    assert "--output" in out
 
 
 @pytest.mark.full  # waits for the first line

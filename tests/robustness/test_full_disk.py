@@ -6,15 +6,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from raglift.apps.review.labels_file import LabelsFile
 from raglift.apps.review.session import Session
 from raglift.base.cache import Cache
-from raglift.components import static_model as distillation
 from raglift.errors import CacheError, RagliftError
 from raglift.records.labels import Query
 from raglift.results.evaluation import Evaluation, load_evaluation
@@ -97,11 +94,6 @@ def test_a_cache_says_so_and_keeps_what_it_has(disk: Disk) -> None:
     again.close()
 
 
-def test_a_cache_cannot_be_begun(disk: Disk) -> None:
-    with disk.full(), pytest.raises(CacheError, match="cannot open the cache"):
-        Cache(disk.path / "another" / "cache.sqlite")
-
-
 def test_a_review_keeps_every_decision_until_there_is_room(disk: Disk) -> None:
     file = LabelsFile(disk.path / "labels.jsonl")
     known, _ = file.open([Query("q1", "when is the lamp lit? " * 20), Query("q2", "what drives the horn?")])
@@ -115,27 +107,6 @@ def test_a_review_keeps_every_decision_until_there_is_room(disk: Disk) -> None:
     session.save()
     assert session.saving.unsaved == 0
     assert b"decided" in file.path.read_bytes()
-
-
-def test_a_model_that_cannot_be_kept_is_told_and_leaves_nothing(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-
-    words = {f"word-{number}": number for number in range(5000)}
-    model = SimpleNamespace(
-        embedding=np.ones((5000, 16), dtype=np.float32),
-        weights=np.ones(5000),
-        tokenizer=Tokenizer(WordLevel(words, unk_token="word-0")),  # noqa: S106 — a word of a tokenizer
-    )
-    monkeypatch.setattr(distillation, "_distil", lambda: model)
-    monkeypatch.setenv("RAGLIFT_CACHE", str(disk.path / "models"))
-    distillation._hashes.cache_clear()
-    if not disk.is_own:
-        (disk.path / "models" / "models").mkdir(parents=True)
-    with disk.full(), pytest.raises(CacheError, match="cannot keep the embedding model"):
-        distillation._kept()
-    assert not list((disk.path / "models").rglob("*.safetensors"))
-    assert distillation._is_whole(distillation._kept())
 
 
 def test_a_gate_that_cannot_write_its_files_has_not_passed(

@@ -5,8 +5,6 @@ A case is a row of `CASES`: what a reranker does, the object that does it, and w
 
 from __future__ import annotations
 
-import json
-import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,20 +15,14 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.cli.evaluate import as_json
-from raglift.cli.sweep import _as_json as sweep_as_json
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
-from raglift.running.scoring import rescore
-from raglift.sweep.specification.record import Sweep
 from raglift.testing.fakes import FakeRetriever
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # langchain-community announces its end at import
-    from langchain_classic.retrievers import ContextualCompressionRetriever
     from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline, LLMChainExtractor
     from langchain_community.document_transformers import LongContextReorder
-    from langchain_community.retrievers import BM25Retriever
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models import FakeListLLM
 from langchain_text_splitters import CharacterTextSplitter
@@ -290,55 +282,10 @@ def test_the_page_names_the_hits_and_marks_the_pair(measured, tmp_path):
     assert shows(measured.report(tmp_path / "page.html").read_text())
 
 
-def test_json_and_frames_say_how_many(measured):
-    told = json.loads(json.dumps(as_json(measured)))
-    assert told["stages"][1]["changed_hits"]["added"] == 3
-    assert {row["beyond_candidates"] for row in told["metrics"]} == {3}
-    assert {row["lift"] for row in told["metrics"]} == {None}
-    assert set(measured.reranker_lift().to_frame()["beyond_candidates"]) == {3}
-
-
-def test_a_saved_run_keeps_it_and_an_older_one_learns_it_when_it_is_scored_again(measured, tmp_path):
-    folder = measured.save(tmp_path / "run")
-    loaded = rl.load_evaluation(folder)
-    assert loaded.run.stages == measured.run.stages
-    assert loaded.beyond_candidates == measured.beyond_candidates
-    assert str(loaded) == str(measured)
-
-    head = json.loads((folder / "run.json").read_text())
-    del head["beyond_candidates"], head["stages"][1]["changed_hits"]
-    (folder / "run.json").write_text(json.dumps(head))
-    older = rl.load_evaluation(folder)
-    assert older.mean_lift("recall@1") == 1.0  # as it was saved
-    assert rescore(older).run.stages == measured.run.stages
-    assert rescore(older).mean_lift("recall@1") is None
-
-
 def test_a_comparison_names_the_system(measured):
     plain = rl.evaluate(retriever("fog", "horn"), DATA, ks=(1, 3))
     compared = rl.compare({"plain": plain, "inventing": measured})
     assert any(warning.startswith("inventing: rerank: of 9 hits") for warning in compared.warnings)
-
-
-@pytest.mark.slow
-def test_cells_of_a_sweep_say_it(tmp_path):
-    texts = BM25Retriever.from_texts([FOG, HORN])
-    system = ContextualCompressionRetriever(base_retriever=texts, base_compressor=inventing())
-    sweep = Sweep(dataset=DATA, systems={"plain": texts, "inventing": system}, ks=(1,), primary="precision@1")
-    result = sweep.run(tmp_path / "out", progress=False)
-
-    cells = {row["system"]: row for row in result.to_frame().to_dict("records") if row["metric"] == "Precision"}
-    assert (cells["plain"]["not_candidates"], cells["inventing"]["not_candidates"]) == (0, 3)
-    assert np.isnan(cells["inventing"]["lift"])
-    told = {cell["system"]: cell for cell in sweep_as_json(result)["cells"]}
-    assert told["inventing"]["not_candidates"] == 3
-    assert told["inventing"]["metrics"][0]["beyond_candidates"] == 3
-    for shown in (str(result), result.to_markdown()):
-        assert f": rerank: {NAMED}" in " ".join(shown.split())
-        assert re.search(r"1\.000( \[[^]]*\])?§", shown)
-    page = result.report(tmp_path / "page.html").read_text()
-    assert NAMED in page
-    assert "§" in page
 
 
 def test_only_what_a_repeated_hit_raises_has_no_lift():

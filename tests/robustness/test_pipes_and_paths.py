@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,14 +11,10 @@ import pytest
 import raglift as rl
 from raglift.analysis.frames import export
 from raglift.base.replacing import RUN_FILES
-from raglift.base.streams import is_stream
-from raglift.datasets.loading import load_documents
-from raglift.errors import DatasetError, MissingDependency, RunError, is_out_of_memory
+from raglift.errors import DatasetError, RunError
 from raglift.results.evaluation import Evaluation
-from raglift.storage import loading
 
 Run = Callable[..., tuple[int, str, str]]
-LONG = "n" * 300
 TREC = "q1 Q0 d1 1 1.0 x\nq2 Q0 d3 1 1.0 x\n"
 QRELS = "q1 0 d1 1\nq2 0 d2 1\n"
 QUERIES = '{"id": "q1", "query": "When is the lamp lit?", "relevant": ["The lamp is lit at dusk."]}\n'
@@ -57,19 +52,6 @@ def piped() -> Iterator[Callable[[str], str]]:
         os.close(reader)
 
 
-def reads(path: Path, most: int) -> tuple[threading.Thread, list[bytes]]:
-    """Read the beginning of a FIFO in a thread, as `head -c` does."""
-    found: list[bytes] = []
-
-    def read() -> None:
-        with path.open("rb", buffering=0) as file:
-            found.append(file.read(most))
-
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
-    return thread, found
-
-
 # Reading.
 
 
@@ -93,35 +75,6 @@ def test_a_pipe_that_never_ends_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RAGLIFT_MAX_BYTES", "100000")
     with pytest.raises(DatasetError, match="more than 100,000 bytes"):
         rl.load_dataset("/dev/zero")
-
-
-def test_documents_have_no_name_in_a_pipe(piped: Callable[[str], str]) -> None:
-    with pytest.raises(DatasetError, match="a pipe or a device"):
-        load_documents(piped("The lamp is lit."))
-
-
-# Writing to pipes.
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["html", "markdown"])
-def test_a_report_goes_through_a_fifo_whose_reader_stops_reading(place: Path, run: Run, form: str) -> None:
-    os.mkfifo(place / "fifo")
-    reader, begun = reads(place / "fifo", 15)
-    code, _, err = run("report", "run", "--output", "fifo", "--format", form)
-    reader.join(30)
-    assert code == 0, err
-    assert begun == [b"<!DOCTYPE html>" if form == "html" else b"### island: fak"]
-    assert is_stream(place / "fifo")
-
-
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_the_files_of_a_gate_may_be_pipes(place: Path, run: Run, option: str) -> None:
-    os.mkfifo(place / "fifo")
-    reader, begun = reads(place / "fifo", 3)
-    assert run("gate", "run", "--min", "ndcg@5=0", option, "fifo")[0] == 0
-    reader.join(30)
-    assert len(begun[0]) == 3
 
 
 # What raglift did not write.
@@ -168,150 +121,4 @@ def test_the_scores_of_a_saved_run_are_no_place_for_a_table(place: Path, evaluat
         export(evaluation, place / "run" / "scores.parquet", overwrite=True)
 
 
-# Names and links that nothing can be at.
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(("export", "run", "--output", LONG), id="export"),
-        pytest.param(("labels", "convert", "q.jsonl", LONG, "--to", "csv"), id="convert to csv"),
-        pytest.param(("labels", "convert", "q.jsonl", LONG, "--to", "jsonl"), id="convert to jsonl"),
-        pytest.param(("labels", "convert", LONG, "new", "--to", "csv"), id="convert from"),
-        pytest.param(("report", "run", "-o", f"{LONG}.html"), id="report"),
-        pytest.param(("report", "run", "-o", f"{LONG}.csv"), id="report as table"),
-        pytest.param(("gate", LONG, "--min", "ndcg@5=0"), id="gate"),
-        pytest.param(("gate", "run", "--min", "ndcg@5=0", "--junit", LONG), id="gate --junit"),
-        pytest.param(("compare", LONG, "run"), id="compare"),
-        pytest.param(("score", "--run", LONG, "--qrels", "r.qrels"), id="score"),
-        pytest.param(
-            ("evaluate", "q.jsonl", "--system", "piped_system:find", "--output", LONG), id="evaluate --output"
-        ),
-        pytest.param(("report", "run", "-o", "loop"), id="report into a circle of links"),
-        pytest.param(("report", "run", "-o", "loop", "--format", "markdown"), id="report markdown into a circle"),
-        pytest.param(("report", "run", "-o", "loop/page.html"), id="report below a circle"),
-        pytest.param(("gate", "loop", "--min", "ndcg@5=0"), id="gate of a circle"),
-        pytest.param(
-            ("gate", "run", "--min", "ndcg@5=0", "--junit", "loop", "--markdown", "m"), id="gate into a circle"
-        ),
-        pytest.param(("export", "run", "--output", "loop"), id="export into a circle"),
-        pytest.param(("labels", "convert", "q.jsonl", "loop", "--to", "csv"), id="convert into a circle"),
-        pytest.param(("compare", "loop", "run"), id="compare with a circle"),
-        pytest.param(("score", "--run", "loop", "--qrels", "r.qrels"), id="score a circle"),
-        pytest.param(("evaluate", "loop", "--system", "piped_system:find"), id="evaluate a circle"),
-    ],
-)
-def test_a_path_that_nothing_can_be_at_is_one_clear_error(place: Path, run: Run, arguments: tuple[str, ...]) -> None:
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert err.splitlines()[-1].count(LONG[:30]) < 40
-    assert any(line.startswith("raglift: error: ") for line in err.splitlines())
-    assert (place / "loop").is_symlink()
-
-
-# The surroundings of the process.
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        pytest.param(("gate", "{run}", "--min", "ndcg@5=0"), 0, id="gate"),
-        pytest.param(("compare", "{run}", "{run}"), 0, id="compare"),
-        pytest.param(("gate", ".", "--min", "ndcg@5=0"), 2, id="gate of the folder itself"),
-        pytest.param(("report", "{run}"), 2, id="report"),
-        pytest.param(("export", "{run}", "--output", "x"), 2, id="export"),
-        pytest.param(("labels", "convert", "{run}/queries.jsonl", "x", "--to", "jsonl"), 2, id="convert"),
-        pytest.param(("evaluate", "{run}/queries.jsonl", "--system", "json:loads", "--output", "x"), 2, id="evaluate"),
-    ],
-)
-def test_a_working_folder_that_was_removed(place: Path, run: Run, arguments: tuple[str, ...], code: int) -> None:
-    gone = place / "gone"
-    gone.mkdir()
-    os.chdir(gone)
-    gone.rmdir()
-    try:
-        ended = run(*(part.format(run=place / "run") for part in arguments))
-    finally:
-        os.chdir(place)
-    assert ended[0] == code, ended
-    assert "Traceback" not in ended[2]
-
-
-def test_a_chat_without_standard_input_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", None)  # as after `<&-`
-    code, out, err = run("chat", "lighthouse", "--model", "none")
-    assert (code, out) == (2, "")
-    assert "found no standard input" in err
-    assert "--question" in err
-
-
-@pytest.mark.parametrize("columns", ["0", "00", "-0", "-3", "1", "x", "1000000000000"])
-def test_a_terminal_of_any_width_shows_something(
-    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, columns: str
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    code, out, _ = run("compare", "run", "run")
-    assert code == 0
-    assert out.strip()
-
-
 # Memory.
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        pytest.param(MemoryError(), "not enough memory to load", id="MemoryError"),
-        pytest.param(
-            ImportError("libtorch.so: failed to map segment from shared object"), "not enough memory", id="map"
-        ),
-        pytest.param(ImportError("libx.so: cannot allocate memory in static TLS block"), "not enough memory", id="TLS"),
-        pytest.param(OSError(12, "Cannot allocate memory"), "not enough memory to load", id="ENOMEM"),
-        pytest.param(
-            ImportError("cannot import name 'x'"), "cannot be imported (cannot import name 'x')", id="version"
-        ),
-        pytest.param(ModuleNotFoundError("No module named 'x'"), "is not installed", id="not installed"),
-    ],
-)
-def test_a_package_that_cannot_be_loaded_is_not_said_to_be_missing(error: Exception, said: str) -> None:
-    def load() -> None:
-        raise error
-
-    def load_lazily() -> None:  # as transformers does
-        try:
-            load()
-        except (ImportError, MemoryError, OSError) as cause:
-            raise ModuleNotFoundError("Could not import module 'PreTrainedModel'") from cause
-
-    def use(importing: Callable[[], None]) -> None:
-        try:
-            importing()
-        except (ImportError, MemoryError, OSError):
-            raise MissingDependency("x", "local", "a test") from None
-
-    with pytest.raises(MissingDependency) as direct:
-        use(load)
-    assert said in str(direct.value)
-    with pytest.raises(MissingDependency) as lazy:
-        use(load_lazily)
-    assert (said in str(lazy.value)) == ("memory" in said or "not installed" in said)
-    assert is_out_of_memory(error) == ("memory" in said)
-
-
-def test_scores_for_which_there_is_no_memory_are_not_damaged(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_memory(*_: object, **__: object) -> object:
-        raise MemoryError("malloc of size 64 failed")
-
-    monkeypatch.setattr("pyarrow.parquet.read_table", no_memory)
-    with pytest.raises(RunError, match="cannot be read"):  # memory there is, so the file asks for too much
-        rl.load_evaluation(place / "run")
-    monkeypatch.setattr(loading, "_has_memory_for", lambda _: False)
-    with pytest.raises(MemoryError, match=r"scores\.parquet"):
-        rl.load_evaluation(place / "run")
-
-
-def test_a_pipe_in_a_saved_run_is_not_waited_for(place: Path) -> None:
-    (place / "run" / "chunks.jsonl").unlink()
-    os.mkfifo(place / "run" / "chunks.jsonl")
-    with pytest.raises(RunError, match=r"chunks\.jsonl: damaged: found a pipe or a device; expected a file"):
-        rl.load_evaluation(place / "run")

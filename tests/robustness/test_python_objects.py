@@ -8,23 +8,18 @@ import inspect
 import pickle
 import pkgutil
 from collections.abc import Callable
-from dataclasses import MISSING, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from multiprocessing import get_context
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import raglift
-from raglift import load_dataset, write_dataset
 from raglift.errors import ConfigurationError, DatasetError, Fault, RagliftError, SweepError
-from raglift.records import Annotator, Chunk, Dataset, Document, Fact, Hit, Passage, Query
+from raglift.records import Chunk, Dataset, Document, Fact, Hit, Passage, Query
 from raglift.running.evaluation import evaluate
 
 # Errors, pickled: pool.map and Ray send them from one process to another.
@@ -85,15 +80,6 @@ def test_every_error_is_pickled_and_copied_with_all_that_it_says() -> None:
             assert str(again) == str(error)
             assert again.args == error.args or isinstance(error.args[-1], Exception)
             assert vars(again).keys() == vars(error).keys()
-
-
-@pytest.mark.slow  # starts a process
-def test_an_error_of_a_worker_arrives_and_nobody_waits(tmp_path: Path) -> None:
-    (tmp_path / "labels.jsonl").write_text('{"id": "a"}\n{"id": "a", "query": 3}\n')
-    with get_context("spawn").Pool(1) as pool, pytest.raises(DatasetError) as raised:
-        pool.map_async(load_dataset, [tmp_path / "labels.jsonl"]).get(timeout=60)
-    assert len(raised.value.faults) == 3
-    assert "labels.jsonl: 3 faults; nothing was loaded" in str(raised.value)
 
 
 # Labels: what is no label is refused when it is made, with what was found and what was expected.
@@ -225,56 +211,6 @@ def test_one_chunk_that_is_none_costs_its_query_alone() -> None:
 
 
 # Whatever is put into a field: the record is made and says so, or is refused in raglift's own words.
-
-anything = (
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 30)
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=3)
-    | st.sampled_from(
-        ["lamp", "lamp.md", "\u200b", SPAN, FACT, LAMP, Query("q", "?"), Annotator("m", "p", "d"), b"", {}]
-    )
-)
-several = anything | st.lists(anything, max_size=2) | st.lists(anything, max_size=2).map(tuple)
-
-
-@given(st.sampled_from([Passage, Fact, Query, Dataset, Chunk, Hit]), st.data())
-def test_whatever_is_put_into_a_record_is_a_record_or_refused(record: type[Any], data: st.DataObject) -> None:
-    names = [field.name for field in fields(record) if field.name not in ("resolution", "origin")]
-    given_ = {name: data.draw(several, name) for name in data.draw(st.sets(st.sampled_from(names)))}
-    required = {field.name for field in fields(record) if field.default is MISSING and field.default_factory is MISSING}
-    given_ |= {name: data.draw(several, name) for name in required - given_.keys()}
-    refused, made = None, None
-    try:
-        made = record(**given_)
-    except (DatasetError, ConfigurationError) as error:
-        refused = str(error)
-    if refused is not None:
-        assert "found" in refused
-        assert "expected" in refused
-    else:
-        assert replace(made) == made  # type: ignore[type-var]  # what was made is accepted again
-    if isinstance(made, Passage):
-        assert (made.text is None) != (made.chunk_id is None)
-        assert (made.start is None) == (made.end is None)
-
-
-@given(spans=st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24), st.integers(1, 3)), max_size=4), data=st.data())
-def test_a_dataset_that_is_made_is_written_and_read_again(
-    spans: list[tuple[int, int, int]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    facts = []
-    for start, end, grade in spans:
-        try:
-            facts.append(Fact((Passage(LAMP.text[start:end], "lamp.md", start, end, grade=grade),)))
-        except DatasetError:
-            assert not LAMP.text[start:end].strip()
-    query = Query("q", data.draw(st.sampled_from(["When?", "é?"])), tuple(facts))
-    folder = tmp_path_factory.mktemp("made") / "own"
-    dataset = Dataset((query,), (LAMP,), "own")
-    assert load_dataset(write_dataset(dataset, folder)) == dataset
 
 
 def test_what_drivers_and_numpy_return_is_taken_as_numbers_and_ids() -> None:

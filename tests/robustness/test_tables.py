@@ -86,18 +86,6 @@ def test_columns_are_ignored_on_the_command_line(tmp_path: Path) -> None:
     assert load_dataset(tmp_path / "own").queries[0].facts[0].passages == (Passage("at noon"),)
 
 
-@pytest.mark.parametrize("end", [",", ",,", ", ,"])
-def test_the_empty_columns_of_a_spreadsheet_are_no_fault(end: str, tmp_path: Path) -> None:
-    path = table(tmp_path, f"query,passage{end}\nWhen?,at noon{end}\n")
-    assert load_dataset(path).queries[0].facts[0].passages == (Passage("at noon"),)
-
-
-def test_what_stands_in_a_column_without_a_name_is_a_fault(tmp_path: Path) -> None:
-    path = table(tmp_path, ",query,passage\n0,When?,at noon\n")  # as pandas writes its index
-    assert 'labels.csv:2: found "0" in column 1, which has no name' in faults_of(path)
-    assert len(load_dataset(path, columns={"ignore": ""})) == 1
-
-
 def test_a_grade_of_0_is_judged_irrelevant_and_another_grade_of_the_same_row_is_refused(tmp_path: Path) -> None:
     path = table(tmp_path, "id,query,passage,grade\n1,When?,at noon,0\n1,When?,at noon,1\n")
     assert "labels.csv:3: grade: found 1, for a passage that has 0 in line 2" in faults_of(path)
@@ -172,11 +160,6 @@ def test_a_question_that_a_model_wrote_names_the_model(tmp_path: Path) -> None:
     assert "gpt-4o-mini" in str(dataset.label_sources)
 
 
-@pytest.mark.parametrize("by", [None, {"model_name": "", "type": "human"}, {"model_name": "gpt", "type": "human"}])
-def test_a_question_of_a_person_names_nobody(by: Any, tmp_path: Path) -> None:
-    assert load_dataset(examples(tmp_path, query_by=by)).queries[0].annotator is None
-
-
 @pytest.mark.parametrize("by", ["gpt-4o", {"model_name": 3, "type": "ai"}, {"type": "robot"}, [1]])
 def test_a_writer_that_is_none_is_a_fault(by: Any, tmp_path: Path) -> None:
     assert "examples[0].query_by" in faults_of(examples(tmp_path, query_by=by))
@@ -230,23 +213,6 @@ def test_documents_of_trec_that_are_damaged(text: str, message: str, tmp_path: P
     (tmp_path / "d.txt").write_text(text)
     with pytest.raises(DatasetError, match=message):
         load_documents(tmp_path / "d.txt")
-
-
-def test_the_words_of_a_record_without_a_text_element_are_all_but_its_id(tmp_path: Path) -> None:
-    (tmp_path / "d.txt").write_text("<DOC>\n<DOCNO>a</DOCNO>\nThe <b>lamp</b>\nis lit.\n</DOC>\n")
-    assert load_documents(tmp_path / "d.txt")[0].text == "The lamp\nis lit."
-
-
-@pytest.mark.parametrize("tag", ["<text>", "<docno>", "<doc>", "<p ", "<"])
-def test_elements_without_an_end_are_refused(tag: str, tmp_path: Path) -> None:
-    (tmp_path / "d.txt").write_text("<DOC><DOCNO>a</DOCNO>" + tag * 100_000)
-    with pytest.raises(DatasetError, match="without a </DOC>"):
-        load_documents(tmp_path / "d.txt")
-
-
-def test_a_text_that_speaks_of_documents_is_a_text(tmp_path: Path) -> None:
-    (tmp_path / "markup.txt").write_text("A TREC file begins with <DOC> and <DOCNO>.")
-    assert [document.id for document in load_documents(tmp_path / "markup.txt")] == ["markup.txt"]
 
 
 # A label that nobody can see is none.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +12,8 @@ import pytest
 import raglift as rl
 from raglift.base.display import lines_text, one_line
 from raglift.base.progress import notice
-from raglift.cli import github
 from raglift.records.dataset import Dataset
 from raglift.records.labels import Fact, Passage, Query
-from raglift.rendering.terminal import as_text
 
 FORGED = "x\n::error title=forged::gotcha\r\n##[error]gotcha\x1b[31m\u2028FORGED\x85FORGED"
 BEGINNING = "::error::gotcha"
@@ -131,58 +128,6 @@ def test_the_gates_own_commands_are_printed(run: Any, tmp_path: Path, monkeypatc
     ]
 
 
-@pytest.mark.usefixtures("on_github")
-def test_an_error_that_nobody_expects_prints_no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr("sys.stderr", screen)
-    with pytest.raises(RuntimeError), github.without_commands_of_others():
-        raise RuntimeError(FORGED)
-    sys.stderr.write(f"RuntimeError: {FORGED}")  # as Python does
-    assert commands_in(screen.getvalue()) == []
-
-
-@pytest.mark.usefixtures("on_github")
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        ("::error::x\n",),
-        (":", ":error::x\n"),
-        ("  ", "::error::x"),
-        ("a\n", "::error::x"),
-        ("a\r\n::error::x",),
-        ("a ##", "[error]x"),
-        ("a #", "#[error]x"),
-        ("a ##[error]x",),
-        ("a\r::error::x",),
-        ("\n\n\t::error::x\n",),
-    ],
-    ids=repr,
-)
-def test_commands_are_broken_however_they_are_written(monkeypatch: pytest.MonkeyPatch, pieces: tuple[str, ...]) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr("sys.stdout", screen)
-    with github.without_commands_of_others():
-        for piece in pieces:
-            sys.stdout.write(piece)
-        sys.stdout.writelines(pieces)
-        assert not sys.stdout.isatty()
-    assert commands_in(screen.getvalue()) == []
-    assert screen.getvalue().replace("�", "") == "".join(pieces) * 2
-    assert sys.stdout is screen
-
-
-def test_what_is_no_command_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    screen = io.StringIO()
-    monkeypatch.setattr("sys.stdout", screen)
-    with github.without_commands_of_others():
-        sys.stdout.write("::error::x\n")
-        monkeypatch.setenv("GITHUB_ACTIONS", "true")
-        with github.without_commands_of_others():
-            sys.stdout.write("std::vector and a: b, # [x] ## y\n")
-    assert screen.getvalue() == "::error::x\nstd::vector and a: b, # [x] ## y\n"
-
-
 # Lines.
 
 
@@ -194,11 +139,3 @@ def test_a_line_stays_one() -> None:
 def test_a_notice_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     notice(f"waiting for {FORGED}", show=True)
     assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize("beginning", ["", "! "])
-def test_no_wrapping_begins_a_line_with_a_command(beginning: str) -> None:
-    for length in range(60, 100):
-        said = as_text([f"{beginning}{'x' * length} ::error::gotcha ##[error]gotcha"], width=100)
-        assert "::error::gotcha" in said
-        assert not [line for line in said.splitlines() if line.lstrip().startswith(("::", "##"))]
