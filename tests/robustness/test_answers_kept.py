@@ -173,7 +173,7 @@ def content(run: Path) -> dict[str, Any]:
     head = json.loads(found["run.json"])
     head["spec"]["started"] = ""
     for notes in ("notes", "run_notes"):
-        head[notes] = [note for note in head[notes] if "earlier attempt" not in note]
+        head[notes] = [note for note in head[notes] if "earlier attempt" not in str(note)]
     return found | {"traces.jsonl": traces, "run.json": head}
 
 
