@@ -32,6 +32,11 @@ def call(seconds):
 LONG_MOMENT = "raglift.base.threads._MOMENT = 30\n"  # however busy the machine
 
 
+def test_the_event_loop_needs_no_fork() -> None:  # Windows has none
+    script = "import asyncio, os, random\ndel os.register_at_fork\nfrom raglift.base.event_loops import result_of\n"
+    assert ended(script + "print(result_of(asyncio.sleep(0, 'came')))\n") == (0, "came\n", "")
+
+
 def test_a_call_has_a_moment_to_come_back() -> None:
     assert ended(CALL + LONG_MOMENT + "start_thread(lambda: call(0.1), 'call')\n") == (0, "the call came back\n", "")
 

@@ -52,4 +52,6 @@ class Policy(CallSettings):
         """When a call that failed is made again; how long it may take with its retries is the timeout's business."""
         from raglift.base.retrying import RetryPolicy
 
-        return RetryPolicy(self.retries + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True)
+        return RetryPolicy(
+            int(self.retries) + 1, math.inf, longest_retry_after=_LONGEST_RETRY_AFTER, zero_means_now=True
+        )

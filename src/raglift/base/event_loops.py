@@ -97,7 +97,8 @@ class EventLoop:
 _making = threading.Lock()
 _loops: list[EventLoop] = []
 """The last one takes new calls, the others end when nothing is under way on them."""
-os.register_at_fork(after_in_child=_loops.clear)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_loops.clear)
 
 
 def current_loop() -> EventLoop:

@@ -70,7 +70,7 @@ class MeasuringSettings(CallSettings):
     device: str = "auto"
     """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
     batch_size: Annotated[int, Bounds(least=1, unit="texts")] = BATCH_SIZE
-    """How many texts a batch of theirs may have; fewer if the device's memory does not suffice."""
+    """How many texts a batch of theirs may have."""
     latency: Annotated[int | None, Bounds(least=0, unit="queries")] = None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
     model is asked (and a provider paid) again. 0 or None (default) for none."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.secrets import HIDDEN, KnownSecrets, is_distinctive, is_secret_name
+from raglift.base.secrets import HIDDEN, KnownSecrets, is_secret_name
 from raglift.records.rankings import Hit, Ranking
 
 if TYPE_CHECKING:
@@ -20,6 +20,20 @@ _MOST = 1_000
 _DEEPEST = 30
 _SURE = re.compile(r"passw|passphrase|secret(?!ar)|api[-_]?key|authorization|credential|bearer", re.IGNORECASE)
 """What is called so is hidden in its place, however short it is."""
+_SPECIAL_TOKEN = re.compile(r"(?:pad|bos|eos|unk|cls|sep|mask|stop|special|image)_?tokens?$", re.IGNORECASE)
+_SOME_KEY = re.compile(r"keys?$", re.IGNORECASE)
+_KEY_TO_A_SERVICE = re.compile(
+    r"(?:api|access|secret|private|subscription|auth|account|admin|master|service|client|signing)[-_]?keys?$",
+    re.IGNORECASE,
+)
+_KEY_TO_A_FIELD = re.compile(
+    r"(?:primary|foreign|partition|sort|cache|doc|text|metadata|content|id|vector|input|output|memory|index|group)"
+    r"[-_]?keys?$",
+    re.IGNORECASE,
+)
+_TURN = re.compile("[A-Za-z][0-9]|[0-9][A-Za-z]|[a-z][A-Z]")
+_LEAST_TURNS = 3
+"""How often letters, capitals and digits take turns in a secret that is called no more than `key`."""
 _is_secret_name = lru_cache(maxsize=10_000)(is_secret_name)
 
 
@@ -41,8 +55,8 @@ class FoundSecrets:
         while waiting and len(self.values) < _MOST:
             depth, called, each = waiting.pop()
             if isinstance(each, str):
-                if _is_secret_name(called) and is_distinctive(each):
-                    self.values.add(each)
+                if _is_secret_name(called):
+                    self.values.update(_secrets_in(called, each))
             elif isinstance(each, Mapping) and depth < _DEEPEST:
                 waiting += [(depth + 1, str(inner), inside) for inner, inside in each.items()]
             elif isinstance(each, (list, tuple)) and depth < _DEEPEST:
@@ -71,9 +85,18 @@ def without_named(value: Any, depth: int = 0) -> Any:
 
 def _hidden(name: str, value: Any, depth: int) -> Any:
     if isinstance(value, str) and _is_secret_name(name):
-        is_secret = _SURE.search(name) is not None or is_distinctive(value)
-        return HIDDEN if is_secret else value
+        return HIDDEN if _SURE.search(name) or _secrets_in(name, value) else value
     return without_named(value, depth + 1)
+
+
+def _secrets_in(name: str, value: str) -> frozenset[str]:
+    """Return what is secret in the value of a secret name: a `key` of a document is often the name of a field."""
+    if _SPECIAL_TOKEN.search(name):
+        return frozenset()
+    is_some_key = _SOME_KEY.search(name) is not None and _KEY_TO_A_SERVICE.search(name) is None
+    if is_some_key and (_KEY_TO_A_FIELD.search(name) or len(_TURN.findall(value)) < _LEAST_TURNS):
+        return frozenset()
+    return KnownSecrets([value], distinctive=True).values
 
 
 def cleared(value: Any, known: KnownSecrets) -> Any:

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import ssl
+import time
 import weakref
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 _HEADERS = {"accept": "application/json", "user-agent": "raglift"}
 _MCP_FIELDS = ("tool", "arguments", "env", "separator", "empty", "start_timeout")
 _LONGEST_CONNECT = 10.0
+_CONNECTING = 0.9
+"""The share of a request's time that connecting may take, so that a silent host is told from a slow answer."""
+_NOT_TRIED_AGAIN_FOR = 1.0
 _KEPT_OPEN = 30.0
 _MOST_BYTES = 100_000_000
 """No answer to one query is so long; more than that is not read."""
@@ -117,7 +121,8 @@ class HttpRetriever(ServiceRetriever):
             {name: encodable(value) if isinstance(value, str) else value for name, value in params.items()}
         )
         # The request as a whole has a limit of its own
-        timeout = httpx.Timeout(None, connect=_LONGEST_CONNECT).as_dict()
+        connect = min(_CONNECTING * self.mapping.timeout, _LONGEST_CONNECT)
+        timeout = httpx.Timeout(None, connect=connect).as_dict()
         content, headers = None, self._headers
         if self._body is not None:
             content = json.dumps(filled(self._body, query, k, metadata_filter)).encode()
@@ -170,6 +175,8 @@ class _Connections:
         self._was_reached = False
         self._unreachable = ""
         """Why nobody was there, as long as nobody ever was: not every query waits for a host that is silent."""
+        self._missed_at = 0.0
+        """When; a service that was started since then is asked."""
         weakref.finalize(self, _close_soon, self._idle).atexit = False  # the process closes them itself
 
     async def send(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
@@ -179,8 +186,8 @@ class _Connections:
             ServiceUnusable: nobody was ever there.
             httpx.HTTPError: the connection failed.
         """
-        if self._unreachable and not self._was_reached:
-            raise self.failure(self._unreachable)
+        if not self._was_reached and self._unreachable and time.monotonic() - self._missed_at < _NOT_TRIED_AGAIN_FOR:
+            raise self._unreached()
         idle = self._idle.setdefault(asyncio.get_running_loop(), [])
         transport = idle.pop() if idle else self._new()
         body = bytearray()
@@ -207,12 +214,15 @@ class _Connections:
 
     def failure(self, reason: str) -> ServiceUnusable | ServiceFailed:
         """Return why no connection could be made; of a service that was there before it is worth another try."""
-        address = shown_address(self._address)
         if self._was_reached:
-            return ServiceFailed(f"no connection to {address} any more — {reason}")
-        self._unreachable = reason
+            return ServiceFailed(f"no connection to {shown_address(self._address)} any more — {reason}")
+        self._unreachable, self._missed_at = reason, time.monotonic()
+        return self._unreached()
+
+    def _unreached(self) -> ServiceUnusable:
+        address = shown_address(self._address)
         expected = "one with TLS and a trusted certificate" if address.startswith("https") else "a service there"
-        return ServiceUnusable(f"no connection to {address}: {reason}; expected {expected}: is it running?")
+        return ServiceUnusable(f"no connection to {address}: {self._unreachable}; expected {expected}: is it running?")
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
