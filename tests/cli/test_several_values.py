@@ -13,6 +13,8 @@ from raglift.cli.app import app
 from raglift.cli.choices import separate, separate_named, separate_paths
 
 ROOT = typer.main.get_command(app)
+REPEATED_ONLY = {"decode", "where"}
+"""Options whose values have commas of their own."""
 COMMANDS = ROOT.commands | {
     f"{group} {name}": command
     for group in ROOT.commands
@@ -22,7 +24,7 @@ OPTIONS = [
     (name, option)
     for name, command in COMMANDS.items()
     for option in command.params
-    if getattr(option, "multiple", False)
+    if getattr(option, "multiple", False) and option.name not in REPEATED_ONLY
 ]
 
 

@@ -90,7 +90,7 @@ def test_what_the_chunks_allow_is_known_only_while_no_fact_changes(ranked):
     assert rescore(first, labels=list(first.dataset), **METRICS).failure_analysis().chunks_known
     again = rescore(first, labels=moved(first), **METRICS)
     assert not again.failure_analysis().chunks_known
-    with pytest.raises(ConfigurationError, match="does not tell its chunks"):
+    with pytest.raises(ConfigurationError, match="does not list its chunks"):
         rescore(first, labels=moved(first), metrics=("span_precision_omega",))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from langchain.agents import create_agent
 from langchain_core.documents import Document
@@ -57,7 +55,6 @@ def test_they_are_on_every_surface_and_loaded_with_the_run(evaluation, tmp_path)
     assert SAID in str(loaded)
     assert SAID in loaded.to_markdown()
     assert SAID in loaded.report(tmp_path / "page.html").read_text()
-    assert json.loads((folder / "run.json").read_text())["format"] == 2
 
 
 def test_a_comparison_says_whose_they_are(evaluation):

@@ -255,16 +255,6 @@ def test_sessions_are_saved_with_the_run(name: str, request: pytest.FixtureReque
     np.testing.assert_array_equal(again.scores.of("retrieve", "kept"), saved.scores.of("retrieve", "kept"))
 
 
-def test_runs_without_sessions_are_written_as_before(
-    data: rl.Dataset, tmp_path: Path, sessions: list[rl.Session]
-) -> None:
-    plain = rl.evaluate(lambda _: chunks("lamp"), data).save(tmp_path / "plain")
-    of_sessions = rl.evaluate_sessions(sessions, data).save(tmp_path / "sessions")
-    assert json.loads((plain / "run.json").read_text())["format"] == 1
-    assert json.loads((of_sessions / "run.json").read_text())["format"] == 2
-    assert set(json.loads((plain / "traces.jsonl").read_text().splitlines()[0])) == {"query_id", "stages", "error"}
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [

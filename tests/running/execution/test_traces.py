@@ -268,10 +268,10 @@ def test_a_query_that_times_out_is_a_failed_query():
                 event.wait()
             return super().retrieve_one(query, k)
 
-    traces = run([RetrieveStage(Hangs(RESULTS), "hangs")], policy=Policy(timeout=0.1))
+    traces = run([RetrieveStage(Hangs(RESULTS), "hangs")], policy=Policy(timeout=0.5))
     event.set()
     assert [bool(trace.error) for trace in traces] == [False, True, False, False]
-    assert traces[1].error == "retrieve: no answer within the timeout of 0.1 seconds"
+    assert traces[1].error == "retrieve: no answer within the timeout of 0.5 seconds"
 
 
 @pytest.mark.parametrize("concurrency", [1, 2])

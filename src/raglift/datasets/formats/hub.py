@@ -180,7 +180,7 @@ class Files:
         try:
             # From the beginning of the file, so that faults have its lines; the mark before it begins a document
             top = None if head is None else head.string[: head.end(1)]
-            card = None if top is None else yaml.load(top, Loader=_PlainLoader)  # noqa: S506 — a SafeLoader
+            card = None if top is None else _PlainLoader(top).get_single_data()
         except yaml.MarkedYAMLError as error:
             at = here if error.problem_mark is None else here.at_line(error.problem_mark.line + 1)
             at.fault(f"what is not YAML ({error.problem})", "a card with plain YAML, or none")
