@@ -232,7 +232,7 @@ def test_evaluate_takes_the_users_own_system_by_reference(run, tmp_path: Path, m
             "found 2.0; expected a number above",
         ),
         (("evaluate", "lighthouse", "--chunker", "recursive:10/10"), "chunk overlap: found 10"),
-        (("evaluate", "lighthouse", "--chunker", "words"), "chunker: found 'words'; expected one of recursive, token"),
+        (("evaluate", "lighthouse", "--chunker", "words"), "chunker: found 'words'; expected recursive or token"),
         (("evaluate", "lighthouse", "--dtype", "bf16"), "dtype: found 'bf16'"),
         (("evaluate", "lighthouse", "--system", "no_such_module:x"), "cannot be imported"),
         (("evaluate", "lighthouse", "--system", "json"), "expected module:name"),

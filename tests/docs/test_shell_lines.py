@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -149,12 +150,14 @@ def test_the_commands_of_the_quick_start_follow_from_its_files(tmp_path: Path) -
 def test_the_commands_of_the_datasets_page_run(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "tests" / "datasets" / "fixtures", tmp_path / "fixtures")
     (block,) = READ["docs/how-to/datasets.md"].of("console")
+    rows = [{"inputs": {"ask": "When is the lamp lit?"}, "split": "test", "evidence": "at dusk|by the keeper"}]
+    (folder / "export.json").write_text(json.dumps({"rows": rows}))
     outputs = []
     for line in lines(READ["docs/how-to/datasets.md"]):
         call = [sys.executable, "-m", *shlex.split(line)]
         outputs.append(subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True).stdout)
-    assert len(outputs) == 4
-    assert outputs[0] in block.text
+    assert len(outputs) == len(lines(READ["docs/how-to/datasets.md"]))
+    assert any(output in block.text for output in outputs)
 
 
 @pytest.mark.slow
@@ -164,8 +167,8 @@ def test_the_files_for_other_tools_are_those_that_the_page_exports(tmp_path: Pat
     rl.evaluate(lambda question, k: ["It is lit at dusk."], labels).save("runs/first")
     commands = [shlex.split(line) for line in lines(READ["docs/reference/run_files.md"])]
     for words in commands:
-        if words[:3] == ["raglift", "export"]:
+        if words[:2] == ["raglift", "export"]:
             assert CliRunner().invoke(app, words[1:]).exit_code == 0, words
-    read = {word for words in commands if words[1:3] != ["export"] for word in words if word.startswith("exports/")}
+    read = {word for words in commands if words[1:2] != ["export"] for word in words if word.startswith("exports/")}
     assert len(read) == 3
     assert [name for name in sorted(read) if not Path(name).is_file()] == []

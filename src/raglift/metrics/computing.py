@@ -17,7 +17,7 @@ from raglift.metrics.parsing import as_metric, parse, parse_depth, refuse_budget
 from raglift.metrics.profiles.registry import PROFILES
 from raglift.metrics.prompt_measures import DEFAULT_BUDGET
 from raglift.metrics.registry import MEASURES
-from raglift.records.metric import DEFAULT_METRICS as DEFAULT_METRICS  # noqa: PLC0414 — public here
+from raglift.records.metric import DEFAULT_METRICS as DEFAULT_NAMES
 from raglift.records.metric import Calls, Metric, Tokens
 from raglift.records.rankings import Ranking
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from raglift.matching.matches import MatchTable
     from raglift.records.dataset import Dataset
     from raglift.records.rankings import Run
+
+DEFAULT_METRICS = DEFAULT_NAMES
+"""The measures that are taken unless others are asked for."""
 
 
 # A metric's values from the matches, and their names.
