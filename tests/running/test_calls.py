@@ -212,7 +212,7 @@ def test_an_async_call_that_ignores_its_cancellation_is_left_behind_with_its_loo
         return asyncio.get_running_loop()
 
     before = values(call_all_async([loop], Policy(), ignore))
-    (outcome,) = call_all_async([call], Policy(timeout=0.05), ignore)
+    (outcome,) = call_all_async([call], Policy(timeout=0.5), ignore)
     after = values(call_all_async([loop], Policy(), ignore))
     release.set()
     assert isinstance(outcome.error, QueryTimeout)

@@ -191,7 +191,7 @@ def stream_lines(path: Path, location: Location) -> Iterator[tuple[Location, str
     """
     try:
         with path.open("rb") as file:
-            yield from lines_of(file, location)
+            yield from lines_of(file, location, longest=most_bytes())
     except OSError as error:
         location.fault(f"no readable file ({error.strerror or error})", f"a readable file at {path}")
 

@@ -79,7 +79,7 @@ class Compare:
     "Measure many systems and find the best",
     run="raglift.cli.sweep:run",
     examples=["raglift sweep sweep.yaml --plan", "raglift sweep sweep.yaml -o runs/sweep"],
-    exit_codes={1: "Some cells failed, or a limit was reached; what is measured is kept."},
+    exit_codes={1: "Some cells failed; what is measured is kept."},
 )
 @dataclass(frozen=True)
 class RunSweep:

@@ -14,6 +14,7 @@ from raglift.apps.generation.questions import parse_styles
 from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
+from raglift.base.threads import require_concurrency
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
@@ -36,6 +37,7 @@ _NOTHING = 1
 
 def run(request: Generate) -> None:
     """Say what it would take, let questions be written, write them, print the report."""
+    require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     styles = ",".join(request.styles)
     output = None if request.estimate else _checked_output(request)

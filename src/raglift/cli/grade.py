@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from raglift.base.display import printable
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
+from raglift.base.threads import require_concurrency
 from raglift.cli.evaluate import numbers_of_hits
 from raglift.cli.json_output import print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
@@ -55,6 +56,7 @@ def run(request: Grade) -> None:
         ConfigurationError: an option that cannot be used; nothing was asked.
         RunError: a folder that holds no evaluation and no sweep.
     """
+    require_concurrency(request.concurrency)  # an estimate asks nothing that would check it
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     _check_output(request)
     sample = _sample(request)

@@ -96,7 +96,7 @@ class Plan:
 def make_plan(parts: Parts, finished: AbstractSet[str] = frozenset(), *, exact: bool = False) -> Plan:
     """Count what a sweep has to do. Documents are split; nothing is paid for.
 
-    A model is loaded only where it decides where documents are cut, or for late chunking.
+    A model is loaded only where it decides where documents are cut.
 
     Args:
         parts: the sweep's parts.
