@@ -112,7 +112,7 @@ def test_labels_alone_can_be_audited(run: Run, tmp_path: Path) -> None:
 def test_relabel_writes_a_new_file_and_says_what_was_left(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote", "it blew")
     new = tmp_path / "new.jsonl"
-    code, out, _ = run("labels", "anchor", folder, new)
+    code, out, _ = run("labels", "anchor", folder, "-o", new)
     assert code == 0
     assert "1 of 2 literal texts moved, 1 left as they are" in out
     assert 'relevant[1]: "it blew": it occurs 2 times' in out
@@ -124,24 +124,24 @@ def test_relabel_replaces_no_file_unless_told_to(run: Run, tmp_path: Path) -> No
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
     path = folder / "queries.jsonl"
     before = path.read_text(encoding="utf-8")
-    code, _, err = run("labels", "anchor", folder, path, "--to", "offsets")
+    code, _, err = run("labels", "anchor", folder, "-o", path, "--to", "offsets")
     assert (code, path.read_text(encoding="utf-8")) == (2, before)
     assert "--overwrite" in err
-    assert run("labels", "anchor", folder, path, "--to", "offsets", "--overwrite")[0] == 0
+    assert run("labels", "anchor", folder, "-o", path, "--to", "offsets", "--overwrite")[0] == 0
     assert json.loads(path.read_text(encoding="utf-8"))["relevant"] == [{"doc": "tower.txt", "start": 38, "end": 65}]
 
 
 @pytest.mark.slow
 def test_relabel_reads_json_lines_and_needs_documents(run: Run, tmp_path: Path) -> None:
     folder = dataset(tmp_path / "lights", "trimmed the wick, and wrote")
-    assert "found no documents" in run("labels", "anchor", folder / "queries.jsonl", tmp_path / "new.jsonl")[2]
+    assert "found no documents" in run("labels", "anchor", folder / "queries.jsonl", "-o", tmp_path / "new.jsonl")[2]
     assert (
         "expected one of 'anchors', 'offsets'"
-        in run("labels", "anchor", folder, tmp_path / "new.jsonl", "--to", "ids")[2]
+        in run("labels", "anchor", folder, "-o", tmp_path / "new.jsonl", "--to", "ids")[2]
     )
     other = tmp_path / "labels.csv"
     other.write_text("id,query\n", encoding="utf-8")
-    code, _, err = run("labels", "anchor", other, tmp_path / "new.jsonl")
+    code, _, err = run("labels", "anchor", other, "-o", tmp_path / "new.jsonl")
     assert code == 2
     assert "JSON Lines" in err
     assert not (tmp_path / "new.jsonl").exists()

@@ -29,7 +29,7 @@ def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_folder_becomes_raglifts_own(convert: Run, tmp_path: Path) -> None:
-    code, out, err = convert(FIXTURES / "beir", tmp_path / "beir")
+    code, out, err = convert(FIXTURES / "beir", "-o", tmp_path / "beir")
     assert (code, err) == (0, "")
     assert out == f"wrote 3 queries and 5 documents to {tmp_path / 'beir'} (BEIR to raglift's own)\n"
     assert rl.load_dataset(tmp_path / "beir") == rl.load_dataset(FIXTURES / "beir")
@@ -43,8 +43,8 @@ def test_json_says_what_was_written(convert: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> None:
-    assert convert(FIXTURES / "beir", tmp_path / "own")[0] == 0
-    assert convert(tmp_path / "own", tmp_path / "back", "--from", "jsonl", "--to", "beir")[0] == 0
+    assert convert(FIXTURES / "beir", "-o", tmp_path / "own")[0] == 0
+    assert convert(tmp_path / "own", "-o", tmp_path / "back", "--from", "jsonl", "--to", "beir")[0] == 0
     facts = [query.facts for query in rl.load_dataset(FIXTURES / "beir")]
     assert [query.facts for query in rl.load_dataset(tmp_path / "back")] == facts
 
@@ -53,24 +53,24 @@ def test_from_one_format_to_another_and_back(convert: Run, tmp_path: Path) -> No
 def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
     trec = FIXTURES / "trec"
     arguments = ("--topics", trec / "topics.tsv", "--documents", trec / "documents.jsonl")
-    assert "3 queries and 3 documents" in convert(trec / "qrels.txt", tmp_path / "trec", *arguments)[1]
+    assert "3 queries and 3 documents" in convert(trec / "qrels.txt", "-o", tmp_path / "trec", *arguments)[1]
     columns = ("--column", "question=Question", "--column", "passage=Evidence", "--delimiter", ";")
     columns += tuple(part for name in ("No.", "Source", "Helps", "Group") for part in ("--column", f"ignore={name}"))
-    assert convert(FIXTURES / "csv" / "labels.csv", tmp_path / "csv", *columns)[0] == 0
+    assert convert(FIXTURES / "csv" / "labels.csv", "-o", tmp_path / "csv", *columns)[0] == 0
     assert len(rl.load_dataset(tmp_path / "csv").query("q1").facts) == 2
-    assert convert(FIXTURES / "beir", tmp_path / "train", "--split", "train")[0] == 0
+    assert convert(FIXTURES / "beir", "-o", tmp_path / "train", "--split", "train")[0] == 0
     assert rl.load_dataset(tmp_path / "train").queries[0].id == "5"
-    assert convert(FIXTURES / "autorag", tmp_path / "ids", "--labels", "ids")[0] == 0
+    assert convert(FIXTURES / "autorag", "-o", tmp_path / "ids", "--labels", "ids")[0] == 0
     assert rl.load_dataset(tmp_path / "ids").queries[0].facts[0].passages[0].chunk_id == "c1f0"
     squad = FIXTURES / "squad" / "dev-v2.0.json"
-    assert convert(squad, tmp_path / "squad", "--evidence", "context")[0] == 0
+    assert convert(squad, "-o", tmp_path / "squad", "--evidence", "context")[0] == 0
     assert rl.load_dataset(tmp_path / "squad") == rl.load_dataset(squad, evidence="context", name="squad")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "beer"), "found format 'beer'; expected one of 'jsonl', 'beir'"),
+        (("--to", "beer"), "found 'beer', which is not written; expected one of 'jsonl', 'beir'"),
         (("--from", "beer"), 'nearest: "beir"'),
         (("--to", "beir"), "a fact with 2 alternatives"),
         (("--column", "Question"), "expected a field and its path: question=Question"),
@@ -81,7 +81,7 @@ def test_what_the_formats_need(convert: Run, tmp_path: Path) -> None:
 def test_mistakes_end_with_one_message_and_nothing_written(
     arguments: tuple[str, ...], message: str, convert: Run, tmp_path: Path
 ) -> None:
-    code, out, err = convert(FIXTURES / "autorag", tmp_path / "out", *arguments)
+    code, out, err = convert(FIXTURES / "autorag", "-o", tmp_path / "out", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("raglift: error: ")
     assert message in err

@@ -79,7 +79,7 @@ def test_columns_that_have_the_known_names_need_not_be_named(tmp_path: Path) -> 
 def test_columns_are_ignored_on_the_command_line(tmp_path: Path) -> None:
     path = table(tmp_path, "author,query,passage,note\nA,When?,at noon,x\n")
     ignored = ["--column", "ignore=author", "--column", "ignore=note"]
-    done = CliRunner().invoke(app, ["labels", "convert", str(path), str(tmp_path / "own"), *ignored])
+    done = CliRunner().invoke(app, ["labels", "convert", str(path), "-o", str(tmp_path / "own"), *ignored])
     assert done.exit_code == 0, done.output
     assert load_dataset(tmp_path / "own").queries[0].facts[0].passages == (Passage("at noon"),)
 

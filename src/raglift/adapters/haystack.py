@@ -25,7 +25,6 @@ from raglift.adapters.haystack_components import (
     described,
     document_inputs,
     document_outputs,
-    hides_generator,
     is_component,
     is_count,
     is_pipeline,
@@ -352,7 +351,6 @@ class _HaystackRetriever:
 
     def __init__(self, source: _Source, as_deployed: bool, doc_key: str | None) -> None:
         self.depth_fixed = source.fixed(as_deployed=as_deployed)
-        self.uncounted_models = [described(one.component) for one in source.parts if hides_generator(one.component)]
         self._source = source
         self._as_deployed = as_deployed
         self._doc_key = doc_key
@@ -435,7 +433,6 @@ class _HaystackRanker:
 
     def __init__(self, part: Part, as_deployed: bool, doc_key: str | None, *, is_part: bool = False) -> None:
         self._is_part = is_part  # of a pipeline, which runs it with no documents as well
-        self.uncounted_models = [described(part.component)] if hides_generator(part.component) else []
         self._part = part
         self._as_deployed = as_deployed
         self._doc_key = doc_key

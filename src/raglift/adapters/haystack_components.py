@@ -31,11 +31,6 @@ def is_pipeline(obj: Any) -> bool:
     return is_from(obj, "haystack.core.pipeline") and hasattr(obj, "graph")
 
 
-def hides_generator(component: Any) -> bool:
-    """Whether a component calls a generator of its own, of which Haystack's tracer does not tell."""
-    return any(is_component(one) and type(one).__name__.endswith("Generator") for one in vars(component).values())
-
-
 def sockets(component: Any, which: str) -> dict[str, Any]:
     """Return the inputs or outputs of a component by name."""
     held = vars(getattr(component, f"__haystack_{which}__"))

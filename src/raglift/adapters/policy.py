@@ -26,7 +26,7 @@ class CallSettings:
     concurrency: Annotated[int, Bounds(least=1, most=1_000)] = 1
     """How many queries may be under way at once, for systems that take one query at a time."""
     timeout: Annotated[float | None, Bounds(above=0, most=_A_DAY, unit="seconds")] = None
-    """The most time for one query, its retries included; None for no limit."""
+    """The most seconds for one query, its retries included. Default: no limit."""
     retries: Annotated[int, Bounds(least=0)] = 2
     """How often a call that failed for a passing reason (connection, 429, 5xx) is made again, with backoff."""
 
@@ -45,7 +45,7 @@ class Policy(CallSettings):
     on_error: Literal["keep", "raise"] = "keep"
     """`keep` counts a failed query as 0, and raises only if every query failed; `raise` stops at the first."""
     progress: bool | None = None
-    """Whether to show progress; None decides by the terminal."""
+    """Whether to show progress. Default: if standard error is a terminal."""
 
     @property
     def retry_policy(self) -> RetryPolicy:

@@ -17,7 +17,6 @@ from raglift.base.display import lines_text, printable
 from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
 from raglift.cli.arguments import CHUNKER
-from raglift.cli.convert import written_to
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
 from raglift.cli.json_output import labels_json
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
@@ -167,7 +166,7 @@ def run_relabel(request: Relabel) -> None:
     Raises:
         ConfigurationError: the file is there and may not be replaced, or the labels are not in JSON Lines.
     """
-    path, out = _queries_file(request.source), written_to(request)
+    path, out = _queries_file(request.source), request.output
     if is_there(out) and not request.overwrite:
         raise ConfigurationError(f"{out}: found a file that is already there; expected a new one, or --overwrite")
     loaded = load_dataset(

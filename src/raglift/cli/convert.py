@@ -14,16 +14,13 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from raglift.cli.labels import Convert, Relabel
+    from raglift.cli.labels import Convert
     from raglift.datasets.formats.catalogue import FormatName, FormatOptions
     from raglift.datasets.formats.writing import WrittenFormat
 
 
 def run(request: Convert) -> None:
     """Load, write, say what was written."""
-    target = written_to(request)
     dataset = load_dataset(
         request.source,
         documents=request.documents,
@@ -31,7 +28,7 @@ def run(request: Convert) -> None:
         format=cast("FormatName | None", request.read_as),
         **_options(request),
     )
-    path = write_dataset(dataset, target, format=cast("WrittenFormat", request.write_as), drop=request.drop)
+    path = write_dataset(dataset, request.output, format=cast("WrittenFormat", request.write_as), drop=request.drop)
     read_as = request.read_as or recognize_format(user_path(request.source), _options(request))
     origin = FORMATS[read_as].title if read_as is not None else "a corpus of raglift's"
     documents = f" and {len(dataset.documents):,} documents" if dataset.documents else ""
@@ -52,19 +49,6 @@ def run(request: Convert) -> None:
     )
     for note in dataset.resolution.notes:
         sys.stdout.write(printable(f"! {note}") + "\n")
-
-
-def written_to(request: Convert | Relabel) -> Path:
-    """Return where the result goes: `--output`, or the second argument, as it was before there was the option.
-
-    Raises:
-        ConfigurationError: neither or both are given.
-    """
-    targets = [each for each in (request.output, request.target) if each is not None]
-    if len(targets) != 1:
-        found = "none" if not targets else f"{targets[0]}, and {targets[1]} after {request.source}"
-        raise ConfigurationError(f"--output: found {found}; expected one new file or folder, as -o labels.jsonl")
-    return targets[0]
 
 
 def _options(request: Convert) -> FormatOptions:

@@ -101,8 +101,7 @@ class Convert:
             autocompletion=completion(corpus_names), help="Dataset: a file, a folder or a bundled corpus by name."
         ),
     ]
-    target: Annotated[Path | None, typer.Argument(hidden=True, help="As --output.")] = None
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="New file or folder.")] = None
+    output: Annotated[Path, typer.Option("--output", "-o", help="New file or folder.")]
     read_as: Annotated[
         str | None, choice(DATASET_FORMATS, "--from", help="Format of the source. Default: recognized by its layout.")
     ] = None
@@ -163,8 +162,7 @@ class Relabel:
             help="Bundled corpus by name, a dataset folder, or a .jsonl file of queries.",
         ),
     ]
-    target: Annotated[Path | None, typer.Argument(hidden=True, help="As --output.")] = None
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="New file of queries, .jsonl.")] = None
+    output: Annotated[Path, typer.Option("--output", "-o", help="New file of queries, .jsonl.")]
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()

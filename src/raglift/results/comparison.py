@@ -140,10 +140,10 @@ class Comparison(ComparisonRecord):
             ConfigurationError: a path that cannot be written.
             MissingDependency: a package that pages are made with is not installed.
         """
-        from raglift.report.page.comparison import comparison_document
         from raglift.report.page.rendering import write_page
+        from raglift.report.page.results import comparison_page
 
-        return write_page(comparison_document(self, also=also), path, overwrite=overwrite)
+        return write_page(comparison_page(self, also=also), path, overwrite=overwrite)
 
     @property
     def plot(self) -> ComparisonPlots:

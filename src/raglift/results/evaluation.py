@@ -239,8 +239,8 @@ class Evaluation(EvaluationRecord):
                 range, or a path that cannot be written.
             MissingDependency: a package that pages are made with is not installed.
         """
-        from raglift.report.page.evaluation import evaluation_page
         from raglift.report.page.rendering import write_page
+        from raglift.report.page.results import evaluation_page
 
         document = evaluation_page(self, primary=primary, seed=seed, confidence=confidence, also=also)
         return write_page(document, path, overwrite=overwrite)

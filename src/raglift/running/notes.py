@@ -129,11 +129,6 @@ def run_notes(stages: Sequence[Stage], provenance: Provenance) -> list[str]:
         component = stage.retriever if isinstance(stage, RetrieveStage) else stage.reranker
         if isinstance(component, ServiceRetriever):
             notes += [f"{stage.name}: {stage.clearing.message(note)}" for note in component.notes]
-        notes += [
-            f"{stage.name}: the calls of the language model inside {name} are not counted, as Haystack does not report "
-            "them"
-            for name in getattr(component, "uncounted_models", ())
-        ]
     if provenance.unknown_document and any(
         passage.doc_id for query in provenance.dataset for fact in query.facts for passage in fact.passages
     ):

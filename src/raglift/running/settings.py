@@ -53,7 +53,7 @@ class MeasuringSettings(CallSettings):
     """Measures to take, at each of `ks` if they name no depth of their own; a measure that divides by k is taken at a
     token budget in none of them. What is named here is shown everywhere, also at other depths."""
     candidates: Annotated[int | None, Bounds(least=1, unit="hits")] = None
-    """How many hits to retrieve for a reranker, or with `depth="deep"`: 50, and at least the largest k."""
+    """How many hits to retrieve for a reranker, or if the depth is `deep`. Default: 50, and at least the largest k."""
     budget: Annotated[int | None, Bounds(least=1, unit="tokens")] = None
     """How many tokens of hits a prompt has, such as 2000: the system is then asked for as many hits as fill it, if its
     depth can be raised, and `recall_area` and `prompt_recall` are taken at it. Default: none, as deployed."""
@@ -66,14 +66,14 @@ class MeasuringSettings(CallSettings):
     doc_key: str | None = None
     """The metadata key of the hits that holds the ids of the dataset's documents."""
     dtype: Annotated[Dtype, OneOf(lambda: get_args(Dtype))] = "auto"
-    """What models compute in that raglift loads."""
+    """The number format that models loaded by raglift compute in."""
     device: str = "auto"
-    """Where they compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
+    """Where models loaded by raglift compute: `auto` (the best that there is), `cpu`, `cuda`, `cuda:1` or `mps`."""
     batch_size: Annotated[int, Bounds(least=1, unit="texts")] = BATCH_SIZE
-    """How many texts a batch of theirs may have."""
+    """How many texts go through such a model at once; name fewer if the device runs out of memory."""
     latency: Annotated[int | None, Bounds(least=0, unit="queries")] = None
     """Over how many queries to measure latency, each alone and without the cache, after the run; 50 is usual. Every
-    model is asked (and a provider paid) again. 0 or None (default) for none."""
+    model is asked (and a provider paid) again. Default: none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.upper_bound import match_tables_of
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Document
-from raglift.report.page.evaluation import evaluation_page
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
+from raglift.report.page.results import evaluation_page
 from raglift.report.sentences import best_of
 from raglift.report.views.comparison import other_of
 from raglift.sweep.view import compared_in_detail, failed_sections, shown_cells, sweep_view

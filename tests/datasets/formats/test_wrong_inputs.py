@@ -46,7 +46,7 @@ def here(tmp_path: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
         ((*CHECK, "hf:no/such/set"), "expected a folder, or the id of a dataset, as mteb/scifact"),
         ((*CHECK, "hf:mteb/sci..fact"), "which is no folder and no id; expected an id as mteb/scifact"),
         ((*CHECK, "ir:beir/scifakt/test"), 'found no dataset "beir/scifakt/test" in ir_datasets; expected'),
-        ((*CONVERT, "hf:set", "--to", "ir"), "found format 'ir'; expected one of 'jsonl', 'beir'"),
+        ((*CONVERT, "hf:set", "--to", "ir"), "found 'ir', which is not written; expected one of 'jsonl', 'beir'"),
         ((*CONVERT, "smith.jsonl", "--where", "split"), "where: found 'split'; expected a comparison"),
         (
             (*CONVERT, "smith.jsonl", "--column", "topic=inputs.topic"),

@@ -10,7 +10,7 @@ import pytest
 import raglift as rl
 from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
-from raglift.report.page.comparison import comparison_document
+from raglift.report.page.results import comparison_page
 from raglift.report.views.comparison import only, other_of
 
 TAGS = [["hard"], ["easy"], []] * 12
@@ -45,7 +45,7 @@ def comparison(systems):
 
 @pytest.mark.slow
 def test_the_first_screen_says_what_the_comparison_says(comparison):
-    document = comparison_document(comparison)
+    document = comparison_page(comparison)
     assert document.title == "stones: 3 systems compared"
     assert document.lead == (
         "better has the highest MRR@3 of 3 systems, 0.889, significantly above the baseline's 0.500."
@@ -71,7 +71,7 @@ def test_the_first_screen_says_what_the_comparison_says(comparison):
 
 @pytest.mark.slow
 def test_differences_rerankers_failures_tags_and_costs_have_their_sections(comparison):
-    document = comparison_document(comparison)
+    document = comparison_page(comparison)
     (wins,) = section(document, "Differences").tables
     found = comparison.row("reranked").difference
     assert texts(wins.rows)[1][:4] == ["reranked", str(found.wins), str(found.ties), str(found.losses)]
@@ -90,7 +90,7 @@ def test_differences_rerankers_failures_tags_and_costs_have_their_sections(compa
 
 @pytest.mark.slow
 def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
-    (table,) = section(comparison_document(comparison), "All metrics").tables
+    (table,) = section(comparison_page(comparison), "All metrics").tables
     assert table.columns == ("metric", "base (mean)", "Δ better", "Δ reranked")
     for cells, metric in zip(table.rows, comparison.metrics, strict=True):
         found = comparison.row("better", metric).difference
@@ -99,7 +99,7 @@ def test_exploratory_metrics_are_marked_where_p_is_small(comparison):
 
 @pytest.mark.slow
 def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison):
-    queries = comparison_document(comparison).queries
+    queries = comparison_page(comparison).queries
     assert queries is not None
     left, right = queries.views[queries.left], queries.views[queries.right]
     assert ((left.system, left.stage), (right.system, right.stage)) == (("base", "retrieve"), ("better", "retrieve"))
@@ -109,7 +109,7 @@ def test_the_queries_show_the_baseline_beside_the_best_of_the_others(comparison)
 @pytest.mark.slow
 def test_a_system_without_a_fair_pair_is_shown_without_a_difference(ranked, systems):
     comparison = rl.compare({**systems, "cut": ranked([1] * 36, top_n=2, tags=TAGS)}, primary="rr@3", baseline="base")
-    rows = {row[0].text: row for row in comparison_document(comparison).headline.rows}
+    rows = {row[0].text: row for row in comparison_page(comparison).headline.rows}
     assert rows["cut"][1].text.endswith("†")
     assert [cell.text for cell in rows["cut"][2:5]] == ["–", "–", ""]
 
@@ -124,13 +124,13 @@ def test_only_shows_some_systems_with_the_same_figures(comparison):
 @pytest.mark.slow
 def test_notes_of_several_systems_are_told_once(ranked):
     systems = {name: ranked([1, 2, 3] * 12, unlabelled=[0]) for name in ("a", "b")}
-    notes = section(comparison_document(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
+    notes = section(comparison_page(rl.compare(systems, primary="rr@3")), "Notes of the evaluations").paragraphs
     assert "every system: 1 query excluded from all averages: no labels" in notes
 
 
 @pytest.mark.slow
 def test_the_table_can_be_sorted_by_what_its_cells_hold(comparison):
-    table = comparison_document(comparison).headline
+    table = comparison_page(comparison).headline
     assert table.sortable
     assert [row[1].value for row in table.rows] == [comparison.row(row[0].text).mean for row in table.rows]
     assert [row[-1].value for row in table.rows] == [0.2, 0.3, 0.1]
@@ -140,7 +140,7 @@ def test_the_table_can_be_sorted_by_what_its_cells_hold(comparison):
 
 @pytest.mark.slow
 def test_every_table_has_as_many_cells_as_columns(comparison):
-    document = comparison_document(comparison)
+    document = comparison_page(comparison)
     tables = [document.headline, *(table for one in document.sections for table in one.tables)]
     assert len(tables) >= 5
     assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
@@ -154,7 +154,7 @@ def test_report_writes_the_page(comparison, tmp_path: Path):
 
 
 def test_the_page_is_whole_in_a_browser(comparison, open_page):
-    page = open_page(comparison_document(comparison)).page
+    page = open_page(comparison_page(comparison)).page
     assert page.inner_text("h1") == "stones: 3 systems compared"
     page.click("text=Queries")
     assert "36 of 36 queries" in page.inner_text("#explorer")
@@ -164,7 +164,7 @@ def test_the_page_is_whole_in_a_browser(comparison, open_page):
 
 
 def test_another_system_can_be_chosen_as_the_baseline(comparison, open_page):
-    page = open_page(comparison_document(comparison), "").page
+    page = open_page(comparison_page(comparison), "").page
     shown = page.locator("#summary .headline tbody tr:visible")
 
     def verdicts() -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from raglift.errors import ConfigurationError, QueryFailed
 from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
-from raglift.report.page.evaluation import evaluation_page
+from raglift.report.page.results import evaluation_page
 from raglift.results.evaluation import load_evaluation
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6

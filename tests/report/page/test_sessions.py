@@ -13,11 +13,10 @@ import pytest
 import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.records import Fact, Passage, Query
-from raglift.report.page.comparison import comparison_document
-from raglift.report.page.evaluation import evaluation_page
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import CAPABILITIES, within
 from raglift.report.page.rendering import Page, packed, render
+from raglift.report.page.results import comparison_page, evaluation_page
 
 TEXTS = {
     "lamp": "The lamp of the lighthouse was first lit in the winter of 1871.",
@@ -337,7 +336,7 @@ def test_agents_stand_side_by_side(open_page: Callable, evaluation: rl.Evaluatio
     compared = rl.compare(
         {"first": evaluation, "second": other, "asked once": plain}, baseline="first", primary="session_ndcg@10"
     )
-    document = comparison_document(compared)
+    document = comparison_page(compared)
     page = open_page(document, "#queries?query=who-and-when").page
     page.get_by_label("Left", exact=True).select_option(label="first: rerank")
     page.get_by_label("Right", exact=True).select_option(label="asked once")

@@ -65,7 +65,7 @@ def write_dataset(
     """
     if format not in WRITTEN_FORMATS:
         known = ", ".join(map(repr, WRITTEN_FORMATS))
-        raise ConfigurationError(f"write_dataset: found format {format!r}; expected one of {known}")
+        raise ConfigurationError(f"format: found {format!r}, which is not written; expected one of {known}")
     path = user_path(target)
     written = _without(dataset, drop)
     faults = _faults_of(written, format) or _faults_of_target(path)

@@ -1,21 +1,22 @@
-"""The page of one evaluation: its view, and every query."""
+"""The pages of an evaluation and of a comparison: the view of each, and every query."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import primary_of
 from raglift.rendering.document import Document
 from raglift.rendering.presenting import Presentable, sections_of
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.rendering import Page
+from raglift.report.views.comparison import comparison_view, headlines_by_baseline, other_of
 from raglift.report.views.evaluation import evaluation_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.analysis.records import EvaluationRecord
+    from raglift.analysis.records import ComparisonRecord, EvaluationRecord
     from raglift.records.metric import Metric
 
 
@@ -43,5 +44,32 @@ def evaluation_page(
     decides = primary_of(primary, evaluation.scores.metrics, evaluation.depth_limit)
     view = evaluation_view(evaluation, decides, seed=seed, confidence=confidence)
     queries = drill_down({"": evaluation}, left=("", evaluation.before), right=("", evaluation.after), primary=decides)
+    return Page(**_content(view, also), queries=queries)
+
+
+def comparison_page(comparison: ComparisonRecord, *, also: Sequence[Presentable] = ()) -> Page:
+    """Return the page of a comparison.
+
+    Args:
+        comparison: the comparison.
+        also: further results, each a section.
+    """
+    other = other_of(comparison)
+    queries = drill_down(
+        dict(zip(comparison.names, comparison.evaluations, strict=True)),
+        left=(comparison.baseline, comparison.evaluation(comparison.baseline).after),
+        right=(other, comparison.evaluation(other).after),
+        primary=comparison.primary,
+    )
+    return Page(
+        **_content(comparison_view(comparison), also),
+        queries=queries,
+        baseline=comparison.baseline,
+        baselines=headlines_by_baseline(comparison),
+    )
+
+
+def _content(view: Document, also: Sequence[Presentable]) -> dict[str, Any]:
+    """Return the fields of a document, with the sections of further results first."""
     content = {field.name: getattr(view, field.name) for field in fields(Document)}
-    return Page(**content | {"sections": (*sections_of(also), *view.sections)}, queries=queries)
+    return content | {"sections": (*sections_of(also), *view.sections)}
