@@ -179,7 +179,7 @@ def test_a_race_that_is_killed_goes_on_to_the_same_result(found: SweepResult, tm
 
 def test_eliminated_cells_are_shown_as_such(found: SweepResult):
     view = sweep_view(found, detail=Detail.DETAILS)
-    assert view.title == "lighthouse: 3 of 20 cells left by a race"
+    assert view.title == "lighthouse: 3 of 20 cells remaining after a race"
     assert any(warning.startswith("17 cells set aside") for warning in view.warnings)
     by_heading = {section.heading: section for section in view.sections}
     assert len(by_heading["The race"].tables[0].rows) == 4
@@ -198,7 +198,7 @@ def test_the_plan_says_that_cells_race():
 
 def test_the_page_and_the_pipeline_are_those_of_a_sweep(found: SweepResult, tmp_path: Path):
     page = found.report(tmp_path / "race.html").read_text(encoding="utf-8")
-    assert "3 of 20 cells left by a race" in page
+    assert "3 of 20 cells remaining after a race" in page
     assert "Rung by rung" in page
     for file in found.export_best(tmp_path / "pipeline"):
         compile(file.read_text(encoding="utf-8"), str(file), "exec")

@@ -86,7 +86,7 @@ def sweep_view(
     table = cells_table(result, advised)
     found = compared_in_detail(result, baseline) if detail >= Detail.DETAILS and compared is not None else None
     effects = None if advised is None else effects_of(result)
-    outcome = "measured" if result.race is None else "left by a race"
+    outcome = "measured" if result.race is None else "remaining after a race"
     return Document(
         title=f"{result.title}: {len(result.finished):,} of {counted(len(result.results), 'cell')} {outcome}",
         lead="" if advised is None else recommendation_lead(advised),

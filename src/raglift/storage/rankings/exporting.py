@@ -103,7 +103,7 @@ class Export:
     def __str__(self) -> str:
         width = max(len(file.name) for file in self.files)
         lines = [f"wrote to {self.folder}", *(f"  {file.name:{width}}  {file.holds}" for file in self.files)]
-        lines += [self.agreement, *self.notes, str(self.label_sources)]
+        lines += [*self.agreement.splitlines(), *self.notes, str(self.label_sources)]
         return lines_text(filter(None, lines))
 
 
