@@ -322,7 +322,8 @@ def test_output_cut_off_by_its_reader_is_no_error() -> None:
 def test_models_may_be_folders(run, tiny_cross_encoder: Path) -> None:
     from raglift.components.models import embedded_model_path
 
-    common = ("evaluate", "lighthouse", "-k", "5", "--metrics", "mrr", "--json")
+    # By default the embedded model computes in bfloat16 where the processor has it, and a model of the user in its own
+    common = ("evaluate", "lighthouse", "-k", "5", "--metrics", "mrr", "--json", "--dtype", "float32")
     code, named, _ = run(*common, "--embedding", str(embedded_model_path()), "--reranker", str(tiny_cross_encoder))
     assert code == 0
     report = json.loads(named)
