@@ -19,23 +19,12 @@ from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, LabelWarning, MissingDependency
 from raglift.records.labels import Fact, Passage, Query
 
+from .row_files import written
+
 Faults = Callable[..., str]
 GALE = "What does the harbour master do when a gale is forecast?"
 CONE = "When a gale of force 8 or more is forecast, the harbour master hoists the black cone."
 LAMP = "The lamp was first lit on 14 October 1861."
-
-
-def written(folder: Path, name: str, value: Any) -> Path:
-    """A file that holds a value: one on each line, or text as it is."""
-    path = folder / name
-    if isinstance(value, str):
-        text = value
-    elif name.endswith(".jsonl"):
-        text = "".join(json.dumps(each) + "\n" for each in value)
-    else:
-        text = json.dumps(value)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import zipfile
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from raglift.errors import ConfigurationError, DatasetError, LabelWarning, Missi
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
+
+from .row_files import written
 
 Faults = Callable[..., str]
 COLUMNS = {
@@ -206,19 +207,6 @@ def test_a_page_that_is_none(tmp_path: Path, page: str, message: str) -> None:
 
 
 # Paths, decodings, filters, and where the rows are.
-
-
-def written(folder: Path, name: str, value: Any) -> Path:
-    """A file that holds a value: one on each line, or as JSON, or text as it is."""
-    path = folder / name
-    if isinstance(value, str):
-        text = value
-    elif name.endswith(".jsonl"):
-        text = "".join(json.dumps(each) + "\n" for each in value)
-    else:
-        text = json.dumps(value)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def passages(dataset: Dataset) -> list[list[str | None]]:

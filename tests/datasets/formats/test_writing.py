@@ -122,7 +122,9 @@ def test_nothing_that_is_there_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["squad", "csv", "trec"])
 def test_other_formats_are_not_written(name: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=f"found format '{name}'; expected one of 'jsonl', 'beir'"):
+    with pytest.raises(
+        ConfigurationError, match=f"found '{name}', which is not written; expected one of 'jsonl', 'beir'"
+    ):
         write_dataset(dataset_of(), tmp_path / "x", format=name)
 
 

@@ -1,0 +1,1 @@
+"""Tests of the formats that labels are read from and written in."""
