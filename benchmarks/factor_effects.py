@@ -2,8 +2,8 @@
 
 Queries are drawn from populations of which every cell's mean is known: a grid of 4 chunkers, 3 retrievers and 2
 rerankers, whose cells are correlated by the query and by the levels that they share. Counted over many draws: how often
-any difference between levels is found where there is none, how often any interaction is, how often all simultaneous
-intervals of a factor hold, and how often the best level is among those named. Run it as
+any difference between levels is found where there is none, how often all simultaneous intervals of a factor hold, and
+how often the best level is among those named. Run it as
 
     python benchmarks/factor_effects.py [--draws 2000] [--queries 40 100 300]
 """
@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import norm
 
-from raglift.stats.contrasts import interactions, level_pairs
-from raglift.stats.grid_effects import factor_effects
+from raglift.stats.grid_effects import factor_effects, level_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,12 +55,8 @@ class Rates:
 
     pairs: float
     """Any difference between levels found where there is none, in the worst of the factors; NaN if none is 0."""
-    interactions: float
-    """Any interaction found where there is none; NaN if none is 0."""
     coverage: tuple[float, ...]
     """All simultaneous intervals of a factor hold, for each factor."""
-    of_interactions: float
-    """All simultaneous intervals of interactions hold."""
     best: float
     """The best level is among those that may be the best, in the worst of the factors."""
     found: float
@@ -76,17 +71,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="populations whose names contain this")
     arguments = parser.parse_args()
-    heads = ("queries", "false pairs", "false inter.", "coverage of factors", "of inter.", "best", "found")
-    say(" " * 33 + "{} {} {}  {:19} {} {:>6} {:>6}".format(*heads))
+    heads = ("queries", "false pairs", "coverage of factors", "best", "found")
+    say(" " * 33 + "{} {}  {:19} {:>6} {:>6}".format(*heads))
     for population in populations():
         if arguments.only in population.name:
             for n in arguments.queries:
                 found = rates(population, n, arguments.draws, arguments.seed)
                 held = " ".join(f"{one:.3f}" for one in found.coverage)
-                say(
-                    f"{population.name:32}{n:8}{found.pairs:12.3f}{found.interactions:13.3f}  {held:19}"
-                    f"{found.of_interactions:10.3f}{found.best:7.3f}{found.found:7.3f}"
-                )
+                say(f"{population.name:32}{n:8}{found.pairs:12.3f}  {held:19}{found.best:7.3f}{found.found:7.3f}")
 
 
 def rates(population: Population, n: int, draws: int, seed: int = 0) -> Rates:
@@ -96,14 +88,13 @@ def rates(population: Population, n: int, draws: int, seed: int = 0) -> Rates:
     means = population.values.mean(axis=1)
     true = [level_pairs(codes, factor).weights @ means for factor in factors]
     best = [_best(factor, codes, means) for factor in factors]
-    crossed = np.concatenate([interactions(codes, a, b).weights for a in factors for b in factors if a < b]) @ means
-    none = [np.abs(one) < _EQUAL for one in [*true, crossed]]
-    wrong, held = np.zeros((len(factors) + 1, draws)), np.zeros((len(factors) + 1, draws))
+    none = [np.abs(one) < _EQUAL for one in true]
+    wrong, held = np.zeros((len(factors), draws)), np.zeros((len(factors), draws))
     named, right = np.zeros((len(factors), draws)), np.zeros(draws)
     for draw in range(draws):
         sample = population.values[:, generator.integers(0, population.values.shape[1], n)]
         found = factor_effects(sample, codes, seed=draw, confidence=CONFIDENCE, resamples=RESAMPLES)
-        for place, (family, truth) in enumerate(zip([*found.pairs, found.interactions], [*true, crossed], strict=True)):
+        for place, (family, truth) in enumerate(zip(found.pairs, true, strict=True)):
             real = (family.p <= 1.0 - CONFIDENCE) & ~family.too_skewed
             wrong[place, draw] = real[none[place]].any()
             inside = (family.low <= truth + _EQUAL) & (family.high >= truth - _EQUAL)
@@ -114,12 +105,10 @@ def rates(population: Population, n: int, draws: int, seed: int = 0) -> Rates:
             named[place, draw] = pairs.may_be_best[best[place]].all() or len(best[place]) > 1
     rate = [float(row.mean()) if some.any() else np.nan for row, some in zip(wrong, none, strict=True)]
     return Rates(
-        pairs=max((one for one in rate[:-1] if not np.isnan(one)), default=np.nan),
-        interactions=rate[-1],
-        coverage=tuple(held[:-1].mean(axis=1).tolist()),
-        of_interactions=float(held[-1].mean()),
+        pairs=max((one for one in rate if not np.isnan(one)), default=np.nan),
+        coverage=tuple(held.mean(axis=1).tolist()),
         best=float(named.mean(axis=1).min()),
-        found=np.nan if none[-2].any() else float(right.mean()),
+        found=np.nan if none[-1].any() else float(right.mean()),
     )
 
 

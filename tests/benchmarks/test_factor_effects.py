@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from raglift.stats.contrasts import level_pairs
+from raglift.stats.grid_effects import level_pairs
 
 
 def test_populations_say_what_matters_in_them(script: Callable[[str], ModuleType]) -> None:

@@ -13,8 +13,7 @@ import pytest
 from scipy import stats
 
 from raglift.errors import ConfigurationError
-from raglift.stats.contrasts import interactions, level_pairs
-from raglift.stats.grid_effects import GridEffects, PairEffects, factor_effects
+from raglift.stats.grid_effects import GridEffects, PairEffects, factor_effects, level_pairs
 from raglift.stats.intervals import difference_interval
 
 GRID = np.array(list(product(range(3), range(2), range(2))))
@@ -77,20 +76,6 @@ def test_a_cell_of_another_kind_is_not_a_counterpart() -> None:
     assert rerankers.unmatched.tolist() == [2]
 
 
-def test_an_interaction_is_a_difference_of_differences_over_four_cells() -> None:
-    values, contrast = measured(GRID), interactions(GRID, 0, 2)
-    place = contrast.levels.tolist().index([2, 0, 1, 0])
-    means = {tuple(cell): value for cell, value in zip(GRID.tolist(), values.mean(axis=1), strict=True)}
-    expected = np.mean([means[2, b, 1] - means[0, b, 1] - means[2, b, 0] + means[0, b, 0] for b in range(2)])
-    assert contrast.weights[place] @ values.mean(axis=1) == pytest.approx(expected)
-    found = factor_effects(values, GRID, seed=0).interactions
-    real = (found.p <= 0.05) & ~found.too_skewed
-    assert {tuple(one) for one in found.factors[real].tolist()} == {(0, 2)}
-    assert {tuple(one) for one in found.levels[real].tolist()} == {(2, 0, 1, 0), (2, 1, 1, 0)}
-    corners = found.corners[real][0]
-    assert corners[0] - corners[1] - corners[2] + corners[3] == pytest.approx(found.mean[real][0])
-
-
 # What is said of it.
 
 
@@ -126,7 +111,6 @@ def test_neither_the_order_of_cells_nor_the_names_of_levels_matter() -> None:
         assert found.pairs[factor].mean == pytest.approx(again.pairs[factor].mean)
         assert found.pairs[factor].p == pytest.approx(again.pairs[factor].p)
         assert sorted(found.pairs[factor].p) == pytest.approx(sorted(turned.pairs[factor].p))
-    assert found.interactions.low == pytest.approx(again.interactions.low)
 
 
 def test_levels_against_the_best_end_at_0() -> None:
@@ -148,7 +132,7 @@ def test_queries_without_a_value_in_a_cell_count_in_none() -> None:
     expected = factor_effects(values[:, 10:], GRID, seed=0)
     assert factor_effects(gaps, GRID, seed=0).pairs[0].mean == pytest.approx(expected.pairs[0].mean)
     none = factor_effects(np.full((len(GRID), 5), np.nan), GRID, seed=0)
-    assert (none.n, none.pairs, len(none.interactions.p)) == (0, (), 0)
+    assert (none.n, none.pairs) == (0, ())
 
 
 def test_levels_that_measure_the_same_are_equal_and_both_may_be_best() -> None:
@@ -208,10 +192,9 @@ def assert_holds(benchmark: ModuleType, names: tuple[str, ...], queries: int, dr
         rates = benchmark.rates(populations[name], queries, draws, seed=1)
         where = (name, queries, rates)
         assert not rates.pairs > 0.06 + error, where
-        assert not rates.interactions > 0.06 + error, where
         # of rare losses, often none is drawn with fewer queries
         if not name.startswith(("small wins", "wins", "uneven")) or queries >= 300:
-            assert min(*rates.coverage, rates.of_interactions) > 0.94 - error, where
+            assert min(rates.coverage) > 0.94 - error, where
         assert rates.best > 0.94 - error, where
 
 

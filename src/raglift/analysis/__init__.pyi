@@ -11,11 +11,10 @@ from .explanation import ExplainedHit as ExplainedHit
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
 from .explanation import over_k as over_k
-from .factor_records import FactorEffect as FactorEffect
-from .factor_records import FactorEffects as FactorEffects
-from .factor_records import InteractionEffect as InteractionEffect
-from .factor_records import LevelAgainstBest as LevelAgainstBest
-from .factor_records import LevelDifference as LevelDifference
+from .factors import FactorEffect as FactorEffect
+from .factors import FactorEffects as FactorEffects
+from .factors import LevelAgainstBest as LevelAgainstBest
+from .factors import LevelDifference as LevelDifference
 from .factors import effects_of_factors as effects_of_factors
 from .held_out_check import HeldOutCheck as HeldOutCheck
 from .lift import comparison_by_tag as comparison_by_tag

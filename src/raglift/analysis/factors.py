@@ -1,40 +1,190 @@
-"""What the parts of systems do: their levels over matched cells, and which parts depend on each other."""
+"""What the parts of a sweep's cells do: their levels over matched cells, query by query."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raglift.analysis.comparison import pair_up
-from raglift.analysis.factor_records import (
-    FactorEffect,
-    FactorEffects,
-    InteractionEffect,
-    LevelAgainstBest,
-    LevelDifference,
-)
 from raglift.analysis.paired_statistics import TOO_SKEWED, is_bounded, method_of
 from raglift.analysis.shared_queries import check_same_rule, named, shared_queries
 from raglift.analysis.warnings import few_queries
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
+from raglift.records.labels import PEOPLE, LabelSources
+from raglift.rendering.presenting import Presentable
 from raglift.stats.grid_effects import factor_effects
 from raglift.stats.simultaneous import METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord, Method
     from raglift.records.metric import Metric
-    from raglift.stats.grid_effects import GridEffects, InteractionEffects, PairEffects
+    from raglift.stats.grid_effects import GridEffects, PairEffects
 
 
 _FEWEST = 2
+
+
+@dataclass(frozen=True)
+class LevelDifference:
+    """Two levels of one factor, over all cells that differ in it alone."""
+
+    factor: str
+    """The part of a cell that differs: `chunker`, `embedding`, `retriever`, `reranker` or `system`."""
+    level: str
+    """What is better where the difference is above 0."""
+    other: str
+    """What it is compared with."""
+    mean: float
+    """The mean difference over queries and matched cells, in the unit of the primary metric."""
+    low: float
+    """The lower bound; all intervals of a factor hold at once. NaN if the difference is the same for all queries."""
+    high: float
+    """The upper bound."""
+    p: float
+    """Corrected over all pairs of levels of the factor."""
+    contexts: int
+    """How many combinations of the other parts both levels were measured in."""
+    unmatched: int
+    """How many cells with one of the levels have no counterpart, and are left out."""
+    verdict: str
+    """`better`, `worse`, `not significant` or `too skewed to decide`."""
+    averaged: tuple[tuple[str, int], ...] = ()
+    """The parts that cells of only one of the two levels have, as the embedding of dense against BM25, with the number
+    of their levels, over which the difference is averaged; those of one level are left out."""
+
+    @property
+    def turned(self) -> LevelDifference:
+        """The same difference seen from the other level."""
+        verdict = {"better": "worse", "worse": "better"}.get(self.verdict, self.verdict)
+        names = replace(self, level=self.other, other=self.level, verdict=verdict)
+        return replace(names, mean=-self.mean, low=-self.high, high=-self.low)
+
+
+@dataclass(frozen=True)
+class LevelAgainstBest:
+    """One level of a factor against the best of the others."""
+
+    level: str
+    """Which."""
+    low: float
+    """The lower bound of its mean minus that of the best of the others; at most 0."""
+    high: float
+    """The upper bound; at least 0."""
+    may_be_best: bool
+    """Whether it cannot be told from the best."""
+
+
+@dataclass(frozen=True)
+class FactorEffect:
+    """What the levels of one factor do."""
+
+    factor: str
+    """The part of a cell: `chunker`, `embedding`, `retriever`, `reranker` or `system`."""
+    levels: tuple[LevelAgainstBest, ...]
+    """Its levels, in the order of the sweep; those that can be compared with none are left out."""
+    best: str
+    """The level that is ahead of all others on the queries asked."""
+    without: str | None
+    """The level at which the part is left out, as `none` of the rerankers; None if there is none."""
+    differences: tuple[LevelDifference, ...]
+    """Every pair of levels that can be compared."""
+
+    @property
+    def reference(self) -> str:
+        """The level that others are compared with where there is one line for each: without the part, else the best."""
+        return self.best if self.without is None else self.without
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The levels that cannot be told from the best: the true best is one of them in `confidence` of cases."""
+        return tuple(one.level for one in self.levels if one.may_be_best)
+
+    @property
+    def shown(self) -> tuple[LevelDifference, ...]:
+        """Each level minus the reference, in the order of the sweep; without those that have no matched cells."""
+        found = (self._found(one.level, self.reference) for one in self.levels if one.level != self.reference)
+        return tuple(difference for difference in found if difference is not None)
+
+    def difference(self, level: str, other: str) -> LevelDifference:
+        """Return one level minus another.
+
+        Raises:
+            ConfigurationError: no cells of the two differ in nothing else.
+        """
+        found = self._found(level, other)
+        if found is None:
+            names = ", ".join(repr(one.level) for one in self.levels)
+            raise ConfigurationError(
+                f"{self.factor}: found no cells that differ in {level!r} and {other!r} alone; expected two of {names}"
+            )
+        return found
+
+    def _found(self, level: str, other: str) -> LevelDifference | None:
+        for one in self.differences:
+            if (one.level, one.other) == (level, other):
+                return one
+            if (one.other, one.level) == (level, other):
+                return one.turned
+        return None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FactorEffects(Presentable):
+    """What each part of the cells of a sweep does to the primary metric, over matched cells and query by query."""
+
+    primary: Metric
+    """The metric that decides."""
+    n: int
+    """How many queries count: those with a value in every cell."""
+    cells: int
+    """How many cells are looked at."""
+    factors: tuple[FactorEffect, ...]
+    """Each part of which levels can be compared."""
+    method: Method
+    """How intervals and p-values were computed."""
+    label_sources: LabelSources = PEOPLE
+    """Label provenance: who made the labels."""
+    warnings: tuple[str, ...] = ()
+    """Why the figures may not mean what they seem to."""
+    notes: tuple[str, ...] = ()
+    """Further notes."""
+
+    def factor(self, name: str) -> FactorEffect:
+        """Return what the levels of one part do.
+
+        Raises:
+            ConfigurationError: it is none of which levels can be compared.
+        """
+        for one in self.factors:
+            if one.factor == name:
+                return one
+        known = ", ".join(one.factor for one in self.factors)
+        raise ConfigurationError(f"factor: found {name!r}; expected one of {known}")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair of levels.
+
+        Columns: `factor`, `level`, `other` (what is subtracted), `difference`, `low`, `high`, `p` (corrected),
+        `contexts` (how many combinations of the other parts it is the mean over), `unmatched` (cells left out),
+        `verdict`.
+        """
+        import pandas as pd
+
+        pairs = [asdict(one) for factor in self.factors for one in factor.differences]
+        return pd.DataFrame(pairs).drop(columns="averaged").rename(columns={"mean": "difference"})
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.factor for one in self.factors)
+        return f"{type(self).__name__}({names}; {self.primary}, {self.cells:,} cells, {self.n:,} queries)"
 
 
 def effects_of_factors(
@@ -46,7 +196,7 @@ def effects_of_factors(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> FactorEffects:
-    """Return what each part does, and which differences of it depend on another part.
+    """Return what each part does.
 
     Args:
         systems: what was measured, by name.
@@ -59,7 +209,7 @@ def effects_of_factors(
     Raises:
         ConfigurationError: fewer than two systems have a value of the metric, or no two of them differ in one part.
     """
-    method = method_of(seed, confidence, f"{METHOD}; corrected over the pairs of each part, and over all interactions")
+    method = method_of(seed, confidence, f"{METHOD}; corrected over the pairs of each part")
     names, shallow, values = _values(systems, primary)
     if len(names) < _FEWEST:
         found_cells = counted(len(names), "cell")
@@ -78,18 +228,16 @@ def effects_of_factors(
             f"effects: found no two of {len(names)} cells that differ in one part alone, over {found.n} queries that "
             "count in all of them; expected at least two cells and two queries"
         )
-    told = list(factors.items())
+    levels_of = list(factors.items())
     references = {} if references is None else references
     return FactorEffects(
         primary=primary,
         n=found.n,
         cells=len(names),
         factors=tuple(
-            _factor(pairs, *told[pairs.factor], references, method, primary, [levels[name] for name in names])
+            _factor(pairs, *levels_of[pairs.factor], references, method, primary, [levels[name] for name in names])
             for pairs in found.pairs
         ),
-        interactions=tuple(_interactions(found.interactions, told, references, method)),
-        tested=len(found.interactions.p),
         method=method,
         label_sources=systems[names[0]].dataset.label_sources,
         warnings=tuple(few_queries(found.n)),
@@ -219,60 +367,6 @@ def _within_reach(difference: LevelDifference, primary: Metric) -> LevelDifferen
     if not is_bounded(primary) or math.isnan(difference.low):
         return difference
     return replace(difference, low=max(-1.0, difference.low), high=min(1.0, difference.high))
-
-
-def _interactions(
-    found: InteractionEffects,
-    told: Sequence[tuple[str, list[str]]],
-    references: Mapping[str, str],
-    method: Method,
-) -> Iterator[InteractionEffect]:
-    """Yield the contrasts larger than noise, the clearest first."""
-    real = np.flatnonzero((found.p <= method.alpha) & ~found.too_skewed)
-    clearness = np.abs(found.mean[real]) / (found.high[real] - found.low[real])
-    for place in real[np.lexsort((-clearness, found.p[real]))].tolist():
-        (first, second), (a, b, c, d) = found.factors[place].tolist(), found.levels[place].tolist()
-        at_ac, at_bc, at_ad, at_bd = found.corners[place].tolist()
-        shown, by, level, other, at, at_other = first, second, a, b, c, d
-        effect, effect_other = at_ac - at_bc, at_ad - at_bd
-        if _is_shown_as_effect(told[second], told[first], references):
-            shown, by, level, other, at, at_other = second, first, c, d, a, b
-            effect, effect_other = at_ac - at_ad, at_bc - at_bd
-        without = references.get(told[shown][0])
-        turned = without == told[shown][1][level] or (without != told[shown][1][other] and effect + effect_other < 0.0)
-        if turned:
-            level, other, effect, effect_other = other, level, -effect, -effect_other
-        if effect < effect_other:
-            at, at_other, effect, effect_other = at_other, at, effect_other, effect
-        upwards = found.mean[place] > 0.0
-        yield InteractionEffect(
-            factor=told[shown][0],
-            level=told[shown][1][level],
-            other=told[shown][1][other],
-            by=told[by][0],
-            at=told[by][1][at],
-            at_other=told[by][1][at_other],
-            effect=effect,
-            effect_other=effect_other,
-            mean=abs(float(found.mean[place])),
-            low=float(found.low[place] if upwards else -found.high[place]),
-            high=float(found.high[place] if upwards else -found.low[place]),
-            p=float(found.p[place]),
-            contexts=int(found.contexts[place]),
-        )
-
-
-def _is_shown_as_effect(
-    one: tuple[str, list[str]], other: tuple[str, list[str]], references: Mapping[str, str]
-) -> bool:
-    """Whether an interaction is told as an effect of the first factor that depends on the second.
-
-    What can be left out has an effect; of two others that with fewer levels has it.
-    """
-    left_out = [references.get(factor) in known for factor, known in (one, other)]
-    if left_out[0] != left_out[1]:
-        return left_out[0]
-    return len(one[1]) <= len(other[1])
 
 
 def _notes(found: GridEffects, values: NDArray[np.float64], shallow: Sequence[str], primary: Metric) -> Iterator[str]:

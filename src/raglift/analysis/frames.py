@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.factor_records import FactorEffects
     from raglift.analysis.recommendation import Recommendation
     from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices, Tradeoff
     from raglift.records.labels import LabelSources
@@ -213,34 +212,6 @@ def tradeoff_frame(tradeoff: Tradeoff) -> pd.DataFrame:
         for one in tradeoff.systems
     ]
     return pd.DataFrame(rows)
-
-
-def effects_frame(effects: FactorEffects) -> pd.DataFrame:
-    """Return one row per pair of levels, then one per interaction that is larger than noise.
-
-    Columns: `factor`, `level`, `other` (what is subtracted), `difference`, `low`, `high`, `p` (corrected), `contexts`
-    (how many combinations of the other parts it is the mean over), `unmatched` (cells left out), `verdict`; of an
-    interaction also `by`, `at` and `at_other` (the part it depends on, and its levels), with `difference` the one at
-    `at` minus the one at `at_other`, and these two as `effect` and `effect_other`.
-    """
-    import pandas as pd
-
-    pairs = [
-        {"factor": one.factor, "level": one.level, "other": one.other}
-        | {"by": None, "at": None, "at_other": None, "effect": math.nan, "effect_other": math.nan}
-        | {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p, "contexts": one.contexts}
-        | {"unmatched": one.unmatched, "verdict": one.verdict}
-        for factor in effects.factors
-        for one in factor.differences
-    ]
-    crossed = [
-        {"factor": one.factor, "level": one.level, "other": one.other}
-        | {"by": one.by, "at": one.at, "at_other": one.at_other, "effect": one.effect, "effect_other": one.effect_other}
-        | {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p, "contexts": one.contexts}
-        | {"unmatched": None, "verdict": None}
-        for one in effects.interactions
-    ]
-    return pd.DataFrame([*pairs, *crossed]).astype({"unmatched": "Int64"})
 
 
 def recommendation_frame(found: Recommendation) -> pd.DataFrame:

@@ -25,10 +25,9 @@ from raglift.report.format import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from raglift.analysis.factor_records import (
+    from raglift.analysis.factors import (
         FactorEffect,
         FactorEffects,
-        InteractionEffect,
         LevelDifference,
     )
 
@@ -43,10 +42,10 @@ _PLURALS = {"embedding": "embedding models"}
 
 
 def effects_section(effects: FactorEffects) -> Section:
-    """Return what each part does as a section: what depends on what, what is left open, and a table of levels."""
+    """Return what each part does as a section: what is left open, and a table of levels."""
     return Section(
         EFFECTS,
-        (_intro(effects), *interaction_sentences(effects), *_open(effects), *effects.notes),
+        (_intro(effects), *_open(effects), *effects.notes),
         (_table(effects),),
     )
 
@@ -120,8 +119,7 @@ def _behind(found: FactorEffect) -> Iterator[LevelDifference]:
 def effect_sentence(effects: FactorEffects, factor: str) -> str:
     """Return what one part does, in a sentence without its full stop.
 
-    As `the reranker late-interaction adds +0.131 [+0.102, +0.160]; more with recursive:200/0 (+0.160) than with
-    recursive:1000/0 (+0.050)`.
+    For example `the reranker late-interaction adds +0.131 [+0.102, +0.160]`.
 
     Args:
         effects: what all parts do.
@@ -131,28 +129,7 @@ def effect_sentence(effects: FactorEffects, factor: str) -> str:
         ConfigurationError: it is none of which levels can be compared.
     """
     found, decimals = effects.factor(factor), decimals_of(effects.primary)
-    depends = [one for one in effects.interactions if one.factor == factor]
-    if found.without is None:
-        return "; ".join([_among_levels(found, decimals), *(_interaction(one, decimals) for one in depends[:1])])
-    added = [one for one in depends if one.other == found.without]
-    return "; ".join([_added(found, decimals), *(_more_with(one, found, decimals) for one in added[:1])])
-
-
-def interaction_sentences(effects: FactorEffects) -> list[str]:
-    """Return the clearest interaction of each two parts, as a sentence each."""
-    by_parts: dict[tuple[str, str], list[InteractionEffect]] = {}
-    for one in effects.interactions:
-        by_parts.setdefault((one.factor, one.by), []).append(one)
-    decimals = decimals_of(effects.primary)
-    told = []
-    for (factor, by), found in by_parts.items():
-        first = found[0]
-        more = f" ({counted(len(found) - 1, 'more contrast')} of these two)" if len(found) > 1 else ""
-        told.append(
-            f"The effect of the {factor} depends on the {by}: {_interaction(first, decimals)} "
-            f"({p_equation(first.p)}){more}."
-        )
-    return told
+    return _among_levels(found, decimals) if found.without is None else _added(found, decimals)
 
 
 def _intro(effects: FactorEffects) -> str:
@@ -206,8 +183,6 @@ def _averaged(one: LevelDifference) -> str:
 
 def _open(effects: FactorEffects) -> Iterator[str]:
     """Yield which levels cannot be told from the best, and why some differences decide nothing."""
-    if effects.tested and not effects.interactions:
-        yield f"No part's effect depends significantly on another ({counted(effects.tested, 'contrast')} tested)."
     several = [one for one in effects.factors if len(one.candidates) > 1]
     if several:
         told = "; ".join(f"{one.factor}: {_named(one.candidates)}" for one in several)
@@ -248,23 +223,6 @@ def _among_levels(found: FactorEffect, decimals: int) -> str:
         the_next = ", the next" if len(others) > 1 and ahead else ""
         return f"the {found.factor} {found.candidates[0]} is best{ahead}{the_next}"
     return f"of {len(found.levels):,} {found.factor}s, {_named(found.candidates)} may be the best"
-
-
-def _interaction(one: InteractionEffect, decimals: int) -> str:
-    """Return a difference at both levels of what it depends on."""
-    return (
-        f"{one.level} − {one.other} is {signed(one.effect, decimals)} with {one.at} and "
-        f"{signed(one.effect_other, decimals)} with {one.at_other}"
-    )
-
-
-def _more_with(one: InteractionEffect, found: FactorEffect, decimals: int) -> str:
-    """Return where a part that can be left out adds more."""
-    which = f"{one.level} " if len(found.shown) > 1 else ""
-    return (
-        f"{which}more with {one.at} ({signed(one.effect, decimals)}) than with {one.at_other} "
-        f"({signed(one.effect_other, decimals)})"
-    )
 
 
 def _capital(sentence: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raglift.analysis.agents import Agents
 from raglift.analysis.answering import Abstention
 from raglift.analysis.explanation import Explanation
-from raglift.analysis.factor_records import FactorEffects
+from raglift.analysis.factors import FactorEffects
 from raglift.analysis.outcomes import FailureAnalysis
 from raglift.analysis.recommendation import Recommendation
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices, Tradeoff

@@ -1,5 +1,4 @@
 from .grid_effects import GridEffects as GridEffects
-from .grid_effects import InteractionEffects as InteractionEffects
 from .grid_effects import PairEffects as PairEffects
 from .grid_effects import factor_effects as factor_effects
 from .intervals import CONFIDENCE as CONFIDENCE

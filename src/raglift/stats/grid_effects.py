@@ -1,4 +1,4 @@
-"""What each level of a factor adds to a grid of cells, and which factors change each other's effect."""
+"""What each level of a factor adds to a grid of cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raglift.errors import ConfigurationError
-from raglift.stats.contrasts import Contrasts, interactions, level_pairs
 from raglift.stats.intervals import checked_fraction, checked_integer, numbers
 from raglift.stats.simultaneous import (
     adjusted_p,
@@ -20,12 +19,113 @@ from raglift.stats.simultaneous import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     Numbers = NDArray[np.float64]
     Codes = NDArray[np.intp]
 
 _FEWEST = 2
+
+
+# Which cells are compared with which, as weights.
+#
+# A grid is a table of codes, cells × factors: the level that each cell has of each factor, −1 where a factor does not
+# apply to the cell, as the embedding model to BM25. No two cells have the same row.
+#
+# Cells are compared within a context: one combination of levels of the other factors. A factor that does not apply to
+# any cell of one of the levels compared cannot be held equal; the cells that differ in it alone are averaged within
+# the context. Every context in which all levels to be compared have a cell counts alike; other cells are left out.
+
+NOT_APPLICABLE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Sums of cells, each with its weight: the mean over contexts of a difference."""
+
+    levels: Codes
+    """A row a contrast: the two levels of a pair, the first minus the second."""
+    weights: NDArray[np.float64]
+    """Contrasts × cells."""
+    contexts: Codes
+    """For each contrast, how many contexts it is the mean over."""
+    unmatched: Codes
+    """For each contrast, how many cells that have one of its levels have no counterpart, and are left out."""
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+
+def level_pairs(codes: Codes, factor: int) -> Contrasts:
+    """Return all pairs of levels of a factor that can be compared, the higher code minus the lower."""
+    levels = np.array(list(combinations(range(_count(codes, factor)), 2)), dtype=np.intp).reshape(-1, 2)[:, ::-1]
+    applies = _applies(codes, factor)
+    common = applies[levels[:, 0]] & applies[levels[:, 1]]
+    common[:, factor] = False
+    parts = [_pairs_within(codes, factor, levels[places], relevant) for relevant, places in _by_row(common)]
+    return _in_order(parts, len(codes))
+
+
+def _count(codes: Codes, factor: int) -> int:
+    return int(codes[:, factor].max(initial=NOT_APPLICABLE)) + 1
+
+
+def _applies(codes: Codes, factor: int) -> NDArray[np.bool_]:
+    """Return which factors apply to some cell of each level: levels × factors."""
+    found = np.zeros((_count(codes, factor), codes.shape[1]), dtype=np.bool_)
+    for level in range(len(found)):
+        found[level] = (codes[codes[:, factor] == level] != NOT_APPLICABLE).any(axis=0)
+    return found
+
+
+def _by_row(table: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], Codes]]:
+    """Yield each distinct row with the places where it stands."""
+    if len(table):
+        rows, which = np.unique(table, axis=0, return_inverse=True)
+        for number, row in enumerate(rows):
+            yield row, np.flatnonzero(which.ravel() == number)
+
+
+def _contexts(codes: Codes, relevant: NDArray[np.bool_]) -> Codes:
+    """Return the number of each cell's context."""
+    if not relevant.any():
+        return np.zeros(len(codes), dtype=np.intp)
+    return np.unique(codes[:, relevant], axis=0, return_inverse=True)[1].ravel()
+
+
+def _pairs_within(codes: Codes, factor: int, levels: Codes, relevant: NDArray[np.bool_]) -> Contrasts:
+    context, level = _contexts(codes, relevant), codes[:, factor]
+    has = np.flatnonzero(level != NOT_APPLICABLE)
+    cells = np.zeros((_count(codes, factor), context.max(initial=0) + 1))
+    np.add.at(cells, (level[has], context[has]), 1.0)
+    both = (cells[levels[:, 0]] > 0) & (cells[levels[:, 1]] > 0)
+    contexts = both.sum(axis=1)
+    share = np.zeros(len(codes))
+    share[has] = 1.0 / cells[level[has], context[has]]
+    sign = (level == levels[:, :1]).astype(np.float64) - (level == levels[:, 1:])
+    weights = sign * both[:, context] * share / np.maximum(contexts, 1)[:, np.newaxis]
+    unmatched = ((sign != 0) & ~both[:, context]).sum(axis=1)
+    has_context = contexts > 0
+    return Contrasts(levels[has_context], weights[has_context], contexts[has_context], unmatched[has_context])
+
+
+def _in_order(parts: Sequence[Contrasts], cells: int) -> Contrasts:
+    """Return all contrasts, in the order of their levels."""
+    none = np.zeros(0, dtype=np.intp)
+    found = [Contrasts(np.zeros((0, 2), dtype=np.intp), np.zeros((0, cells)), none, none), *parts]
+    levels = np.concatenate([part.levels for part in found])
+    order = np.lexsort(levels.T[::-1])
+    return Contrasts(
+        levels[order],
+        np.concatenate([part.weights for part in found])[order],
+        np.concatenate([part.contexts for part in found])[order],
+        np.concatenate([part.unmatched for part in found])[order],
+    )
+
+
+# What the levels do.
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,32 +158,6 @@ class PairEffects:
 
 
 @dataclass(frozen=True, eq=False)
-class InteractionEffects:
-    """How much the differences of one factor depend on the level of another, for all pairs of factors."""
-
-    factors: Codes
-    """Contrasts × 2: the columns of the two factors."""
-    levels: Codes
-    """Contrasts × 4: the first level minus the second of the first factor, at the third minus at the fourth of the
-    second factor."""
-    corners: Numbers
-    """Contrasts × 4: the means at the first level with the third, the second with the third, the first with the fourth,
-    and the second with the fourth."""
-    mean: Numbers
-    """The first minus the second of these, minus the third, plus the fourth."""
-    low: Numbers
-    """The lower bounds of simultaneous intervals."""
-    high: Numbers
-    """The upper bounds."""
-    p: Numbers
-    """Adjusted for all contrasts here."""
-    contexts: Codes
-    """How many contexts each is the mean over."""
-    too_skewed: NDArray[np.bool_]
-    """As of pairs."""
-
-
-@dataclass(frozen=True, eq=False)
 class GridEffects:
     """What each factor of a grid does."""
 
@@ -91,8 +165,6 @@ class GridEffects:
     """How many queries count: those with a value in every cell."""
     pairs: tuple[PairEffects, ...]
     """One for each factor of which levels can be compared."""
-    interactions: InteractionEffects
-    """Every contrast that was tested."""
 
 
 def factor_effects(
@@ -111,8 +183,7 @@ def factor_effects(
     a cell, and every such context counts alike. A factor that does not apply to any cell of one of the two levels
     cannot be held equal: cells that differ in it alone are averaged.
 
-    Intervals and p-values are simultaneous over the pairs of levels of one factor, and those of interactions over all
-    interaction contrasts of all pairs of factors. The order of cells does not matter.
+    Intervals and p-values are simultaneous over the pairs of levels of one factor. The order of cells does not matter.
 
     Neither holds where rare queries lose much and none of them was drawn. Where that may be, a difference is marked as
     too skewed to decide.
@@ -134,17 +205,14 @@ def factor_effects(
     if len(table) != len(known):
         raise ConfigurationError(f"codes: found {len(table)} rows with {len(known)} cells; expected one a cell")
     counted = np.ascontiguousarray(known[:, ~np.isnan(known).any(axis=0)].T)
-    factors = range(table.shape[1])
-    pairs = [(factor, level_pairs(table, factor)) for factor in factors]
-    crossed = [((first, second), interactions(table, first, second)) for first, second in combinations(factors, 2)]
     n = len(counted)
     if n < _FEWEST:  # nothing can be said of any pair
-        pairs, crossed, counted = [], [], np.zeros((_FEWEST, len(table)))
+        return GridEffects(n, ())
     drawn = resample(counted, seed=seed, resamples=resamples)
+    pairs = [(factor, level_pairs(table, factor)) for factor in range(table.shape[1])]
     return GridEffects(
         n,
         tuple(_pair_effects(factor, found, counted, drawn, confidence, span) for factor, found in pairs if len(found)),
-        _interaction_effects(table, crossed, counted, drawn, confidence, span),
     )
 
 
@@ -212,51 +280,3 @@ def _against_best(
     rivals = may_be_best[other]
     np.minimum.at(lower, own[rivals], below[rivals])
     return np.stack([lower, np.maximum(upper, 0.0)], axis=1), may_be_best
-
-
-def _interaction_effects(
-    codes: Codes,
-    crossed: list[tuple[tuple[int, int], Contrasts]],
-    values: Numbers,
-    drawn: Numbers,
-    confidence: float,
-    span: float,
-) -> InteractionEffects:
-    cells = len(codes)
-    factors = np.array([pair for pair, one in crossed for _ in range(len(one))], dtype=np.intp).reshape(-1, 2)
-    levels = np.concatenate([np.zeros((0, 4), dtype=np.intp), *(one.levels for _, one in crossed)])
-    weights = np.concatenate([np.zeros((0, cells)), *(one.weights for _, one in crossed)])
-    contexts = np.concatenate([np.zeros(0, dtype=np.intp), *(one.contexts for _, one in crossed)])
-    found = contrasted(values, weights, 2.0 * span)
-    top = largest(found, drawn)
-    low, high = found.bounds(critical_value(found, top, confidence)) if len(levels) else (found.mean, found.mean)
-    return InteractionEffects(
-        factors=factors,
-        levels=levels,
-        corners=_corner_means(codes, factors, levels, weights, values.mean(axis=0)),
-        mean=found.mean,
-        low=low,
-        high=high,
-        p=adjusted_p(found, top),
-        contexts=contexts,
-        too_skewed=found.too_skewed(confidence, max(_freedom(crossed), 1)),
-    )
-
-
-def _corner_means(codes: Codes, factors: Codes, levels: Codes, weights: Numbers, means: Numbers) -> Numbers:
-    """Return the means of the four kinds of cells of each interaction contrast."""
-    mine, other = codes[:, factors[:, 0]].T, codes[:, factors[:, 1]].T
-    return np.stack(
-        [
-            (np.abs(weights) * (mine == levels[:, [first]]) * (other == levels[:, [second]])) @ means
-            for second in (2, 3)
-            for first in (0, 1)
-        ],
-        axis=1,
-    )
-
-
-def _freedom(crossed: list[tuple[tuple[int, int], Contrasts]]) -> int:
-    """Return how many interaction contrasts are not made up of others, in grids without gaps."""
-    levels = [(len(np.unique(one.levels[:, :2])), len(np.unique(one.levels[:, 2:]))) for _, one in crossed]
-    return sum((first - 1) * (second - 1) for first, second in levels if first and second)

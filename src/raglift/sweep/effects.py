@@ -13,7 +13,7 @@ from raglift.report.format import decimals_of, difference_text, number_text, p_e
 from raglift.sweep.specification.cells import NO_RERANKER
 
 if TYPE_CHECKING:
-    from raglift.analysis.factor_records import FactorEffects
+    from raglift.analysis.factors import FactorEffects
     from raglift.rendering.document import Section
     from raglift.sweep.records import SweepResultRecord
 
@@ -85,8 +85,6 @@ def effects_json(result: SweepResultRecord) -> dict[str, Any] | None:
             | {"reference": one.reference, "candidates": one.candidates, "sentence": effect_sentence(found, one.factor)}
             for one in found.factors
         ],
-        "interactions": [asdict(one) for one in found.interactions],
-        "interactions_tested": found.tested,
         "method": found.method.text,
         "warnings": found.warnings,
         "notes": found.notes,

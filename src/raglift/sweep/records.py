@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from raglift.analysis.factor_records import FactorEffects
+    from raglift.analysis.factors import FactorEffects
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.held_out_check import HeldOutCheck
     from raglift.analysis.records import Tradeoff

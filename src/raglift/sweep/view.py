@@ -50,7 +50,7 @@ from raglift.sweep.specification.cells import NO_RERANKER, PARTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from raglift.analysis.factor_records import FactorEffects
+    from raglift.analysis.factors import FactorEffects
     from raglift.analysis.recommendation import Contender, Recommendation
     from raglift.results.comparison import Comparison
     from raglift.results.evaluation import Evaluation
