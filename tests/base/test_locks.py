@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from raglift.base.locks import hold
+from raglift.base.replacing import hold_lock
 from raglift.errors import RunError
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from raglift.base.locks import hold
-with hold(Path(sys.argv[1]), "this sweep"):
+from raglift.base.replacing import hold_lock
+with hold_lock(Path(sys.argv[1]), "this sweep"):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -31,26 +31,26 @@ def test_another_process_is_told_and_a_killed_one_holds_nothing(tmp_path: Path) 
         assert process.stdout.readline() == "held\n"
         with (
             pytest.raises(RunError, match="another process is working on this sweep"),
-            hold(tmp_path / "lock", "this sweep"),
+            hold_lock(tmp_path / "lock", "this sweep"),
         ):
             pass
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=30)
-    with hold(tmp_path / "lock", "this sweep"):
+    with hold_lock(tmp_path / "lock", "this sweep"):
         pass
 
 
 def test_it_is_given_back_at_the_end_of_the_block(tmp_path: Path) -> None:
-    with contextlib.suppress(LookupError), hold(tmp_path / "lock", "this sweep"):
-        with pytest.raises(RunError, match="another process"), hold(tmp_path / "lock", "this sweep"):
+    with contextlib.suppress(LookupError), hold_lock(tmp_path / "lock", "this sweep"):
+        with pytest.raises(RunError, match="another process"), hold_lock(tmp_path / "lock", "this sweep"):
             pass
         raise LookupError
-    with hold(tmp_path / "lock", "this sweep"):
+    with hold_lock(tmp_path / "lock", "this sweep"):
         pass
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "lock").mkdir()
-    with pytest.raises(RunError, match="cannot be written"), hold(tmp_path / "lock", "this sweep"):
+    with pytest.raises(RunError, match="cannot be written"), hold_lock(tmp_path / "lock", "this sweep"):
         pass

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import raglift as rl
-from raglift.base.limits import can_be, is_file, is_folder, is_there, user_path
+from raglift.base.limits import is_file, is_folder, is_there, is_valid_path, user_path
 from raglift.errors import DatasetError, RunError, SweepError
 from raglift.sweep.engine import load_sweep_result
 from raglift.sweep.loading import load_sweep
@@ -21,7 +21,7 @@ def test_a_name_that_no_file_can_have_is_that_of_none(tmp_path, name):
     assert not is_there(path)
     assert not is_file(path)
     assert not is_folder(path)
-    assert not can_be(path)
+    assert not is_valid_path(path)
 
 
 def test_what_is_there_is_there(tmp_path):
@@ -29,8 +29,8 @@ def test_what_is_there_is_there(tmp_path):
     file.touch()
     assert (is_there(file), is_file(file), is_folder(file)) == (True, True, False)
     assert (is_there(tmp_path), is_file(tmp_path), is_folder(tmp_path)) == (True, False, True)
-    assert can_be(file)
-    assert can_be(tmp_path / "absent" / "below")
+    assert is_valid_path(file)
+    assert is_valid_path(tmp_path / "absent" / "below")
 
 
 def test_the_home_of_nobody_is_a_name_like_any_other(monkeypatch):

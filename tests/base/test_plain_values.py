@@ -31,6 +31,18 @@ def cyclic() -> dict[str, Any]:
     return found
 
 
+def family() -> dict[str, Any]:
+    """A parent and children that know each other, as nodes of a document do."""
+    parent: dict[str, Any] = {"name": "parent", "children": []}
+    for name in "abc":
+        children = parent["children"]
+        child = {"name": name, "parent": parent, "previous": children[-1] if children else None}
+        if children:
+            children[-1]["next"] = child
+        children.append(child)
+    return parent
+
+
 def deep(levels: int) -> dict[str, Any]:
     found: list[Any] = []
     for _ in range(levels):
@@ -55,18 +67,19 @@ def test_vectors_dates_and_mappings_of_other_classes_are_ordinary() -> None:
     "metadata",
     [
         cyclic(),
+        family(),
         deep(2000),
         {"odd": Unprintable()},
         {"odd": {"keys": {Unprintable(): 1}}},
         {"odd": np.array([Unprintable()], dtype=object)},
     ],
-    ids=["cyclic", "deep", "repr raises", "repr of a key raises", "array of objects"],
+    ids=["cyclic", "parents and children", "deep", "repr raises", "repr of a key raises", "array of objects"],
 )
 def test_odd_metadata_becomes_texts_that_say_so(metadata: dict[str, Any]) -> None:
     made = plain_metadata(metadata)
     assert made is not metadata
     assert made == made.copy()
-    assert len(json.dumps(made)) < 50_000_000
+    assert len(json.dumps(made)) < 10_000
     assert plain_metadata(made) is made
     assert "… (" in json.dumps(made, ensure_ascii=False)
 

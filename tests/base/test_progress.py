@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from raglift.base import progress
-from raglift.base.progress import long_work_is_told, notice, quiet, step, steps, track
+from raglift.base.progress import notice, quiet, show_progress_if_slow, step, steps, track
 
 
 class Terminal(io.StringIO):
@@ -128,7 +128,7 @@ def test_long_work_is_told_of_where_that_is_wanted(capsys, clock, monkeypatch):
 
     long_work()
     assert capsys.readouterr().err == ""
-    with long_work_is_told():
+    with show_progress_if_slow():
         work(3, [3])
         assert capsys.readouterr().err == ""
         long_work()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from raglift.base.display import describe_error, encodable
-from raglift.base.retrying import BadReply, RetryPolicy
+from raglift.base.retrying import BadReply, RetryPolicy, ask_with_retries
 from raglift.base.tokens import DEFAULT_ENCODING, Encoding, load_encoding
 from raglift.components.batches import BATCH_SIZE
 from raglift.components.embedding import Embedder, SentenceTransformerEmbedder
@@ -19,7 +19,6 @@ from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.llm.dot_env import load_dot_env
 from raglift.llm.providers import secrets_of, server_of
-from raglift.llm.retrying import ask_with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

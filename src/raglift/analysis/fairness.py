@@ -13,7 +13,7 @@ from raglift.analysis.chunking import differently_chunked, hit_length, last_hits
 from raglift.analysis.paired_statistics import bound_of
 from raglift.analysis.scoring import can_be_scored, scored_by, with_metrics
 from raglift.analysis.upper_bound import match_tables_of, rule_of
-from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
+from raglift.base.tokens import EstimatedTokens, TokenCounts, is_encoding_available
 from raglift.errors import ConfigurationError
 from raglift.matching.match import match_rankings
 from raglift.matching.reading import characters_sent, positions_of_facts
@@ -484,4 +484,4 @@ def token_counter(systems: Mapping[str, EvaluationRecord], *, may_estimate: bool
             counter = evaluation.match_table[0].counter
             if counter.has_counted:
                 return counter
-    return EstimatedTokens() if may_estimate and not is_at_hand() else TokenCounts(progress=False)
+    return EstimatedTokens() if may_estimate and not is_encoding_available() else TokenCounts(progress=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from raglift.analysis.paired_statistics import interval_of
 from raglift.analysis.upper_bound import match_tables_of
-from raglift.base.tokens import EstimatedTokens, is_at_hand
+from raglift.base.tokens import EstimatedTokens, is_encoding_available
 from raglift.matching.reading import characters_sent
 from raglift.metrics.computing import mean_of, score
 from raglift.metrics.prompt_measures import PromptRecall, scale_of_labels
@@ -72,7 +72,7 @@ def prompt_curves(comparison: ComparisonRecord) -> Mapping[str, PromptCurve]:
     }
     if not tables:
         return {}
-    counter = next(iter(tables.values())).counter if is_at_hand() else EstimatedTokens()
+    counter = next(iter(tables.values())).counter if is_encoding_available() else EstimatedTokens()
     scale = scale_of_labels(comparison.evaluation(comparison.baseline).dataset.queries, counter)
     lengths = {name: characters_sent(table) / scale for name, table in tables.items()}
     medians = {name: float(np.median(some[some > 0])) for name, some in lengths.items() if np.any(some > 0)}

@@ -110,7 +110,7 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] | KnownSecret
         error: what was raised.
         secrets: what must not be shown, besides what the environment and its own shape show to be secret.
     """
-    message = text_of(error)
+    message = error_text(error)
     given = secrets.values if isinstance(secrets, KnownSecrets) else filter(None, secrets)
     message = known_secrets(frozenset(secrets_of_environment().union(given))).cleared(message)
     message = shorten(printable(_SECRET_SHAPE.sub("***", " ".join(message.split()))), _LONGEST_MESSAGE)
@@ -119,7 +119,7 @@ def describe_error(error: BaseException, *, secrets: Iterable[str] | KnownSecret
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def text_of(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the beginning of an error's text, also where that raises: a user's system may have raised anything."""
     try:
         text = str(error)

@@ -44,6 +44,9 @@ def allowed() -> str:
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL)
 """What the system says where there is nothing; EINVAL of characters that a name cannot have on Windows."""
 
+_OUTPUTS = ("/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2")
+"""Names of the outputs of this process, which may be files too, as after `>`."""
+
 
 def user_path(given: str | os.PathLike[str]) -> Path:
     """Return a path with `~` as the home it stands for; as it is where there is no such user."""
@@ -92,7 +95,7 @@ def is_link(path: Path) -> bool:
         return False
 
 
-def is_circle(path: Path) -> bool:
+def is_symlink_loop(path: Path) -> bool:
     """Whether a path is a link that leads back to itself, so that nothing can be read or written there."""
     try:
         path.stat()
@@ -101,7 +104,7 @@ def is_circle(path: Path) -> bool:
     return False
 
 
-def can_be(path: Path) -> bool:
+def is_valid_path(path: Path) -> bool:
     """Whether a file could have the path at all: a name may be too long, or hold a NUL."""
     try:
         os.lstat(path)
@@ -110,6 +113,20 @@ def can_be(path: Path) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path is no file and no folder, but a pipe, a FIFO, a socket, a device, or an output of this process.
+
+    It cannot be read twice, and must not be replaced by a file.
+    """
+    if str(path) in _OUTPUTS:
+        return True
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _status(path: Path) -> os.stat_result | None:

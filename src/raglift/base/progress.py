@@ -84,7 +84,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def long_work_is_told() -> Iterator[None]:
+def show_progress_if_slow() -> Iterator[None]:
     """Write lines of all work in the block that takes longer than a few seconds, where there is no terminal.
 
     Work with `show=None` is meant, and nothing is written where `RAGLIFT_PROGRESS=0` is set. For the command line: a

@@ -1,10 +1,11 @@
-"""Atomic replacement of files and folders: written next to their destination, then moved there.
+"""Atomic replacement of files and folders (written next to their destination, then moved there), and locks on folders.
 
 A process that is killed leaves at most a hidden folder next to the place, which the next one that writes there removes.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -16,9 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.base.limits import is_circle, is_folder, is_there, resolved
-from raglift.base.streams import is_stream, write_to_stream
-from raglift.errors import DatasetError, Fault
+from raglift.base.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
+from raglift.errors import DatasetError, Fault, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +37,15 @@ _LONGEST_NAME = 40
 _RANDOM_END = re.compile(r"[a-z0-9_]{8}")
 """What `tempfile` ends a name with."""
 
-if sys.platform == "win32":
+_LOCKED_BY_ANOTHER = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
 
-    def _lock(file: int) -> None:  # noqa: ARG001 — an open file there cannot be removed
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+    def _lock_folder(file: int) -> None:  # noqa: ARG001 — an open file there cannot be removed
         raise OSError("no locks")
 
 else:
@@ -47,6 +53,8 @@ else:
 
     def _lock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    _lock_folder = _lock
 
 
 def is_of_saved_run(path: Path) -> bool:
@@ -88,7 +96,7 @@ def replacing_file(path: Path, *, overwrite: bool = True) -> Iterator[TextIO]:
     Raises:
         DatasetError: it cannot be written, or is there and may not be replaced; what was there is unchanged.
     """
-    if is_circle(path):
+    if is_symlink_loop(path):
         fault = Fault(str(path), "a link that leads back to itself", "the name of a file")
         raise DatasetError(str(path), [fault], NOTHING_WRITTEN)
     if is_of_saved_run(path):
@@ -221,7 +229,7 @@ def _new_folder(parent: Path, prefix: str) -> tuple[Path, int]:
                 folder.rmdir()
             raise
         try:
-            _lock(file)
+            _lock_folder(file)
         except BlockingIOError:  # it was taken for one of a process that was killed, and is about to go
             os.close(file)
             continue
@@ -242,7 +250,7 @@ def _remove_dead(left: Path, target: Path) -> None:
         left.rmdir()  # fails where it is not empty: it is not ours
         return
     try:
-        _lock(file)
+        _lock_folder(file)
         if is_there(left / _MARK):
             if is_there(left / _RETIRED) and not is_there(target):
                 (left / _RETIRED).replace(target)
@@ -262,3 +270,50 @@ def _remove(folder: Path) -> None:
         if {path.name for path in folder.iterdir()} <= {_MARK}:
             (folder / _MARK).unlink(missing_ok=True)
             folder.rmdir()
+
+
+def write_to_stream(path: Path, content: bytes) -> None:
+    """Write to a pipe, a FIFO or a device as it is; what a file behind it holds stays.
+
+    Where its reader stops reading, as `head` does, it has read what it wanted.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_APPEND)
+    with suppress(BrokenPipeError), os.fdopen(file, "wb", buffering=0) as stream:
+        left = memoryview(content)
+        while left:
+            left = left[stream.write(left) or 0 :]
+
+
+@contextmanager
+def hold_lock(path: Path, work: str) -> Iterator[None]:
+    """Hold a lock until the end of the block.
+
+    The file stays: to remove it would let two processes hold a file of the same name. Where a file system knows no
+    locks, nothing is held.
+
+    Args:
+        path: of the file that stands for it, which is made when it is missing; its folder is there.
+        work: what is worked on, for the error, as “this sweep”.
+
+    Raises:
+        RunError: another process holds it, or the file cannot be written.
+    """
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise RunError(f"{path.parent}: cannot be written: {error}") from error
+    try:
+        try:
+            _lock(file)
+        except OSError as error:
+            if error.errno in _LOCKED_BY_ANOTHER:
+                raise RunError(
+                    f"{path.parent}: another process is working on {work}; expected one at a time: "
+                    "wait until it is done, or stop it and continue with --resume"
+                ) from None
+        yield
+    finally:
+        os.close(file)

@@ -1,26 +1,32 @@
 """Retry policy: which failures are temporary, how long to wait, and when to stop.
 
 Everything in raglift that asks again does so by a `RetryPolicy`: the queries of a user's system, language and embedding
-models, downloads. The waiting itself is tenacity's.
+models (`ask_with_retries`), downloads. The waiting itself is tenacity's.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from raglift.base.display import causes
-from raglift.errors import ConfigurationError
+from raglift.base.display import causes, describe_error, error_text
+from raglift.base.progress import notice
+from raglift.errors import ConfigurationError, ModelOutputError, ModelUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import threading
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tenacity import RetryCallState
 
+
+_Reply = TypeVar("_Reply")
 
 _HTTP_STATUS = range(100, 600)
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -50,9 +56,9 @@ def is_transient(error: BaseException) -> bool:
             return False
         if isinstance(seen, BadReply):
             return True
-        told = _headers(seen).get("x-should-retry")
-        if told in ("true", "false"):
-            return told == "true"
+        advice = _headers(seen).get("x-should-retry")
+        if advice in ("true", "false"):
+            return advice == "true"
         status = _status(seen)
         if status is not None:
             return status in _TRANSIENT_STATUS
@@ -122,29 +128,15 @@ class RetryPolicy:
         """Return as many seconds as the server asks to wait (Retry-After), else exponentially more with jitter."""
         import tenacity
 
-        asked = _asked_wait(_headers(state.outcome.exception() if state.outcome else None), time.time())
+        asked = _retry_after(_headers(_error(state)), time.time())
         if asked is not None and (asked > 0 or self.zero_means_now):
             return min(max(asked, 0.0), self.longest_retry_after)
         exponential = tenacity.wait_exponential(multiplier=self.first_wait, max=self.longest_backoff)
         return (exponential + tenacity.wait_random(0, self.first_wait))(state)
 
 
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return how many seconds a server asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as a date.
-
-    Args:
-        headers: the reply's, their names in any case.
-        now: seconds since 1970.
-
-    Returns:
-        Seconds above 0; None if the headers say nothing that can be waited for.
-    """
-    seconds = _asked_wait({name.lower(): value for name, value in headers.items()}, now)
-    return seconds if seconds is not None and seconds > 0 else None
-
-
-def _asked_wait(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that headers ask for, 0 or less where they say so; None for a date that is over."""
+def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that a server asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as a date."""
     seconds = _number(headers.get("retry-after-ms"), 1e-3)
     if seconds is None:
         seconds = _number(headers.get("retry-after"), 1.0)
@@ -191,3 +183,143 @@ def _attribute(holder: object, name: str) -> Any:
         return getattr(holder, name, None)
     except Exception:  # noqa: BLE001 — of a property
         return None
+
+
+# Requests to language and embedding models.
+
+
+_MOST_BAD_REPLIES = 3
+_FAILS_EVERY_REQUEST = frozenset({401, 402, 403, 404, 429})
+_HINTS = {
+    401: "Is the API key right (in the environment or in .env)?",
+    403: "May this API key use the model?",
+    404: "Is the model's name right, and the server's address?",
+}
+_stopping: ContextVar[threading.Event | None] = ContextVar("raglift retries stop", default=None)
+
+
+def ask_with_retries(
+    ask: Callable[[], _Reply],
+    policy: RetryPolicy,
+    name: str,
+    *,
+    kind: Literal["embedding model", "language model"],
+    secrets: Iterable[str] = (),
+    advice: str = "",
+) -> _Reply:
+    """Return what the provider answers, asking again while it is worth it.
+
+    A wait is shown on standard error as progress is; Ctrl-C ends it at once, and so does `stopped_by`.
+
+    Args:
+        ask: makes the request. A ModelOutputError of its own goes to the caller as it is.
+        policy: how often it is made again, and how long is waited before.
+        name: the model, for messages.
+        kind: what it is, for messages.
+        secrets: what must not show in any message.
+        advice: what a message ends with.
+
+    Raises:
+        ModelOutputError: the provider gave no usable answer.
+        ModelUnavailable: nor would it give one to any other request.
+    """
+    import tenacity
+
+    bad_replies = 0
+    last: RetryCallState | None = None
+
+    def stop(state: RetryCallState) -> bool:
+        nonlocal bad_replies, last
+        bad_replies += isinstance(_error(state), BadReply)
+        last = state
+        return policy.is_exhausted(state) or bad_replies >= _MOST_BAD_REPLIES
+
+    def show_wait(state: RetryCallState) -> None:
+        attempt = f"attempt {state.attempt_number + 1} of {policy.attempts}"
+        notice(f"{name}: {_reason(_error(state))}, waiting {_seconds(state.upcoming_sleep)} s ({attempt} follows)")
+
+    again = tenacity.Retrying(**{**policy.for_tenacity(), "stop": stop}, before_sleep=show_wait, sleep=_sleep)
+    try:
+        return again(ask)
+    except ModelOutputError:
+        raise
+    except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
+        said = f"the {kind} {name} failed{_attempts(last, policy)}: {_describe_failure(error, secrets)}"
+        said = ". ".join(filter(None, (said, _hint(error), advice)))
+        failure = ModelUnavailable(said) if _fails_every_request(error) else ModelOutputError(said)
+    # Not in the handler: a traceback would show the client's own error, which may repeat the API key
+    raise failure
+
+
+@contextmanager
+def stopped_by(event: threading.Event) -> Iterator[None]:
+    """Ask nothing again in this thread once an event is set: a wait ends at once, as a failure."""
+    token = _stopping.set(event)
+    try:
+        yield
+    finally:
+        _stopping.reset(token)
+
+
+def _sleep(seconds: float) -> None:
+    event = _stopping.get()
+    if event is None:
+        time.sleep(seconds)
+    elif event.wait(seconds):
+        raise ModelOutputError("stopped while waiting to ask again")
+
+
+def _error(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
+
+
+def _attempts(last: RetryCallState | None, policy: RetryPolicy) -> str:
+    """Return how often was asked and how long was waited; empty if the first failure was not worth another attempt."""
+    if last is None:
+        return ""
+    text = ""
+    if last.attempt_number > 1:
+        text = f" after {last.attempt_number} attempts and {_seconds(last.idle_for)} s of waiting"
+    if policy.would_wait_too_long(last):
+        asked, most = _seconds(last.upcoming_sleep), _seconds(policy.longest_wait)
+        text += f" (it asks to wait {asked} s more, and at most {most} s are waited in all)"
+    return text
+
+
+def _hint(error: BaseException) -> str:
+    """Return what may be wrong, if the error shows it."""
+    status: Any = getattr(error, "status_code", None)
+    if status == 400 and "temperature" in str(error):
+        return "Leave the temperature to the provider: --temperature default, or temperature=None"
+    return _HINTS.get(status, "") if isinstance(status, int) else ""
+
+
+def _fails_every_request(error: BaseException) -> bool:
+    """Whether the failure is of the key, the quota or the connection, and of no single request."""
+    status: Any = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return status in _FAILS_EVERY_REQUEST
+    return _reason(error) == "the connection failed" and is_transient(error) and not isinstance(error, BadReply)
+
+
+def _reason(error: BaseException | None) -> str:
+    status: Any = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return "rate limited" if status == 429 else f"HTTP {status}"
+    if isinstance(error, BadReply):
+        return "a damaged reply"
+    timed_out = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
+    return "no answer in time" if timed_out else "the connection failed"
+
+
+def _describe_failure(error: BaseException, secrets: Iterable[str]) -> str:
+    """Return an error as one line, with what lies under a client's own words for it."""
+    said = describe_error(error, secrets=secrets).removeprefix("BadReply: ")
+    *_, under = causes(error)
+    if isinstance(error, BadReply) or error_text(under) == error_text(error):
+        return said
+    return f"{said.rstrip('.')} ({describe_error(under, secrets=secrets)})"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2g}"

@@ -7,21 +7,23 @@ import json
 import os
 import re
 import stat
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from raglift.base.display import SURROGATE, encodable
-from raglift.base.limits import allowed, most_bytes
+from raglift.base.limits import allowed, is_stream, most_bytes
 from raglift.base.validation import Keys, path_text, quoted, shown
-from raglift.errors import ConfigurationError, Fault
+from raglift.errors import ConfigurationError, DatasetError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
-    from pathlib import Path
     from typing import IO, NoReturn
 
     from raglift.base.validation import Location
@@ -76,6 +78,43 @@ def _read_whole(file: BufferedReader) -> bytes | None:
         if most < 0:
             return None
     return b"".join(pieces)
+
+
+@contextmanager
+def as_file(path: Path, ending: str = "") -> Iterator[Path]:
+    """Give a file that can be read twice: the path itself, or a temporary copy of what a pipe gives.
+
+    Args:
+        path: a file, or a pipe as of `<(…)`.
+        ending: what the name of a copy ends with.
+
+    Raises:
+        DatasetError: the pipe cannot be read, or gives more than is taken of one input.
+    """
+    if not is_stream(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="raglift-", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / f"{path.name}{ending}"
+        _copy(path, copy)
+        yield copy
+
+
+def _copy(path: Path, copy: Path) -> None:
+    found = expected = ""
+    try:
+        with path.open("rb") as source, copy.open("wb") as file:
+            left = most_bytes()
+            while piece := source.read(min(_PIECE, left + 1)):
+                left -= len(piece)
+                if left < 0:
+                    found, expected = f"more than {most_bytes():,} bytes", allowed()
+                    break
+                file.write(piece)
+    except OSError as error:
+        found, expected = f"what cannot be read ({error.strerror or error})", "a file, or a pipe to read"
+    if found:
+        raise DatasetError(str(path), [Fault(str(path), found, expected)])
 
 
 def decode_text(data: bytes, location: Location, *, expected: str = "text in UTF-8") -> str | None:
@@ -301,7 +340,7 @@ def parse_list_or_object(text: str, location: Location) -> list[Any] | dict[str,
     return None
 
 
-def gives_back(value: Any) -> bool:
+def survives_json(value: Any) -> bool:
     """Whether a value can be written as JSON and is read from it as the same."""
     try:
         return bool(_STRICT.decode(json.dumps(value, allow_nan=False)) == value)
@@ -366,7 +405,7 @@ _DEEPEST = 20
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
-class NotYaml(Exception):
+class InvalidYaml(Exception):
     """A file of which nothing can be read, and why."""
 
     def __init__(self, fault: Fault) -> None:
@@ -399,7 +438,7 @@ class YamlFields:
         """Return the fields of a file; what is wrong with some of them is noted as faults.
 
         Raises:
-            NotYaml: there is no such file, it is not one YAML document in UTF-8, or it has no fields, or too many.
+            InvalidYaml: there is no such file, it is not one YAML document in UTF-8, or it has no fields, or too many.
         """
         return self._top(self._root(file))
 
@@ -446,10 +485,10 @@ class YamlFields:
             raise self._unusable(str(error), f"at most {_MOST_VALUES:,} values, {_DEEPEST} deep") from None
         return given
 
-    def _unusable(self, found: str, expected: str, line: int | None = None) -> NotYaml:
+    def _unusable(self, found: str, expected: str, line: int | None = None) -> InvalidYaml:
         """Return the error of a file of which nothing can be read."""
         where = self.name if line is None else f"{self.name}:{line}"
-        return NotYaml(Fault(where, found, expected))
+        return InvalidYaml(Fault(where, found, expected))
 
     def _value(self, node: yaml.Node, keys: Keys) -> Any:
         self.values += 1

@@ -123,7 +123,7 @@ def load_encoding(name: str) -> Encoding:
         ) from error
 
 
-def is_at_hand(name: str = DEFAULT_ENCODING) -> bool:
+def is_encoding_available(name: str = DEFAULT_ENCODING) -> bool:
     """Whether an encoding can be loaded without a network: llama-index-core carries it, or tiktoken has fetched it."""
     if importlib.util.find_spec("tiktoken") is None:
         return False

@@ -36,7 +36,7 @@ def main() -> None:
 def _main() -> None:
     from raglift.base.cache import is_kept_on_disk
     from raglift.base.display import describe_error, printable
-    from raglift.base.progress import long_work_is_told
+    from raglift.base.progress import show_progress_if_slow
     from raglift.cli.app import app
     from raglift.errors import RagliftError, order_to_stop
 
@@ -44,7 +44,7 @@ def _main() -> None:
     if not os.environ.get("COLUMNS", "").strip(" +-0"):  # a terminal of no width, as `COLUMNS=0` says, shows nothing
         os.environ.pop("COLUMNS", None)
     try:
-        with long_work_is_told():
+        with show_progress_if_slow():
             _run(app)
     except RagliftError as error:
         _stop(str(error))

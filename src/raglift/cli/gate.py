@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from raglift.base.display import printable, short_repr
-from raglift.base.limits import is_file, is_there, resolved, user_path
+from raglift.base.limits import is_file, is_stream, is_there, resolved, user_path
 from raglift.base.replacing import is_of_saved_run
-from raglift.base.streams import is_stream
 from raglift.cli.exits import drop_output
 from raglift.cli.github import is_github, own_commands
 from raglift.cli.json_output import gate_error_json, gate_json, print_json

@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from raglift.analysis.paired_statistics import primary_of
 from raglift.base.display import counted
-from raglift.base.limits import is_folder, is_there, user_path
+from raglift.base.limits import is_folder, is_stream, is_there, user_path
 from raglift.base.replacing import replacing_file
-from raglift.base.streams import is_stream
 from raglift.errors import ConfigurationError, RagliftError
 from raglift.results.comparison import Comparison, compare
 from raglift.results.evaluation import Evaluation, load_evaluation

@@ -7,8 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.streams import is_stream
+from raglift.base.limits import is_file, is_folder, is_stream, user_path
 from raglift.base.strict_files import check_encoding, parse_object, stream_lines
 from raglift.base.validation import Location, quoted, shown
 from raglift.datasets.folders import read_file, read_folder

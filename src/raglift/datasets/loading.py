@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Unpack
 
-from raglift.base.limits import can_be, is_file, is_folder, is_there, resolved, user_path
-from raglift.base.streams import as_file, is_stream
+from raglift.base.limits import is_file, is_folder, is_stream, is_there, is_valid_path, resolved, user_path
+from raglift.base.strict_files import as_file
 from raglift.datasets.corpora.catalogue import QUERIES, Corpus, find_corpus, known_corpora, read_corpus
 from raglift.datasets.corpora.descriptor import DESCRIPTOR
 from raglift.datasets.documents import read_documents
@@ -97,7 +97,7 @@ def load_dataset(
             title = name or path.name
             return load_dataset(file, documents=documents, include=include, name=title, format=format, **options)
     encoding = options.pop("encoding", None)
-    if not can_be(path):
+    if not is_valid_path(path):
         raise _unusable(path, "a name that no file can have", f"a file, a folder, {_OTHERS}")
     if include:
         documents = load_documents(

@@ -14,10 +14,10 @@ from pydantic import BaseModel
 from raglift.adapters.embeddings import count_tokens
 from raglift.base.cache import content_key, default_cache
 from raglift.base.progress import track
+from raglift.base.retrying import stopped_by
 from raglift.base.threads import LOOK_UP, WorkerPool, require_concurrency
 from raglift.errors import ModelOutputError, ModelUnavailable
 from raglift.llm.replies import Usage
-from raglift.llm.retrying import stopped_by
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence

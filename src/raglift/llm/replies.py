@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from raglift.base.display import describe_error
-from raglift.base.retrying import BadReply, RetryPolicy
+from raglift.base.retrying import BadReply, RetryPolicy, ask_with_retries
 from raglift.base.validation import faults_of
 from raglift.errors import ModelOutputError
 from raglift.llm.dot_env import address_of
 from raglift.llm.providers import is_secret, secrets_of, server_of
-from raglift.llm.retrying import ask_with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable

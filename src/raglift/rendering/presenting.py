@@ -6,16 +6,15 @@ A view is registered for each class of results: `view_of.register(Audit, whole(a
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.base.remembering import Remembering
 from raglift.rendering.document import Detail, Document, Entry, Section
 from raglift.rendering.markdown import markdown_of
 from raglift.rendering.notebook import html_of
 from raglift.rendering.terminal import document_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
 
 @singledispatch
@@ -39,8 +38,26 @@ def whole(view: Callable[[Any], Document]) -> Callable[..., Document]:
     return with_any_detail
 
 
-class Presentable(Remembering):
-    """A result that can be printed, and shown in a notebook and in a pull request."""
+_MEMORY = "_memory"
+_ValueT = TypeVar("_ValueT")
+
+
+class Presentable:
+    """A result that can be printed, and shown in a notebook and in a pull request.
+
+    It is immutable, and keeps what was computed of it; its copies and what is pickled of it do not.
+    """
+
+    def once(self, key: Hashable, compute: Callable[[], _ValueT]) -> _ValueT:
+        """Return what was computed under a key, computing it when it is asked for the first time."""
+        memory: dict[Hashable, Any] = vars(self).setdefault(_MEMORY, {})
+        if key not in memory:
+            memory[key] = compute()
+        value: _ValueT = memory[key]
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != _MEMORY}
 
     def view(self, detail: Detail = Detail.REFERENCE) -> Document:
         """Return what is shown of it, made once for each detail."""

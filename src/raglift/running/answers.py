@@ -17,7 +17,7 @@ from raglift.base.cache import Cache, content_key, default_cache
 from raglift.base.display import printable, shorten
 from raglift.base.functions import settings_of
 from raglift.base.limits import user_path
-from raglift.base.locks import hold
+from raglift.base.replacing import hold_lock
 from raglift.components.services.mapping import mapping_digest
 from raglift.components.services.retriever import ServiceRetriever
 from raglift.errors import CacheError, RunError, SystemCrashed
@@ -72,7 +72,7 @@ def keeping_answers(config: Settings, system: Any) -> Iterator[KeptAnswers | Non
             except (OSError, ValueError) as error:  # ValueError: of a name that none can have
                 shown = printable(str(folder))
                 raise RunError(f"{shown}: cannot be written: {error}; expected a folder for answers") from error
-            stack.enter_context(hold(folder / LOCK, "an evaluation whose answers are kept there"))
+            stack.enter_context(hold_lock(folder / LOCK, "an evaluation whose answers are kept there"))
             own_cache = _opened(folder / FILE)
             stack.callback(own_cache.close)
         shared = None if config.version is None else default_cache()

@@ -10,7 +10,7 @@ from raglift.adapters.adapt import adapt_reranker, adapt_system, all_chunks, nam
 from raglift.adapters.policy import Policy
 from raglift.adapters.stages import RerankStage, RetrieveStage, clearing_of
 from raglift.base.progress import steps
-from raglift.base.tokens import EstimatedTokens, TokenCounts, is_at_hand
+from raglift.base.tokens import EstimatedTokens, TokenCounts, is_encoding_available
 from raglift.components.batches import BATCH_SIZE
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError
@@ -183,7 +183,7 @@ def _evaluated(
     metrics = choose_metrics(config.metrics, ks, data)
     require_encoding(metrics)
     # Nobody who only wants full prompts, as in a sweep, needs tokens counted exactly
-    estimates = config.budget is not None and not is_at_hand() and not any(map(counts_tokens, metrics))
+    estimates = config.budget is not None and not is_encoding_available() and not any(map(counts_tokens, metrics))
     counter = EstimatedTokens() if estimates else TokenCounts(progress=config.progress)
     rule, profile = checked_rule(config.match, config.profile), config.profile
     depths = _Depths.of(config, metrics)

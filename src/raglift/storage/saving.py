@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raglift.base.limits import can_be, is_folder, is_there, resolved, user_path
+from raglift.base.limits import is_folder, is_there, is_valid_path, resolved, user_path
 from raglift.base.plain_values import plain
 from raglift.base.replacing import beside, put_folder, unwritable
 from raglift.errors import RunError
@@ -82,7 +82,7 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
             there is no right to write there.
     """
     folder = user_path(folder)
-    if not can_be(folder):
+    if not is_valid_path(folder):
         raise RunError(f"{folder}: found a name that no folder can have here; expected a shorter one")
     if _is_working_folder(folder):
         raise RunError(f"{folder}: found the folder that this runs in; expected a new or empty folder: choose another")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Strict, TypeAdapter
 
 from raglift.base.limits import is_file, is_folder, is_there
-from raglift.base.locks import hold
+from raglift.base.replacing import hold_lock
 from raglift.base.validation import Expected, WrongKind, read_as
 from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
@@ -47,10 +47,7 @@ BM25 = "bm25"
 """Which of raglift's BM25 takes part, beside the fields of a sweep."""
 MAPPINGS, OWN_METRICS = "mappings", "own_metrics"
 """What is noted of the content of mapping files and of the code of users' metrics, beside the fields of a sweep."""
-_NOTED = {
-    MAPPINGS: ("its mapping files say", "the mapping of {names} has changed"),
-    OWN_METRICS: ("computes its metrics", "the code of {names} has changed"),
-}
+_NOTED = {MAPPINGS: "the mapping of {names} has changed", OWN_METRICS: "the code of {names} has changed"}
 NAMED = "primary_named"
 """Whether the user named the primary metric."""
 _HALF_WRITTEN = re.compile(r"\.[a-z0-9-]+\.[a-z0-9_]{8}")
@@ -103,10 +100,10 @@ class SweepFolder:
             raise RunError(f"{path}: cannot be written: {error}") from error
         if foreign:
             raise RunError(f"{path}: found something there that is no sweep; expected a new or empty folder")
-        with hold(path / _LOCK, "this sweep"):
+        with hold_lock(path / _LOCK, "this sweep"):
             if folder.exists():
                 folder.check(head, resume=resume)
-                folder.sweep_up()
+                folder.remove_leftovers()
             else:
                 write_whole(path / _SWEEP, {"format": FORMAT, **head})
             yield folder
@@ -273,7 +270,7 @@ class SweepFolder:
             raise RunError(f"{path}: damaged: found a {type(found).__name__}; expected an object: remove it")
         return found
 
-    def sweep_up(self) -> None:
+    def remove_leftovers(self) -> None:
         """Remove what a killed process had half written or removed, and put back what it was about to replace."""
         self._clear_answers()
         for name in (_SWEEP, _FAILURES, _BILLED):
@@ -318,7 +315,7 @@ def _content(folder: Path) -> set[str]:
 
 def _changed(found: Any, wanted: Any) -> str:
     """Return which settings differ."""
-    for noted, (_, changed) in _NOTED.items():
+    for noted, changed in _NOTED.items():
         before, now = found.get(noted) or {}, wanted.get(noted, {})
         edited = [name for name in now if name in before and now[name] != before[name]]
         if edited:
@@ -330,9 +327,6 @@ def _changed(found: Any, wanted: Any) -> str:
         return "; ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     if BM25 in wanted and found.get(BM25) != wanted[BM25]:
         return "another version of raglift began it, whose BM25 ranks otherwise"
-    missing = [what for noted, (what, _) in _NOTED.items() if wanted.get(noted) and found.get(noted) is None]
-    if missing:
-        return f"an older raglift began it, which did not note what {' and what '.join(missing)}"
     return "the dataset has changed"
 
 

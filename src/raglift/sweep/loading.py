@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from raglift.base.limits import resolved, user_path
-from raglift.base.strict_files import NotYaml, YamlFields
+from raglift.base.strict_files import InvalidYaml, YamlFields
 from raglift.errors import ConfigurationError, SweepError
 from raglift.sweep.specification.record import DEFAULTS, Sweep
 from raglift.sweep.specification.validation import checked
@@ -31,7 +31,7 @@ def load_sweep(path: str | os.PathLike[str], *, budget: int | None = None) -> Sw
     reading = YamlFields(file.name, "the fields of a sweep, as dataset: lighthouse")
     try:
         given = reading.read(file)
-    except NotYaml as error:
+    except InvalidYaml as error:
         raise SweepError(file.name, [error.fault]) from None
     defaults = DEFAULTS if budget is None else {**DEFAULTS, "budget": budget}
     try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from raglift.base.streams import as_file
+from raglift.base.strict_files import as_file
 from raglift.base.validation import described, fault
 from raglift.errors import ConfigurationError, DatasetError
 from raglift.rendering.presenting import view_of, whole

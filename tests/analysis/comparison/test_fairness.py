@@ -427,7 +427,7 @@ def asked(*hits, label=LAMP, queries=1, **options):
 
 
 def test_without_an_encoding_at_hand_tokens_are_estimated_and_the_reader_is_told(monkeypatch):
-    monkeypatch.setattr(raglift.analysis.fairness, "is_at_hand", lambda: False)
+    monkeypatch.setattr(raglift.analysis.fairness, "is_encoding_available", lambda: False)
     pair = {"short": asked(FOG, LAMP, label=LONG * 2), "long": asked(LONG, label=LONG * 2)}
     assert compare(pair, primary="ndcg@2").fairness.characters_per_token == 4
     found = compare(pair)

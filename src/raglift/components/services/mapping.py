@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter, 
 
 from raglift.base.limits import user_path
 from raglift.base.secrets import is_public_header, is_secret_name
-from raglift.base.strict_files import NotYaml, YamlFields
+from raglift.base.strict_files import InvalidYaml, YamlFields
 from raglift.base.validation import described, faults_of, nearest, path_text, quoted, several_wrong, wrong
 from raglift.errors import ConfigurationError, Fault, MappingError, MissingKey
 
@@ -375,7 +375,7 @@ def load_mapping(path: str | os.PathLike[str]) -> ServiceMapping:
     reading = YamlFields(file.name, _WANTED)
     try:
         fields = reading.read(file)
-    except NotYaml as error:
+    except InvalidYaml as error:
         raise MappingError(str(path), [error.fault]) from None
     mapping: ServiceMapping | None = None
     try:

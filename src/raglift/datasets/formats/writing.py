@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from raglift.base.limits import is_folder, is_link, is_there, user_path
 from raglift.base.replacing import NOTHING_WRITTEN, beside
-from raglift.base.strict_files import gives_back
+from raglift.base.strict_files import survives_json
 from raglift.base.validation import Location, nearest, quoted
 from raglift.datasets.formats import beir, own
 from raglift.datasets.formats.judged_documents import judged_document
@@ -140,7 +140,7 @@ def _faults_of(dataset: Dataset, format: WrittenFormat) -> list[Fault]:  # noqa:
     for index, document in enumerate(dataset.documents):
         if format == "beir" and _NOT_IN_A_LINE.search(document.id):
             (here / index / "id").fault(quoted(document.id), _ID)
-        lost = next((str(name) for name, value in document.metadata.items() if not gives_back({name: value})), None)
+        lost = next((str(name) for name, value in document.metadata.items() if not survives_json({name: value})), None)
         if lost is not None:
             (here / index / "metadata").fault(quoted(lost), f"what JSON gives back as it is; {_dropped('metadata')}")
     if format == "beir":

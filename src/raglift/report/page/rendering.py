@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from raglift.base.display import encodable, printable, shorten
-from raglift.base.limits import is_circle, is_folder, is_there, resolved
-from raglift.base.replacing import beside
-from raglift.base.streams import is_stream, write_to_stream
+from raglift.base.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
+from raglift.base.replacing import beside, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
@@ -356,7 +355,7 @@ def check_page_free(target: Path, *, overwrite: bool) -> None:
     """Raise unless a page can be written there without destroying anything else."""
     if is_folder(target):
         raise ConfigurationError(f"{target}: found a folder; expected the name of a file, as {target / 'report.html'}")
-    if is_circle(target):
+    if is_symlink_loop(target):
         raise ConfigurationError(f"{target}: found a link that leads back to itself; expected the name of a file")
     if not is_folder(target.parent):
         raise ConfigurationError(

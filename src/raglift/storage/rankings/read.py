@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from raglift.base.display import counted
 from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.streams import as_file
-from raglift.base.strict_files import lines_of
+from raglift.base.strict_files import as_file, lines_of
 from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.beir import read_judgments
 from raglift.datasets.formats.judged_documents import judged_document

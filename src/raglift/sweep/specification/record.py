@@ -8,7 +8,6 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from raglift.base.settings import Bounds, OneOf
-from raglift.components.batches import BATCH_SIZE
 from raglift.components.bm25 import BM25_VERSION
 from raglift.components.retrievers import RetrieverSpec
 from raglift.components.services.mapping import mapping_digest
@@ -58,8 +57,6 @@ _HOW_COMPARED = ("margin",)
 """May change without anything being measured again."""
 _EFFORT = "effort"
 """May change while a sweep is stopped, but a race is another sweep than one of all cells."""
-_ADDED = ("include_files", "encoding", "device", "batch_size", "budget")
-"""Later than sweeps that were stopped before raglift had them: where they say nothing, they are not in the hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,12 +249,7 @@ class Sweep(MeasuringSettings):
     @property
     def hash(self) -> str:
         """What tells whether two sweeps measure the same, in hexadecimal; of objects it knows only the names."""
-        left_out = {
-            *_HOW_CALLED,
-            *_HOW_COMPARED,
-            _EFFORT,
-            *(name for name in _ADDED if getattr(self, name) in ("auto", None, (), BATCH_SIZE)),
-        }
+        left_out = {*_HOW_CALLED, *_HOW_COMPARED, _EFFORT}
         measured = {name: value for name, value in self.to_dict().items() if name not in left_out}
         if self.effort is not None:
             measured["races"] = True
