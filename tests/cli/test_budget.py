@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from raglift import cli
-from raglift.cli.project import project_budget
+from raglift.cli.arguments import project_budget
 from raglift.errors import ConfigurationError
 
 ARGUMENTS = ("evaluate", "lighthouse", "--retriever", "bm25", "--chunker", "recursive:200/0", "--json")

@@ -1,4 +1,4 @@
-"""What was measured is kept, whatever becomes of the folder that it was meant for."""
+"""Runs in folders: those that a command names, and what was measured is kept whatever becomes of its folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from raglift.cli.saving import keep, save_somewhere
-from raglift.errors import RunError
+from raglift.cli.saving import keep, load_runs, save_somewhere
+from raglift.errors import ConfigurationError, RunError
 from raglift.results.evaluation import load_evaluation
+from raglift.sweep.specification.record import Sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,3 +52,26 @@ def test_where_nothing_can_be_written_there_is_no_place(
     (tmp_path / "taken").write_text("a file")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "taken"))
     assert save_somewhere(ranked([1]), tmp_path / "taken" / "run") is None
+
+
+def test_runs_are_called_by_their_folders(ranked, tmp_path: Path) -> None:
+    folders = [ranked([rank] * 3).save(tmp_path / f"at-{rank}") for rank in (1, 2)]
+    assert list(load_runs(folders)) == ["at-1", "at-2"]
+    assert list(load_runs(folders[:1])) == ["at-1"]
+
+
+@pytest.mark.slow
+def test_the_cells_of_a_sweep_are_called_by_their_names(ranked, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    chunkers = ("recursive:1000/100", "recursive:500/0")
+    wanted = Sweep(dataset="lighthouse", retrievers=["bm25"], chunkers=chunkers, rerankers=["none"], ks=(1,))
+    result = wanted.run(folder)
+    assert list(load_runs([folder])) == [cell.cell.name for cell in result.finished]
+    other = ranked([1] * 3).save(tmp_path / "other")
+    with pytest.raises(ConfigurationError, match=r"expected it alone, or cells of it"):
+        load_runs([folder, other])
+
+
+def test_a_folder_that_holds_neither(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"run\.json"):
+        load_runs([tmp_path])

@@ -19,7 +19,6 @@ import inspect
 import itertools
 import math
 import sys
-import textwrap
 import types
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -30,7 +29,7 @@ from raglift.base.display import short_repr
 from raglift.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
@@ -239,10 +238,33 @@ def _descriptions(model: type) -> dict[str, str]:
     """Return the docstrings below the fields of a class and of those that it inherits from."""
     found: dict[str, str] = {}
     for each in reversed([each for each in model.__mro__ if each is not object]):
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
-        body = getattr(tree, "body", [])
-        for statement, below in itertools.pairwise(body):
-            is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and is_text:
-                found[statement.target.id] = " ".join(str(below.value.value).split())
+        found |= _documented(each.__module__).get(each.__qualname__, {})
     return found
+
+
+@cache
+def _documented(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings below the fields of each class of a module, by the qualified name of the class."""
+    found: dict[str, dict[str, str]] = {}
+
+    def look_in(node: ast.AST, path: str) -> None:
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.ClassDef):
+                found[f"{path}{inner.name}"] = _below_fields(inner.body)
+                look_in(inner, f"{path}{inner.name}.")
+            elif isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                look_in(inner, f"{path}{inner.name}.<locals>.")
+
+    look_in(ast.parse(inspect.getsource(sys.modules[module])), "")
+    return found
+
+
+def _below_fields(body: Sequence[ast.stmt]) -> dict[str, str]:
+    return {
+        statement.target.id: " ".join(str(below.value.value).split())
+        for statement, below in itertools.pairwise(body)
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+    }

@@ -1,12 +1,14 @@
-"""Arguments and options that several commands take."""
+"""Arguments and options that several commands take, and the settings of a project that stand in for them."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from raglift.base.limits import is_file
 from raglift.cli.choices import (
     CHUNKERS,
     DEVICES,
@@ -23,6 +25,8 @@ from raglift.cli.choices import (
     metric_names,
     separate,
 )
+from raglift.errors import ConfigurationError
+from raglift.running.settings import positive
 
 BASELINE = "Default: the first of two, else the only plain BM25, else the best."
 
@@ -188,3 +192,36 @@ TrackFiles = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+_FILE = Path("pyproject.toml")
+"""In whose table a project has its settings, in the working folder."""
+_TABLE = "[tool.raglift]"
+_KEYS = ("budget",)
+
+
+def project_budget(option: int | None) -> int | None:
+    """Return the budget of a prompt that an option gives, else the project's; None where neither says one.
+
+    Raises:
+        ConfigurationError: the file cannot be read or is not TOML, or the table has another key or value.
+    """
+    if option is not None:
+        return positive("--budget", option)
+    settings = _settings()
+    return positive(f"{_FILE}: {_TABLE}: budget", settings["budget"]) if "budget" in settings else None
+
+
+def _settings() -> dict[str, Any]:
+    if not is_file(_FILE):
+        return {}
+    try:
+        project = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor TOML
+        raise ConfigurationError(f"{_FILE}: cannot be read as TOML: {error}; expected the project's settings") from None
+    tools = project.get("tool", {})
+    found = tools.get("raglift", {}) if isinstance(tools, dict) else {}
+    unknown = [found] if not isinstance(found, dict) else sorted(set(found) - set(_KEYS))
+    if unknown:
+        raise ConfigurationError(f"{_FILE}: {_TABLE}: found {unknown[0]!r}; expected {', '.join(_KEYS)}")
+    return dict(found)

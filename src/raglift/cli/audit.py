@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +16,7 @@ from raglift.base.limits import is_file, is_folder, is_there, user_path
 from raglift.base.validation import quoted
 from raglift.cli.arguments import CHUNKER
 from raglift.cli.evaluate import chunker_of, numbers_of_hits
-from raglift.cli.json_output import labels_json
+from raglift.cli.json_output import attributes, labels_json, print_json
 from raglift.datasets.corpora.catalogue import QUERIES, find_corpus
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, CorpusError, DatasetError
@@ -27,12 +25,9 @@ from raglift.rendering.presenting import view_of
 from raglift.rendering.terminal import print_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from raglift.auditing.records import Attainable, Audit, ChunkingAudit, Finding
+    from raglift.auditing.records import Audit, ChunkingAudit, Finding, Place
     from raglift.auditing.relabelling import Form, Relabelling
     from raglift.cli.labels import AuditDataset, Relabel
-    from raglift.errors import Fault
 
 
 _BROKEN = 1
@@ -60,7 +55,7 @@ def run(request: AuditDataset) -> None:
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
     if request.as_json:
-        _write_json(_as_json(audited))
+        print_json(_as_json(audited))
     else:
         print_document(view_of(audited), Console())
     if request.strict and audited.broken:
@@ -70,7 +65,7 @@ def run(request: AuditDataset) -> None:
 def _show_faults(error: DatasetError, request: AuditDataset) -> int:
     """Show every fault of what could not be loaded; return the exit code."""
     if request.as_json:
-        _write_json({"dataset": request.dataset, "faults": _faults_json(error.faults)})
+        print_json({"dataset": request.dataset, "faults": error.faults})
     read_as = "" if error.read_as is None else f" (read as {error.read_as})"
     lines = [f"raglift: error: {error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"]
     lines += [f"  {fault}" for fault in error.faults]
@@ -84,32 +79,22 @@ def _show_faults(error: DatasetError, request: AuditDataset) -> int:
 def _show_unresolved(error: CorpusError, request: AuditDataset) -> int:
     """Show every label of a corpus, none of which resolves; return the exit code."""
     if request.as_json:
-        _write_json({"dataset": request.dataset, "faults": _faults_json(error.faults)})
+        print_json({"dataset": request.dataset, "faults": error.faults})
     lines = [f"raglift: error: {error}", *(f"  {fault}" for fault in error.faults)]
     sys.stderr.write(printable("\n".join(lines)) + "\n")
     return _BROKEN if request.strict else _UNUSABLE
 
 
-def _faults_json(faults: Sequence[Fault]) -> list[dict[str, str]]:
-    return [{"where": each.where, "found": each.found, "expected": each.expected} for each in faults]
-
-
 def _as_json(audited: Audit) -> dict[str, Any]:
     return {
-        "dataset": audited.dataset,
-        "queries": audited.queries,
-        "labelled": audited.labelled,
-        "facts": audited.facts,
-        "passages": audited.passages,
-        "documents": audited.documents,
-        "match": audited.match,
+        **attributes(audited, "dataset", "queries", "labelled", "facts", "passages", "documents", "match"),
         "match_beside": "" if audited.match_beside is None else str(audited.match_beside),
         **labels_json(audited.label_sources),
         "broken": len(audited.broken),
         "warnings": len(audited.warnings),
         "findings": [_finding(finding) for finding in audited.findings],
         "chunkers": [_chunking(chunking) for chunking in audited.chunkings],
-        "notes": list(audited.notes),
+        "notes": audited.notes,
     }
 
 
@@ -119,45 +104,24 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "query": finding.query_id,
         "where": finding.where,
         "severity": KINDS[finding.kind][0],
-        "kind": finding.kind,
-        "text": finding.text,
-        "detail": finding.detail,
-        "places": [{"doc": place.doc_id, "start": place.start, "end": place.end} for place in finding.places],
-        "nearest": near
-        and {
-            "doc": near.place.doc_id,
-            "start": near.place.start,
-            "end": near.place.end,
-            "text": near.text,
-            "likeness": round(near.likeness, 4),
-        },
+        **attributes(finding, "kind", "text", "detail"),
+        "places": [_place(place) for place in finding.places],
+        "nearest": near and {**_place(near.place), "text": near.text, "likeness": round(near.likeness, 4)},
     }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"doc": place.doc_id, "start": place.start, "end": place.end}
 
 
 def _chunking(chunking: ChunkingAudit) -> dict[str, Any]:
     return {
         "chunker": chunking.name,
-        "chunks": chunking.chunks,
-        "mean_length": _number(chunking.mean_length),
-        "read_in_part": chunking.read_in_part,
+        **attributes(chunking, "chunks", "mean_length", "read_in_part"),
         "passages": {placement: chunking.count(placement) for placement in PLACEMENTS},
-        "attainable_recall": _attainable(chunking.attainable),
-        "attainable_recall_beside": _attainable(chunking.attainable_beside),
+        "attainable_recall": chunking.attainable,
+        "attainable_recall_beside": chunking.attainable_beside,
     }
-
-
-def _attainable(found: Sequence[Attainable]) -> list[dict[str, Any]]:
-    return [{"k": each.k, "recall": _number(each.recall), "exact": each.exact} for each in found]
-
-
-def _number(value: float) -> float | None:
-    """Return a number as JSON has it: no NaN."""
-    return None if math.isnan(value) else value
-
-
-def _write_json(value: dict[str, Any]) -> None:
-    # ASCII: labels and documents are untrusted, and may hold what a terminal would act on
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def run_relabel(request: Relabel) -> None:
@@ -179,7 +143,7 @@ def run_relabel(request: Relabel) -> None:
             {"query": each.query_id, "where": each.where, "text": each.text, "reason": each.reason}
             for each in relabelling.left
         ]
-        _write_json({"path": str(out), "moved": relabelling.moved, "left": unchanged})
+        print_json({"path": str(out), "moved": relabelling.moved, "left": unchanged})
         return
     for line in _summary(relabelling, out):
         sys.stdout.write(printable(line) + "\n")

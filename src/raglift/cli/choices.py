@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,7 @@ DROPPABLE = ("annotators", "filters", "metadata")
 RANKING_FORMATS = ("trec", "jsonl", "parquet")
 EXPORT_FORMATS = ("trec", "parquet")
 REPORT_FORMATS = ("html", "markdown", "csv", "parquet")
+GATED_FIGURES = ("p50_latency", "p95_latency", "failures", "empty", "unlabelled")
 TRACKERS = ("mlflow", "wandb")
 ESTIMANDS = ("these-queries", "population")
 QUESTION_STYLES = ("natural", "keyword", "multi", "unanswerable")
@@ -38,7 +39,11 @@ _BETWEEN = re.compile(r",(?![^()\[\]{}]*[)\]}])")
 """A comma that is not in brackets, as the one of `hybrid(dense=0.7,bm25=0.3)` is."""
 
 
-def choice(names: Sequence[str | int], *declarations: str, help: str) -> Any:  # noqa: A002 — what typer calls it
+def choice(
+    names: Sequence[str | int],
+    *declarations: str,
+    help: str | None = None,  # noqa: A002 — what typer calls it
+) -> Any:
     """Return an option of fixed choices, which help lists and a shell completes.
 
     A value that is none of them is refused by the library, which suggests the nearest name.
@@ -83,6 +88,10 @@ def separate(values: Sequence[str]) -> tuple[str, ...]:
         parts = [part.strip() for part in _BETWEEN.split(value)]
         found += [part for part in parts if part] or [value]
     return tuple(found)
+
+
+Several = Annotated[tuple[str, ...], separate]
+"""Texts that are given with commas, again and again, or both."""
 
 
 def separate_named(values: Sequence[str]) -> tuple[str, ...]:

@@ -23,11 +23,11 @@ from raglift.cli.arguments import (
 )
 from raglift.cli.choices import (
     DEVICES,
+    Several,
     choice,
     completion,
-    separate,
 )
-from raglift.cli.command import MEASURE, command, new_group
+from raglift.cli.command import MEASURE, RARE, command, new_group
 
 group = new_group()
 
@@ -49,23 +49,24 @@ Margin = Annotated[
 class Compare:
     """Compare saved evaluations on the same queries, with significance tests. With one run, show its reranker lift."""
 
-    runs: Annotated[
-        tuple[Path, ...], typer.Argument(help="Folders of saved evaluations; one alone shows its reranker lift.")
-    ]
+    runs: Annotated[tuple[Path, ...], typer.Argument()]
+    """Folders of saved evaluations; one alone shows its reranker lift."""
     baseline: Annotated[
         str | None, typer.Option(help=f"Name of the run that the others are compared with. {BASELINE}")
     ] = None
     primary: Primary = None
     names: Names = ()
-    seed: Annotated[int, typer.Option(help="Random seed of the permutation tests and of --hold-out.")] = 0
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
+    seed: int = 0
+    """Random seed of the permutation tests and of --hold-out."""
+    confidence: float = 0.95
+    """Confidence level of the intervals."""
     hold_out: HoldOut = False
     match: CompareMatch = None
     budget: PromptBudget = None
-    by_tag: Annotated[bool, typer.Option("--by-tag", help="Also show results for each query tag.")] = False
-    details: Annotated[
-        bool, typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved.")
-    ] = False
+    by_tag: bool = False
+    """Also show results for each query tag."""
+    details: Annotated[bool, typer.Option("--all")] = False
+    """Also print every metric, costs, failures and the queries that moved."""
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True
@@ -89,53 +90,34 @@ class RunSweep:
     chunk sizes.
     """
 
-    file: Annotated[
-        Path, typer.Argument(help="A YAML file that describes the sweep; or the folder of a sweep, to print it.")
-    ]
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder of the sweep. Default: runs/ and the file's name."),
-    ] = None
-    plan: Annotated[bool, typer.Option(help="Print what there is to do and measure nothing.")] = False
-    resume: Annotated[bool, typer.Option(help="Continue a sweep that was stopped.")] = False
-    engine: Annotated[str, choice(("local", "ray"), help="Run on this machine or on a Ray cluster.")] = "local"
-    address: Annotated[
-        str | None, typer.Option(help="Address of the Ray cluster. Default: Ray starts on this machine.")
-    ] = None
-    device: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=completion(DEVICES),
-            help="Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps.",
-        ),
-    ] = None
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            help="Tokens of hits in a prompt, in place of the file's: as many hits are requested as fill it. Default: "
-            "that of the file, else budget in [tool.raglift] of pyproject.toml, else 2000."
-        ),
-    ] = None
-    effort: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE|TIME",
-            help="Race the cells, in place of the file's effort: '40%' of all questions, or '30 minutes'.",
-        ),
-    ] = None
+    file: Annotated[Path, typer.Argument()]
+    """A YAML file that describes the sweep; or the folder of a sweep, to print it."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """Folder of the sweep. Default: runs/ and the file's name."""
+    plan: bool = False
+    """Print what there is to do and measure nothing."""
+    resume: bool = False
+    """Continue a sweep that was stopped."""
+    engine: Annotated[str, choice(("local", "ray"))] = "local"
+    """Run on this machine or on a Ray cluster."""
+    address: str | None = None
+    """Address of the Ray cluster. Default: Ray starts on this machine."""
+    device: Annotated[str | None, typer.Option(autocompletion=completion(DEVICES))] = None
+    """Where local models compute, in place of the file's: auto, cpu, cuda, cuda:1 (any number) or mps."""
+    budget: int | None = None
+    """Tokens of hits in a prompt, in place of the file's: as many hits are requested as fill it. Default: that of the
+    file, else budget in [tool.raglift] of pyproject.toml, else 2000."""
+    effort: Annotated[str | None, typer.Option(metavar="SHARE|TIME")] = None
+    """Race the cells, in place of the file's effort: '40%' of all questions, or '30 minutes'."""
     margin: Margin = None
-    export_best: Annotated[
-        Path | None,
-        typer.Option(help="Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."),
-    ] = None
-    export_cell: Annotated[
-        str | None, typer.Option(help="With --export-best: name or key of another cell than the recommended one.")
-    ] = None
-    overwrite: Annotated[bool, typer.Option(help="With --export-best: replace existing scripts.")] = False
-    details: Annotated[
-        bool,
-        typer.Option("--all", help="Also print every metric, costs, failures and the queries that moved."),
-    ] = False
+    export_best: Path | None = None
+    """Write the recommended pipeline to this folder, as scripts for LangChain and LlamaIndex."""
+    export_cell: str | None = None
+    """With --export-best: name or key of another cell than the recommended one."""
+    overwrite: bool = False
+    """With --export-best: replace existing scripts."""
+    details: Annotated[bool, typer.Option("--all")] = False
+    """Also print every metric, costs, failures and the queries that moved."""
     track: Track = ()
     track_project: TrackProject = None
     track_files: TrackFiles = True
@@ -151,34 +133,47 @@ class RunSweep:
     group,
     "tune",
     MEASURE,
-    "Tune fusion and candidates on saved runs",
+    "Tune fusion, candidates and thresholds",
     run="raglift.cli.tune:run",
-    examples=["raglift tune runs/bm25 runs/dense", "raglift tune runs/reranked --candidates 5,10,20"],
+    examples=[
+        "raglift tune runs/bm25 runs/dense",
+        "raglift tune runs/reranked --candidates 5,10,20",
+        "raglift tune runs/bm25 --threshold --risk 0.2",
+    ],
 )
 @dataclass(frozen=True)
 class Tune:
     """Choose fusion weights, constants, candidates, depths and score cut-offs on saved runs, without asking a system.
 
     Several runs over the same chunks are fused; of one with a reranker, the number of candidates is tried. What tuning
-    gains is measured on queries that took no part in the choice.
+    gains is measured on queries that took no part in the choice. With --threshold: find the score of the first hit
+    below which a question is better not answered. It is chosen on one half of the questions, with a guarantee, and
+    checked on the other. It takes questions that are marked as unanswerable, or --made.
     """
 
     runs: SavedRuns
     primary: Primary = None
-    constants: Annotated[
-        tuple[str, ...],
-        typer.Option(help="Constants of rank fusion, such as '10,60'. Default: 60, 1, 10, 30, 100."),
-        separate,
-    ] = ()
-    candidates: Annotated[
-        tuple[str, ...], typer.Option(help="Hits that are fused or reranked, such as '10,50'."), separate
-    ] = ()
-    ks: Annotated[tuple[str, ...], typer.Option("-k", help="Hits that are passed on. Default: all."), separate] = ()
-    cut_offs: Annotated[
-        tuple[str, ...],
-        typer.Option("--cut-offs", help="Lowest scores of hits that are kept. Default: none."),
-        separate,
-    ] = ()
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5
-    seed: Annotated[int, typer.Option(help="Random seed of the folds.")] = 0
+    constants: Several = ()
+    """Constants of rank fusion, such as '10,60'. Default: 60, 1, 10, 30, 100."""
+    candidates: Several = ()
+    """Hits that are fused or reranked, such as '10,50'."""
+    ks: Annotated[Several, typer.Option("-k")] = ()
+    """Hits that are passed on. Default: all."""
+    cut_offs: Several = ()
+    """Lowest scores of hits that are kept. Default: none."""
+    folds: int = 5
+    """Folds of the cross-validation."""
+    seed: int = 0
+    """Random seed of the folds, and of the halves of --threshold."""
+    threshold: bool = False
+    """Of one run: find the score of its first hit below which not to answer; -k is then one depth, at which an answer
+    needs a relevant hit."""
+    risk: Annotated[float | None, RARE] = None
+    """With --threshold: the share of unanswerable questions that may be answered. Default: 0.1."""
+    delta: Annotated[float | None, RARE] = None
+    """With --threshold: how often the guarantee may fail. Default: 0.1."""
+    stage: Annotated[str | None, RARE] = None
+    """With --threshold: stage of the pipeline. Default: the last."""
+    made: Annotated[bool, RARE] = False
+    """With --threshold: make half of the labelled questions unanswerable: take their documents out."""
     as_json: AsJson = False

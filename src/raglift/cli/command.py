@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
@@ -240,31 +240,42 @@ class _Field:
 def _fields(options: type) -> dict[str, _Field]:
     """Return the arguments and options: what the class declares, then the settings that it inherits.
 
-    A field that has no description for typer is made of its setting (`raglift.base.settings.fields_of`). One that the
-    class only inherits is rare. A setting that no command line can state, such as a list of chunks, is left out.
+    The docstring below a field is its help, unless its description for typer has one; a field without such a
+    description is an option of its type. One that the class only inherits is rare. A setting that no command line can
+    state, such as a list of chunks, is left out.
     """
-    hints, fields = hints_of(options), {field.name: field for field in dataclasses.fields(options)}
+    hints, settings = hints_of(options), fields_of(options)
     own = list(options.__annotations__)
     declared: dict[str, _Field] = {}
-    for name in (*own, *(name for name in fields if name not in own)):
+    for name in (*own, *(name for name in settings if name not in own)):
+        setting = settings[name]
         base, *extras = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
-        if not any(isinstance(extra, OptionInfo | ArgumentInfo) for extra in extras):
-            setting = fields_of(options)[name]
-            if not setting.choices and setting.kind not in (bool, int, float, str):
+        info = next((extra for extra in extras if isinstance(extra, OptionInfo | ArgumentInfo)), None)
+        if info is None:
+            if setting.choices or setting.kind in (bool, int, float, str, Path):
+                base = str if setting.choices else setting.kind
+                base = base | None if setting.is_optional else base
+            elif get_origin(base) is not tuple:
                 continue
-            base = str if setting.choices else setting.kind
-            base = base | None if setting.is_optional else base
-            extras.append(_described(setting))
+            info = _option(setting)
         is_rare = RARE in extras or name not in own
-        extras = [extra for extra in extras if extra != RARE]
-        declared[name] = _Field(base, tuple(extras), fields[name].default, is_rare)
+        extras = [extra for extra in extras if inspect.isfunction(extra)]
+        declared[name] = _Field(base, (_with_help(info, setting), *extras), setting.default, is_rare)
     return declared
 
 
-def _described(setting: Setting) -> Any:
-    """Return the option for a setting."""
-    help = setting.description.replace("`", "")  # noqa: A001 — what typer calls it
-    return choice(setting.choices, help=help) if setting.choices else typer.Option(help=help)
+def _option(setting: Setting) -> Any:
+    """Return the option for a field; a switch that is off has no second name to turn it off."""
+    if setting.choices:
+        return choice(setting.choices)
+    is_off = setting.kind is bool and setting.default is False
+    return typer.Option(f"--{setting.name.replace('_', '-')}") if is_off else typer.Option()
+
+
+def _with_help(info: OptionInfo | ArgumentInfo, setting: Setting) -> OptionInfo | ArgumentInfo:
+    info = copy(info)
+    info.help = info.help or setting.description.replace("`", "")
+    return info
 
 
 def _callback(options: type[Any], run: str) -> Callable[..., None]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from raglift.analysis.tradeoffs import has_costs
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import printable
-from raglift.cli.json_output import labels_json, print_json, records
-from raglift.cli.project import project_budget
+from raglift.cli.arguments import project_budget
+from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.cli.tracking import Tracking
 from raglift.errors import ConfigurationError
 from raglift.rendering.document import Detail
@@ -23,10 +23,11 @@ from raglift.results.evaluation import load_evaluation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from raglift.analysis.records import Lift, TagSlices
+    from raglift.analysis.records import EvaluationRecord, Lift, TagSlices
     from raglift.cli.choosing import Compare
     from raglift.rendering.document import Part
     from raglift.results.comparison import Comparison
+    from raglift.results.evaluation import Evaluation
 
 
 _NAMED = 3
@@ -76,19 +77,10 @@ def _next_line(request: Compare) -> str:
 def _one_run(request: Compare, tracking: Tracking) -> None:
     """Show the reranker lift of one saved evaluation."""
     (folder,) = request.runs
-    ignored = [
-        option
-        for option, value in (
-            ("--baseline", request.baseline),
-            ("--names", request.names),
-            ("--hold-out", request.hold_out),
-            ("--match", request.match),
-            ("--budget", request.budget),
-        )
-        if value
-    ]
+    ignored = [name for name in ("baseline", "names", "hold_out", "match", "budget") if getattr(request, name)]
     if ignored:
-        raise ConfigurationError(f"compare: found {ignored[0]} with one run; expected two runs or more to compare")
+        option = f"--{ignored[0].replace('_', '-')}"
+        raise ConfigurationError(f"compare: found {option} with one run; expected two runs or more to compare")
     evaluation = load_evaluation(folder)
     if len(evaluation.scores.stages) == 1:
         raise ConfigurationError(
@@ -120,40 +112,43 @@ def _print(parts: Iterable[Part], slices: TagSlices | None) -> None:
 
 def _print_json(found: dict[str, Any], slices: TagSlices | None) -> None:
     if slices is not None:
-        found["by_tag"] = {"metric": str(slices.metric), "slices": records(slices.to_frame())}
+        found["by_tag"] = {"metric": slices.metric, "slices": records(slices.to_frame())}
     print_json(found)
 
 
 def _comparison_as_json(comparison: Comparison) -> dict[str, Any]:
+    baseline = comparison.evaluation(comparison.baseline)
+    systems = zip(comparison.names, comparison.evaluations, strict=True)
     return {
-        "dataset": comparison.evaluation(comparison.baseline).dataset.name,
+        "dataset": baseline.dataset.name,
         **labels_json(comparison.label_sources),
-        "primary": str(comparison.primary),
-        "baseline": comparison.baseline,
-        "match": comparison.evaluation(comparison.baseline).run.spec["match"],
+        **attributes(comparison, "primary", "baseline"),
+        "match": baseline.run.spec["match"],
         "fairness": _fairness_as_json(comparison),
-        "baseline_reason": comparison.baseline_reason,
-        "best": comparison.best,
-        "best_without_truncation": comparison.best_without_truncation,
-        "systems": [
-            {
-                "name": name,
-                "stage": evaluation.after,
-                "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
-                "candidates": evaluation.run.spec["candidates"],
-                "truncated_share": truncation.share if (truncation := truncation_of(evaluation)) else 0.0,
-                "notes": evaluation.notes,
-            }
-            for name, evaluation in zip(comparison.names, comparison.evaluations, strict=True)
-        ],
-        "query_ids": comparison.query_ids,
-        "method": comparison.method,
+        **attributes(comparison, "baseline_reason", "best", "best_without_truncation"),
+        "systems": [_system_as_json(name, evaluation) for name, evaluation in systems],
+        **attributes(comparison, "query_ids", "method"),
         "rows": records(comparison.to_frame()),
         "held_out": comparison.held_out,
         "tradeoff": records(comparison.pareto().to_frame()) if has_costs(comparison) else None,
-        "warnings": comparison.warnings,
-        "notes": comparison.notes,
+        **attributes(comparison, "warnings", "notes"),
     }
+
+
+def _system_as_json(name: str, evaluation: Evaluation) -> dict[str, Any]:
+    truncation = truncation_of(evaluation)
+    return {
+        "name": name,
+        "stage": evaluation.after,
+        "stages": _stages_as_json(evaluation),
+        "candidates": evaluation.run.spec["candidates"],
+        "truncated_share": truncation.share if truncation else 0.0,
+        "notes": evaluation.notes,
+    }
+
+
+def _stages_as_json(evaluation: EvaluationRecord) -> list[dict[str, Any]]:
+    return [attributes(stage, "name", "system") for stage in evaluation.run.stages]
 
 
 def _fairness_as_json(comparison: Comparison) -> dict[str, Any] | None:
@@ -164,9 +159,7 @@ def _fairness_as_json(comparison: Comparison) -> dict[str, Any] | None:
     return {
         "sentences": fairness_sentences(comparison),
         "hit_lengths": found.lengths,
-        "in_hits": None if found.in_hits is None else str(found.in_hits),
-        "area": None if found.area is None else str(found.area),
-        "recall": None if found.recall is None else str(found.recall),
+        **attributes(found, "in_hits", "area", "recall"),
         "area_decides": found.decides,
         "other_chunks": found.apart,
         "characters_per_token": found.characters_per_token,
@@ -176,8 +169,7 @@ def _fairness_as_json(comparison: Comparison) -> dict[str, Any] | None:
         "unfilled": found.unfilled,
         "leads": [{"tokens": lead.budget.most, "system": lead.system, "recall": lead.recall} for lead in found.leads],
         "change_of_lead": None if found.change is None else [lead.budget.most for lead in found.change],
-        "rescored": found.rescored,
-        "containment": found.containment,
+        **attributes(found, "rescored", "containment"),
     }
 
 
@@ -186,10 +178,9 @@ def _lift_as_json(lift: Lift) -> dict[str, Any]:
     return {
         "dataset": evaluation.dataset.name,
         **labels_json(lift.label_sources),
-        "primary": str(lift.primary),
-        "stages": [{"name": stage.name, "system": stage.system} for stage in evaluation.run.stages],
-        "before": evaluation.before,
-        "after": evaluation.after,
+        "primary": lift.primary,
+        "stages": _stages_as_json(evaluation),
+        **attributes(evaluation, "before", "after"),
         "method": lift.method,
         "rows": records(lift.to_frame()),
         "moved_up": lift.up,

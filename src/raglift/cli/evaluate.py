@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,9 +17,9 @@ from raglift.base.cache import is_kept_on_disk
 from raglift.base.display import printable, short_repr
 from raglift.base.progress import step, steps
 from raglift.base.settings import fields_of
+from raglift.cli.arguments import project_budget
 from raglift.cli.exits import Stopped
-from raglift.cli.json_output import labels_json, print_json, records
-from raglift.cli.project import project_budget
+from raglift.cli.json_output import attributes, labels_json, print_json, records
 from raglift.cli.saving import keep
 from raglift.cli.tracking import Tracking, saved_first
 from raglift.cli.unfinished import Unfinished
@@ -316,38 +316,30 @@ def numbers_of_hits(texts: Sequence[str]) -> tuple[int, ...]:
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """Return what `--json` prints of an evaluation."""
+    analysis, headroom = evaluation.failure_analysis(), evaluation.headroom()
     return {
         "dataset": evaluation.dataset.name,
         "queries": len(evaluation.dataset),
         **labels_json(evaluation.label_sources),
         "stages": [_stage_as_json(stage) for stage in evaluation.run.stages],
-        "spec": dict(evaluation.run.spec),
+        "spec": evaluation.run.spec,
         "metrics": records(evaluation.to_frame()),
-        "failure_analysis": _failure_analysis_as_json(evaluation),
-        "headroom": _headroom_as_json(evaluation),
-        "failures": [asdict(failure) for failure in evaluation.failures()],
-        "cost": None if evaluation.run.cost is None else asdict(evaluation.run.cost),
-        "notes": list(evaluation.notes),
+        "failure_analysis": {
+            **attributes(analysis, "k", "facts", "chunks_known", "made_findable"),
+            "outcomes": analysis.losses,
+        },
+        "headroom": {
+            "k": headroom.k,
+            "recall": headroom.mean_recall,
+            "ndcg": headroom.mean_ndcg,
+            "exact": headroom.is_exact,
+        },
+        "failures": evaluation.failures(),
+        "cost": evaluation.run.cost,
+        "notes": evaluation.notes,
     }
 
 
 def _stage_as_json(stage: StageInfo) -> dict[str, Any]:
-    changed = {} if stage.changed_hits is None else {"changed_hits": asdict(stage.changed_hits)}
-    return {"name": stage.name, "system": stage.system, **changed}
-
-
-def _failure_analysis_as_json(evaluation: Evaluation) -> dict[str, Any]:
-    analysis = evaluation.failure_analysis()
-    return {
-        "k": analysis.k,
-        "facts": analysis.facts,
-        "chunks_known": analysis.chunks_known,
-        "outcomes": [asdict(loss) for loss in analysis.losses],
-        "made_findable": [asdict(loss) for loss in analysis.made_findable],
-    }
-
-
-def _headroom_as_json(evaluation: Evaluation) -> dict[str, Any]:
-    headroom = evaluation.headroom()
-    means = {"recall": headroom.mean_recall, "ndcg": headroom.mean_ndcg}
-    return {"k": headroom.k, **means, "exact": headroom.is_exact}
+    changed = {} if stage.changed_hits is None else {"changed_hits": stage.changed_hits}
+    return {**attributes(stage, "name", "system"), **changed}

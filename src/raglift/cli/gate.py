@@ -14,10 +14,10 @@ import typer
 from raglift.base.display import printable, short_repr
 from raglift.base.limits import is_file, is_stream, is_there, resolved, user_path
 from raglift.base.replacing import is_of_saved_run
+from raglift.cli.arguments import project_budget
 from raglift.cli.exits import drop_output
 from raglift.cli.github import is_github, own_commands
 from raglift.cli.json_output import gate_error_json, gate_json, print_json
-from raglift.cli.project import project_budget
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
 from raglift.gating.ci import JUNIT_MARK, GateError, without_commands

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
 from raglift.base.replacing import replacing_file, unwritable
 from raglift.base.threads import require_concurrency
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import attributes, json_text, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
@@ -139,7 +138,7 @@ def _name(source: str) -> str:
 
 def _write_report(generation: Generation, path: Path) -> None:
     is_json = path.suffix.lower() == ".json"
-    text = json.dumps(_as_json(generation), indent=2) + "\n" if is_json else generation.to_markdown()
+    text = json_text(_as_json(generation)) if is_json else generation.to_markdown()
     with replacing_file(path) as file:
         file.write(text)
 
@@ -157,16 +156,11 @@ def _as_json(generation: Generation) -> dict[str, Any]:
     """Return what `--json` prints: everything but the queries, which are in the file."""
     return {
         "dataset": generation.dataset.name,
-        "model": generation.model,
-        "seed": generation.seed,
-        "passage_size": generation.passage_size,
-        "requested": generation.requested,
+        **attributes(generation, "model", "seed", "passage_size", "requested"),
         "accepted": len(generation.dataset),
-        "passages": generation.passages,
-        "left_out": dict(generation.left_out),
+        **attributes(generation, "passages", "left_out"),
         "styles": [
             {**asdict(style), "difficulties": generation.difficulties(style.style)} for style in generation.styles
         ],
-        "usage": asdict(generation.usage),
-        "notes": list(generation.notes),
+        **attributes(generation, "usage", "notes"),
     }

@@ -1,20 +1,19 @@
-"""`raglift labels grade`."""
+"""`raglift labels grade`, and `raglift labels sample`, which draws what people grade beside it."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
-from raglift.base.display import printable
+from raglift.base.display import counted, printable
 from raglift.base.limits import is_folder, is_there
 from raglift.base.replacing import unwritable
 from raglift.base.threads import require_concurrency
 from raglift.cli.evaluate import numbers_of_hits
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import attributes, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
-from raglift.cli.saved_runs import load_runs
+from raglift.cli.saving import load_runs
 from raglift.datasets.jsonl import write_queries
 from raglift.datasets.loading import load_dataset, load_documents
 from raglift.errors import ConfigurationError, DatasetError, ModelOutputError
@@ -23,7 +22,7 @@ from raglift.judging.correction import correct
 from raglift.judging.correction_records import correction_view
 from raglift.judging.grading import estimate_grading, grade
 from raglift.judging.grading_text import grading_view
-from raglift.judging.human_grades import read_human_sample
+from raglift.judging.human_grades import read_human_sample, sample_for_grading
 from raglift.judging.labels import placed
 from raglift.judging.pooling import pool
 from raglift.judging.rubrics import check_relevant_from
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from raglift.cli.judging import Grade
+    from raglift.cli.judging import Grade, Sample
     from raglift.judging.correction_records import Correction
     from raglift.judging.grading import Graded
     from raglift.judging.grading_text import GradingSummary
@@ -201,39 +200,54 @@ def _as_json(summary: GradingSummary) -> dict[str, Any]:
         "dataset": graded.pool.name,
         "depth": graded.pool.depth,
         "scale": graded.scale,
-        "relevant_from": summary.relevant_from,
-        "filled": summary.filled,
-        "annotator": asdict(graded.annotator),
-        "counts": dict(graded.counts),
-        "asked": graded.asked,
-        "cached": graded.cached,
-        "usage": asdict(graded.usage),
-        "systems": [asdict(system) for system in summary.systems],
-        "agreement": summary.agreement,
-        "order": summary.order,
-        "without_facts": summary.without_facts,
-        "answered_after_all": summary.answered_after_all,
-        "read_otherwise": summary.read_otherwise,
+        **attributes(summary, "relevant_from", "filled"),
+        **attributes(graded, "annotator", "counts", "asked", "cached", "usage"),
+        **attributes(summary, "systems", "agreement", "order"),
+        **attributes(summary, "without_facts", "answered_after_all", "read_otherwise"),
         "pairs": list(_pairs(graded)),
     }
 
 
 def _pairs(graded: Graded) -> Iterator[dict[str, Any]]:
-    rows = zip(graded.pool.queries, graded.grades, graded.reasons, strict=True)
-    for entry, grades, reasons in rows:
+    for entry, grades, reasons in zip(graded.pool.queries, graded.grades, graded.reasons, strict=True):
         for pooled, grade_given, reason in zip(entry.chunks, grades, reasons, strict=True):
             grade, said = (None, grade_given.reason) if isinstance(grade_given, NoAnswer) else (grade_given, reason)
-            yield {
-                "query": entry.query.id,
-                "doc": pooled.chunk.doc_id,
-                "start": pooled.chunk.start,
-                "end": pooled.chunk.end,
-                "text": pooled.chunk.text,
-                "ranks": dict(pooled.ranks),
-                "grade": grade,
-                "reason": said,
-            }
+            chunk = {"doc": pooled.chunk.doc_id, **attributes(pooled.chunk, "start", "end", "text")}
+            yield {"query": entry.query.id, **chunk, "ranks": pooled.ranks, "grade": grade, "reason": said}
 
 
 def _say(text: str) -> None:
     sys.stderr.write(printable(text) + "\n")
+
+
+def run_sample(request: Sample) -> None:
+    """Pool, draw, write.
+
+    Raises:
+        ConfigurationError: an option that cannot be used; nothing is written.
+        RunError: a folder that holds no evaluation and no sweep.
+    """
+    output = request.output
+    if output is None or output.suffix.lower() not in (".jsonl", ".ndjson"):
+        found = "none" if output is None else str(output)
+        raise ConfigurationError(f"--output: found {found}; expected the .jsonl file that the pairs are written to")
+    if is_folder(output) or (is_there(output) and not request.overwrite):
+        raise ConfigurationError(f"{output}: found something there; expected a free name, or --overwrite")
+    sample = sample_for_grading(
+        load_runs(request.runs),
+        request.n,
+        k=max(numbers_of_hits(request.k)),
+        sampled="queries" if request.queries else "pairs",
+        metric=request.metric,
+        seed=request.seed,
+    )
+    sample.write(output, overwrite=request.overwrite)
+    drawn = f"{request.n:,} of {sample.of:,} queries" if request.queries else f"of {sample.of:,}"
+    depth = "" if tuple(request.k) == ("10",) else f" -k {','.join(request.k)}"
+    runs = " ".join(shlex.quote(str(folder)) for folder in request.runs)
+    for line in (
+        f"{counted(len(sample), 'pair')} to grade ({drawn}, seed {request.seed}) written to {output}; next:",
+        "  fill in each line's grade, 0 for irrelevant, without leaving any out",
+        f"  raglift labels grade {runs}{depth} -o graded.jsonl --human {shlex.quote(str(output))}",
+    ):
+        _say(line)

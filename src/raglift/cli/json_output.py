@@ -6,11 +6,13 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import UNPRINTABLE
 from raglift.gating.records import Outcome
+from raglift.records.metric import Metric
 from raglift.report.recommendation import next_sentence, recommendation_sentence
 
 if TYPE_CHECKING:
@@ -27,13 +29,18 @@ if TYPE_CHECKING:
 # What the commands print with `--json`.
 
 
-def print_json(found: Any, *, on_one_line: bool = False) -> None:
-    """Print records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null.
+def print_json(found: Any) -> None:
+    """Print records, mappings, lists and NumPy's numbers as JSON."""
+    sys.stdout.write(json_text(found))
+
+
+def json_text(found: Any) -> str:
+    """Return records, mappings, lists and NumPy's numbers as JSON; what is not a finite number is null.
 
     Texts are untrusted: what a terminal would act on, and what has no UTF-8, is written as its number.
     """
-    text = json.dumps(_plain(found), ensure_ascii=False, indent=None if on_one_line else 2)
-    sys.stdout.write(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    text = json.dumps(_plain(found), ensure_ascii=False, indent=2)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -47,36 +54,25 @@ def labels_json(sources: LabelSources) -> dict[str, Any]:
     return {"labels": sources.to_dict()} if sources.by_model else {}
 
 
+def attributes(record: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a record by their names."""
+    return {name: getattr(record, name) for name in names}
+
+
 def hit_json(hit: Hit) -> dict[str, Any]:
     """Return a hit: its rank and score, and its chunk's id, location and text."""
     chunk = hit.chunk
-    return {
-        "rank": hit.rank,
-        "score": hit.score,
-        "chunk_id": chunk.id,
-        "doc_id": chunk.doc_id,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
-    }
+    location = attributes(chunk, "doc_id", "start", "end", "text")
+    return {**attributes(hit, "rank", "score"), "chunk_id": chunk.id, **location}
 
 
 def recommendation_json(found: Recommendation) -> dict[str, Any]:
     """Return a recommendation with its reasons."""
     return {
         "sentence": recommendation_sentence(found),
-        "recommended": found.recommended,
-        "choice": found.choice,
-        "is_shown": found.is_shown,
-        "best": found.best,
-        "best_without_truncation": found.best_without_truncation,
+        **attributes(found, "recommended", "choice", "is_shown", "best", "best_without_truncation"),
         "difference_to_best_without_truncation": found.to_untruncated,
-        "truncation": found.truncation,
-        "primary": str(found.primary),
-        "queries": found.queries,
-        "queries_needed": found.queries_needed,
-        "margin": found.margin,
-        "decided_by": found.decided_by,
+        **attributes(found, "truncation", "primary", "queries", "queries_needed", "margin", "decided_by"),
         "next": next_sentence(found),
         "held_out_check": found.check,
         "systems": records(found.to_frame()),
@@ -85,8 +81,10 @@ def recommendation_json(found: Recommendation) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, (Metric, Path)):
+        return str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -109,15 +107,11 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "dataset": evaluation.dataset.name,
         **labels_json(evaluation.label_sources),
         "queries": len(evaluation.dataset),
-        "expected": result.expected,
-        "missing": result.missing,
-        "dropped": result.dropped,
-        "failed": [{"query_id": one.query_id, "error": one.error} for one in result.failed],
+        **attributes(result, "expected", "missing", "dropped"),
+        "failed": [attributes(one, "query_id", "error") for one in result.failed],
         "checks": [_check_json(check) for check in result.checks],
         "regressions": [_regression_json(one) for one in result.regressions],
-        "method": result.method,
-        "warnings": result.warnings,
-        "notes": result.notes,
+        **attributes(result, "method", "warnings", "notes"),
     }
 
 
@@ -133,35 +127,16 @@ def gate_error_json(undecided: GateError) -> dict[str, Any]:
 
 def _check_json(check: Check) -> dict[str, Any]:
     return {
-        "name": check.name,
-        "stage": check.stage,
-        "found": check.found,
-        "bound": check.bound,
-        "is_minimum": check.is_minimum,
-        "unit": check.unit,
-        "passed": check.passed,
-        "band": check.band,
-        "n": check.n,
+        **attributes(check, "name", "stage", "found", "bound", "is_minimum", "unit", "passed", "band", "n"),
         "worst": [{"query_id": query, "value": value} for query, value in check.worst],
-        "queries": check.queries,
-        "note": check.note,
+        **attributes(check, "queries", "note"),
     }
 
 
 def _regression_json(one: Regression) -> dict[str, Any]:
-    return {
-        "metric": str(one.metric),
-        "passed": one.passed,
-        "before": one.before,
-        "after": one.after,
-        "difference": one.difference,
-        "p_holm": one.p_holm,
-        "margin": one.margin,
-        "minimum_detectable_effect": one.minimum_detectable_effect,
-        "too_skewed": one.too_skewed,
-        "note": one.note,
-        "regressed": [_flip_json(flip) for flip in one.regressed],
-    }
+    figures = attributes(one, "metric", "passed", "before", "after", "difference", "p_holm", "margin")
+    more = attributes(one, "minimum_detectable_effect", "too_skewed", "note")
+    return {**figures, **more, "regressed": [_flip_json(flip) for flip in one.regressed]}
 
 
 def _flip_json(flip: RegressedQuery) -> dict[str, Any]:
@@ -170,11 +145,4 @@ def _flip_json(flip: RegressedQuery) -> dict[str, Any]:
         f"hits_{side}": [{**hit_json(hit), "matches": hit.rank in matched} for hit in hits]
         for side, hits, matched in sides
     }
-    return {
-        "query_id": flip.query_id,
-        "text": flip.text,
-        "before": flip.before,
-        "after": flip.after,
-        "error": flip.error,
-        **rankings,
-    }
+    return {**attributes(flip, "query_id", "text", "before", "after", "error"), **rankings}

@@ -19,7 +19,15 @@ from raglift.cli.arguments import (
     SavedRuns,
     Temperature,
 )
-from raglift.cli.choices import ESTIMANDS, QUESTION_STYLES, choice, completion, corpus_names, separate, separate_paths
+from raglift.cli.choices import (
+    ESTIMANDS,
+    QUESTION_STYLES,
+    Several,
+    choice,
+    completion,
+    corpus_names,
+    separate_paths,
+)
 from raglift.cli.command import command, new_group
 
 labels = new_group()
@@ -40,22 +48,22 @@ labels = new_group()
 class Review:
     """Grade what systems returned by hand: a page on this machine that saves labels as you go."""
 
-    labels: Annotated[Path, typer.Argument(help="File of queries to label; created from the runs if it is missing.")]
-    runs: Annotated[
-        tuple[Path, ...],
-        typer.Argument(help="Folders of saved evaluations of the same queries, or the folder of one sweep."),
-    ]
-    judged: Annotated[
-        Path | None,
-        typer.Option(help="File of queries with a model's labels to compare with. Default: those in LABELS."),
-    ] = None
+    labels: Annotated[Path, typer.Argument()]
+    """File of queries to label; created from the runs if it is missing."""
+    runs: Annotated[tuple[Path, ...], typer.Argument()]
+    """Folders of saved evaluations of the same queries, or the folder of one sweep."""
+    judged: Path | None = None
+    """File of queries with a model's labels to compare with. Default: those in LABELS."""
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    scale: Annotated[int, choice((3, 5), help="Highest grade.")] = 3
+    scale: Annotated[int, choice((3, 5))] = 3
+    """Highest grade."""
     k: PoolDepth = ("10",)
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 for any that is free.")] = 0
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True
+    port: int = 0
+    """Port on 127.0.0.1; 0 for any that is free."""
+    browser: bool = True
+    """Open the page in a browser."""
 
 
 @command(
@@ -71,45 +79,38 @@ class Grade:
     """Grade the hits of saved evaluations with a language model, and write the grades as labels."""
 
     runs: SavedRuns
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the labels, .jsonl.")] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """File for the labels, .jsonl."""
     k: PoolDepth = ("10",)
     model: LanguageModelName = "openai:gpt-4o-mini"
-    scale: Annotated[int, choice((3, 5), help="Highest grade; 0 is irrelevant.")] = 3
-    rubric: Annotated[
-        Path | None, typer.Option(help="Text file that says what each grade means, instead of raglift's.")
-    ] = None
-    relevant_from: Annotated[int, typer.Option(help="Lowest grade that counts as relevant.")] = 1
-    fill: Annotated[
-        bool, typer.Option("--fill", help="Keep existing labels and add grades only for unlabelled hits.")
-    ] = False
+    scale: Annotated[int, choice((3, 5))] = 3
+    """Highest grade; 0 is irrelevant."""
+    rubric: Path | None = None
+    """Text file that says what each grade means, instead of raglift's."""
+    relevant_from: int = 1
+    """Lowest grade that counts as relevant."""
+    fill: bool = False
+    """Keep existing labels and add grades only for unlabelled hits."""
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    human: Annotated[
-        Path | None,
-        typer.Option(help="File of `labels sample` with people's grades, by which figures are corrected."),
-    ] = None
-    sample: Annotated[
-        Path | None,
-        typer.Option(help="File of `labels sample`, if --human is a file of labels, as `labels review` writes them."),
-    ] = None
-    metrics: Annotated[
-        tuple[str, ...],
-        typer.Option("--metrics", "-m", help="With --human: metrics to correct, such as 'precision@10,dcg@10'."),
-        separate,
-    ] = ()
-    estimand: Annotated[
-        str, choice(ESTIMANDS, help="With --human: what intervals are about, these queries or all queries like these.")
-    ] = "these-queries"
-    report: Annotated[
-        Path | None,
-        typer.Option(help="With --human: also write the HTML report of the runs with the corrected figures."),
-    ] = None
+    human: Path | None = None
+    """File of `labels sample` with people's grades, by which figures are corrected."""
+    sample: Path | None = None
+    """File of `labels sample`, if --human is a file of labels, as `labels review` writes them."""
+    metrics: Annotated[Several, typer.Option("--metrics", "-m")] = ()
+    """With --human: metrics to correct, such as 'precision@10,dcg@10'."""
+    estimand: Annotated[str, choice(ESTIMANDS)] = "these-queries"
+    """With --human: what intervals are about, these queries or all queries like these."""
+    report: Path | None = None
+    """With --human: also write the HTML report of the runs with the corrected figures."""
     estimate: Estimate = False
     concurrency: Concurrency = 8
     temperature: Temperature = "0"
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing file of labels.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every grade and its reason.")] = False
+    overwrite: bool = False
+    """Replace an existing file of labels."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print JSON with every grade and its reason."""
 
 
 @command(
@@ -117,7 +118,7 @@ class Grade:
     "sample",
     None,
     "Draw pairs for people to grade",
-    run="raglift.cli.sample:run",
+    run="raglift.cli.grade:run_sample",
     examples=[
         "raglift labels sample runs/* -n 100 -o grades.jsonl",
         "raglift labels sample runs/* -n 30 --queries -o q.jsonl",
@@ -131,21 +132,19 @@ class Sample:
     """
 
     runs: SavedRuns
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the pairs, .jsonl.")] = None
-    n: Annotated[int, typer.Option("-n", help="Number of pairs, or of queries with --queries.")] = 100
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """File for the pairs, .jsonl."""
+    n: Annotated[int, typer.Option("-n")] = 100
+    """Number of pairs, or of queries with --queries."""
     k: PoolDepth = ("10",)
-    queries: Annotated[
-        bool,
-        typer.Option(
-            "--queries", help="Draw queries with all their pairs, as metrics other than Precision, DCG and RBP need."
-        ),
-    ] = False
-    metric: Annotated[
-        str | None,
-        typer.Option(help="Draw pairs with a higher probability that weigh more in this metric, such as rbp@10."),
-    ] = None
-    seed: Annotated[int, typer.Option(help="Random seed of the draw.")] = 0
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
+    queries: bool = False
+    """Draw queries with all their pairs, as metrics other than Precision, DCG and RBP need."""
+    metric: str | None = None
+    """Draw pairs with a higher probability that weigh more in this metric, such as rbp@10."""
+    seed: int = 0
+    """Random seed of the draw."""
+    overwrite: bool = False
+    """Replace an existing file."""
 
 
 @command(
@@ -164,38 +163,31 @@ class Sample:
 class Generate:
     """Generate labelled questions about documents with a language model, and discard those that fail its checks."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion(corpus_names),
-            help="Bundled corpus by name, a dataset's folder, or a file or folder of documents.",
-        ),
-    ]
+    source: Annotated[str, typer.Argument(autocompletion=completion(corpus_names))]
+    """Bundled corpus by name, a dataset's folder, or a file or folder of documents."""
     encoding: Encoding = None
     include: Include = ()
-    n: Annotated[int, typer.Option("-n", help="Number of questions.")] = 50
-    output: Annotated[
-        tuple[Path, ...],
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where the questions go: a .jsonl file, or a new folder that includes the documents. And, if wanted, "
-            "a .md or .json file that says which were discarded, and why.",
-        ),
-        separate_paths,
-    ] = ()
-    styles: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            autocompletion=completion(QUESTION_STYLES), help="Styles of questions with their weights, 1 if not given."
-        ),
-        separate,
-    ] = ("natural=5", "keyword=2", "multi=2", "unanswerable=1")
-    seed: Annotated[int, typer.Option(help="Random seed for choosing passages.")] = 0
-    passage_size: Annotated[int, typer.Option(help="Maximum characters of a passage that a question is about.")] = 800
+    n: Annotated[int, typer.Option("-n")] = 50
+    """Number of questions."""
+    output: Annotated[tuple[Path, ...], typer.Option("--output", "-o"), separate_paths] = ()
+    """Where the questions go: a .jsonl file, or a new folder that includes the documents. And, if wanted, a .md or
+    .json file that says which were discarded, and why."""
+    styles: Annotated[Several, typer.Option(autocompletion=completion(QUESTION_STYLES))] = (
+        "natural=5",
+        "keyword=2",
+        "multi=2",
+        "unanswerable=1",
+    )
+    """Styles of questions with their weights, 1 if not given."""
+    seed: int = 0
+    """Random seed for choosing passages."""
+    passage_size: int = 800
+    """Maximum characters of a passage that a question is about."""
     model: LanguageModelName = "openai:gpt-4o-mini"
     temperature: Temperature = "0"
     concurrency: Concurrency = 8
     estimate: Estimate = False
-    overwrite: Annotated[bool, typer.Option(help="Replace existing files.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
+    overwrite: bool = False
+    """Replace existing files."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print the report as JSON."""

@@ -14,10 +14,10 @@ from raglift.cli.choices import (
     DROPPABLE,
     EMBEDDINGS,
     WRITTEN_FORMATS,
+    Several,
     choice,
     completion,
     corpus_names,
-    separate,
     separate_named,
 )
 from raglift.cli.command import command, new_group
@@ -53,29 +53,18 @@ class AuditDataset:
     encoding: Encoding = None
     include: Include = ()
     chunker: Chunkers = ()
-    match: Annotated[
-        str,
-        choice(
-            ("coverage", "containment"),
-            help="Match rule for the attainable recall: coverage is fair across chunk sizes; containment is what "
-            "evaluate uses by default.",
-        ),
-    ] = "coverage"
+    match: Annotated[str, choice(("coverage", "containment"))] = "coverage"
+    """Match rule for the attainable recall: coverage is fair across chunk sizes; containment is what evaluate uses by
+    default."""
     unicode_folding: UnicodeFolding = False
-    ks: Annotated[tuple[str, ...], typer.Option("-k", help="Depths of the attainable recall."), separate] = (
-        "1,3,5,10",
-    )
-    embedding: Annotated[
-        str,
-        typer.Option(
-            autocompletion=completion(EMBEDDINGS),
-            help="minilm counts the chunks that exceed its token limit; any other counts none.",
-        ),
-    ] = "minilm"
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with code 1 if labels are broken; warnings do not matter.")
-    ] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every finding.")] = False
+    ks: Annotated[Several, typer.Option("-k")] = ("1,3,5,10",)
+    """Depths of the attainable recall."""
+    embedding: Annotated[str, typer.Option(autocompletion=completion(EMBEDDINGS))] = "minilm"
+    """minilm counts the chunks that exceed its token limit; any other counts none."""
+    strict: bool = False
+    """Exit with code 1 if labels are broken; warnings do not matter."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print JSON with every finding."""
 
 
 @command(
@@ -95,51 +84,41 @@ class AuditDataset:
 class Convert:
     """Convert a labelled dataset to raglift's own format, or BEIR's. Anything that BEIR cannot hold is an error."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion(corpus_names), help="Dataset: a file, a folder or a bundled corpus by name."
-        ),
-    ]
-    output: Annotated[Path, typer.Option("--output", "-o", help="New file or folder.")]
-    read_as: Annotated[
-        str | None, choice(DATASET_FORMATS, "--from", help="Format of the source. Default: recognized by its layout.")
-    ] = None
-    write_as: Annotated[
-        str, choice(WRITTEN_FORMATS, "--to", help="Format of the target; jsonl is raglift's own folder.")
-    ] = "jsonl"
+    source: Annotated[str, typer.Argument(autocompletion=completion(corpus_names))]
+    """Dataset: a file, a folder or a bundled corpus by name."""
+    output: Annotated[Path, typer.Option("--output", "-o")]
+    """New file or folder."""
+    read_as: Annotated[str | None, choice(DATASET_FORMATS, "--from")] = None
+    """Format of the source. Default: recognized by its layout."""
+    write_as: Annotated[str, choice(WRITTEN_FORMATS, "--to")] = "jsonl"
+    """Format of the target; jsonl is raglift's own folder."""
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    split: Annotated[str | None, typer.Option(help="BEIR, hf: qrels to read. Default: test.")] = None
-    subset: Annotated[str | None, typer.Option(help="hf: which of several corpora, such as a language.")] = None
-    revision: Annotated[str | None, typer.Option(help="hf: a branch, tag or commit.")] = None
-    topics: Annotated[Path | None, typer.Option(help="TREC: file of topics, if the source is a qrels file.")] = None
-    column: Annotated[
-        tuple[str, ...],
-        typer.Option(help="Rows: a field and its path, such as 'question=inputs.ask' or 'ignore=notes'."),
-        separate_named,
-    ] = ()
-    decode: Annotated[
-        tuple[str, ...],
-        typer.Option(help="Rows: how a cell holds several values: 'passage=json', 'passage=literal', 'passage=|'."),
-    ] = ()
-    where: Annotated[
-        tuple[str, ...], typer.Option(help="Rows: which count, such as 'split=test' or 'status!=ARCHIVED'.")
-    ] = ()
-    root: Annotated[
-        str | None, typer.Option(help="Rows: the field of a JSON object that has them, or the sheet of a workbook.")
-    ] = None
-    delimiter: Annotated[str | None, typer.Option(help="CSV: character between columns.")] = None
-    evidence: Annotated[
-        str | None, choice(("answer", "context"), help="SQuAD: the passage that is labelled. Default: answer.")
-    ] = None
-    labels: Annotated[
-        str | None, choice(("spans", "texts", "ids"), help="AutoRAG: what labels become. Default: spans.")
-    ] = None
-    drop: Annotated[
-        tuple[str, ...], choice(DROPPABLE, help="Leave these out, if the format cannot hold them."), separate
-    ] = ()
+    split: str | None = None
+    """BEIR, hf: qrels to read. Default: test."""
+    subset: str | None = None
+    """hf: which of several corpora, such as a language."""
+    revision: str | None = None
+    """hf: a branch, tag or commit."""
+    topics: Path | None = None
+    """TREC: file of topics, if the source is a qrels file."""
+    column: Annotated[tuple[str, ...], separate_named] = ()
+    """Rows: a field and its path, such as 'question=inputs.ask' or 'ignore=notes'."""
+    decode: tuple[str, ...] = ()
+    """Rows: how a cell holds several values: 'passage=json', 'passage=literal', 'passage=|'."""
+    where: tuple[str, ...] = ()
+    """Rows: which count, such as 'split=test' or 'status!=ARCHIVED'."""
+    root: str | None = None
+    """Rows: the field of a JSON object that has them, or the sheet of a workbook."""
+    delimiter: str | None = None
+    """CSV: character between columns."""
+    evidence: Annotated[str | None, choice(("answer", "context"))] = None
+    """SQuAD: the passage that is labelled. Default: answer."""
+    labels: Annotated[str | None, choice(("spans", "texts", "ids"))] = None
+    """AutoRAG: what labels become. Default: spans."""
+    drop: Annotated[Several, choice(DROPPABLE)] = ()
+    """Leave these out, if the format cannot hold them."""
     as_json: AsJson = False
 
 
@@ -155,21 +134,17 @@ class Convert:
 class Relabel:
     """Convert quoted-text labels to positions in the documents, and write them to a new file."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion(corpus_names),
-            help="Bundled corpus by name, a dataset folder, or a .jsonl file of queries.",
-        ),
-    ]
-    output: Annotated[Path, typer.Option("--output", "-o", help="New file of queries, .jsonl.")]
+    source: Annotated[str, typer.Argument(autocompletion=completion(corpus_names))]
+    """Bundled corpus by name, a dataset folder, or a .jsonl file of queries."""
+    output: Annotated[Path, typer.Option("--output", "-o")]
+    """New file of queries, .jsonl."""
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    to: Annotated[
-        str, choice(("anchors", "offsets"), help="anchors (first and last words of a passage) or character offsets.")
-    ] = "anchors"
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False
+    to: Annotated[str, choice(("anchors", "offsets"))] = "anchors"
+    """anchors (first and last words of a passage) or character offsets."""
+    overwrite: bool = False
+    """Replace an existing file."""
     as_json: AsJson = False
 
 
@@ -217,12 +192,10 @@ class FetchCorpus:
     """Download the text of a corpus to the user's cache, and check that its labels can be found in it."""
 
     name: CorpusName
-    url: Annotated[str | None, typer.Option(help="Download from this address instead of the corpus's own.")] = None
-    timeout: Annotated[float, typer.Option(help="Timeout per address in seconds, retries included.")] = 120.0
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            help="Encoding of a text that is not UTF-8 and has no byte-order mark, such as cp1252; it is kept as UTF-8."
-        ),
-    ] = None
+    url: str | None = None
+    """Download from this address instead of the corpus's own."""
+    timeout: float = 120.0
+    """Timeout per address in seconds, retries included."""
+    encoding: str | None = None
+    """Encoding of a text that is not UTF-8 and has no byte-order mark, such as cp1252; it is kept as UTF-8."""
     as_json: AsJson = False

@@ -11,13 +11,14 @@ import typer
 from raglift.cli.arguments import AsJson, Documents, Encoding, Include, Profile, PromptBudget, SavedRun
 from raglift.cli.choices import (
     EXPORT_FORMATS,
+    GATED_FIGURES,
     RANKING_FORMATS,
     TRACKERS,
+    Several,
     choice,
     completion,
     corpus_names,
     metric_names,
-    separate,
     separate_paths,
 )
 from raglift.cli.command import CI, FILES, MORE, command, new_group
@@ -47,64 +48,42 @@ group = new_group()
 class Gate:
     """Check a run against thresholds and a baseline, for CI."""
 
-    run: Annotated[Path, typer.Argument(help="Folder of a saved evaluation, or of one cell of a sweep.")]
-    minimum: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            "--min",
-            autocompletion=completion(metric_names),
-            help="Lowest means that pass, such as 'ndcg@10=0.75,mrr=0.6' or retrieve:recall@50=0.9.",
-        ),
-        separate,
-    ] = ()
+    run: Annotated[Path, typer.Argument()]
+    """Folder of a saved evaluation, or of one cell of a sweep."""
+    minimum: Annotated[Several, typer.Option("--min", autocompletion=completion(metric_names))] = ()
+    """Lowest means that pass, such as 'ndcg@10=0.75,mrr=0.6' or retrieve:recall@50=0.9."""
     maximum: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            "--max",
-            autocompletion=completion(("p50_latency", "p95_latency", "failures", "empty", "unlabelled")),
-            help="Highest values that pass, such as 'p95_latency=500ms,failures=0': of p50_latency, p95_latency, "
-            "failures, empty, unlabelled or a metric.",
-        ),
-        separate,
+        Several,
+        typer.Option("--max", autocompletion=completion(GATED_FIGURES)),
     ] = ()
-    baseline: Annotated[Path | None, typer.Option(help="Folder of a saved evaluation of the same queries.")] = None
-    no_regression: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            autocompletion=completion(metric_names),
-            help="Metrics that must not be worse than the baseline's at the last stage, such as 'ndcg@10,mrr'.",
-        ),
-        separate,
-    ] = ()
-    margin: Annotated[float, typer.Option(help="Largest drop of the mean that is accepted.")] = 0.0
+    """Highest values that pass, such as 'p95_latency=500ms,failures=0': of p50_latency, p95_latency, failures, empty,
+    unlabelled or a metric."""
+    baseline: Path | None = None
+    """Folder of a saved evaluation of the same queries."""
+    no_regression: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
+    """Metrics that must not be worse than the baseline's at the last stage, such as 'ndcg@10,mrr'."""
+    margin: float = 0.0
+    """Largest drop of the mean that is accepted."""
     budget: PromptBudget = None
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=completion(corpus_names),
-            help="Labelled dataset, as in evaluate, all queries of which the run must have answered.",
-        ),
-    ] = None
+    dataset: Annotated[str | None, typer.Option(autocompletion=completion(corpus_names))] = None
+    """Labelled dataset, as in evaluate, all queries of which the run must have answered."""
     documents: Documents = None
     encoding: Encoding = None
     include: Include = ()
-    name: Annotated[str | None, typer.Option(help="Name of the run. Default: its folder's.")] = None
-    seed: Annotated[int, typer.Option(help="Random seed of the permutation tests.")] = 0
-    confidence: Annotated[
-        float, typer.Option(help="Confidence level: a drop is significant if p is at most 1 minus this.")
-    ] = 0.95
-    junit: Annotated[Path | None, typer.Option(help="Write the checks to this file as JUnit XML.")] = None
-    markdown: Annotated[Path | None, typer.Option(help="Write a summary to this file as Markdown.")] = None
-    github: Annotated[
-        bool | None,
-        typer.Option(
-            "--github/--no-github",
-            help="Print annotations and add the summary to $GITHUB_STEP_SUMMARY. Default: on GitHub Actions.",
-        ),
-    ] = None
-    overwrite: Annotated[
-        bool, typer.Option(help="Replace files for --junit and --markdown that another program wrote.")
-    ] = False
+    name: str | None = None
+    """Name of the run. Default: its folder's."""
+    seed: int = 0
+    """Random seed of the permutation tests."""
+    confidence: float = 0.95
+    """Confidence level: a drop is significant if p is at most 1 minus this."""
+    junit: Path | None = None
+    """Write the checks to this file as JUnit XML."""
+    markdown: Path | None = None
+    """Write a summary to this file as Markdown."""
+    github: Annotated[bool | None, typer.Option("--github/--no-github")] = None
+    """Print annotations and add the summary to $GITHUB_STEP_SUMMARY. Default: on GitHub Actions."""
+    overwrite: bool = False
+    """Replace files for --junit and --markdown that another program wrote."""
     as_json: AsJson = False
 
 
@@ -120,19 +99,16 @@ class Gate:
 class Track:
     """Log saved evaluations or sweeps to an experiment tracker: parameters, metrics, the report and the run."""
 
-    runs: Annotated[
-        tuple[Path, ...], typer.Argument(help="Folders of saved evaluations or sweeps; each is logged by itself.")
-    ]
-    to: Annotated[tuple[str, ...], choice(TRACKERS, help="Experiment trackers, at least one."), separate] = ()
-    project: Annotated[str | None, typer.Option(help="MLflow experiment or W&B project. Default: raglift.")] = None
-    name: Annotated[str | None, typer.Option(help="Name of the run in the tracker. Default: the folder's.")] = None
-    files: Annotated[
-        bool,
-        typer.Option(
-            "--files/--no-files",
-            help="Also upload the report and the saved run, which contain the texts of queries and chunks.",
-        ),
-    ] = True
+    runs: Annotated[tuple[Path, ...], typer.Argument()]
+    """Folders of saved evaluations or sweeps; each is logged by itself."""
+    to: Annotated[Several, choice(TRACKERS)] = ()
+    """Experiment trackers, at least one."""
+    project: str | None = None
+    """MLflow experiment or W&B project. Default: raglift."""
+    name: str | None = None
+    """Name of the run in the tracker. Default: the folder's."""
+    files: Annotated[bool, typer.Option("--files/--no-files")] = True
+    """Also upload the report and the saved run, which contain the texts of queries and chunks."""
     as_json: AsJson = False
 
 
@@ -153,38 +129,21 @@ class Track:
 class Score:
     """Score rankings in files with labels in a file."""
 
-    run: Annotated[
-        tuple[Path, ...],
-        typer.Option(help="Rankings: TREC run, .jsonl or .parquet files. Several are compared in a table."),
-        separate_paths,
-    ]
-    qrels: Annotated[
-        str,
-        typer.Option(
-            autocompletion=completion(corpus_names),
-            help="Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents.",
-        ),
-    ]
-    metrics: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            autocompletion=completion(metric_names),
-            help="Metrics by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'.",
-        ),
-        separate,
-    ] = ()
+    run: Annotated[tuple[Path, ...], separate_paths]
+    """Rankings: TREC run, .jsonl or .parquet files. Several are compared in a table."""
+    qrels: Annotated[str, typer.Option(autocompletion=completion(corpus_names))]
+    """Labels: TREC qrels, .jsonl, .parquet, or a dataset whose labels are ids or documents."""
+    metrics: Annotated[Several, typer.Option(autocompletion=completion(metric_names))] = ()
+    """Metrics by raglift's names or trec_eval's: 'ndcg@10,map' or 'ndcg_cut_10,P_5,bpref'."""
     profile: Profile = "default"
-    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Show each query, then the means.")] = False
-    answered_only: Annotated[
-        bool,
-        typer.Option(help="Leave labelled queries without a ranking out of the means, as trec_eval does without -c."),
-    ] = False
-    names: Annotated[
-        tuple[str, ...], typer.Option(help="Names of the runs, such as 'small,large'. Default: file names."), separate
-    ] = ()
-    form: Annotated[
-        str | None, choice(RANKING_FORMATS, "--from", help="Format of the runs. Default: by the ending of each file.")
-    ] = None
+    per_query: Annotated[bool, typer.Option("--per-query", "-q")] = False
+    """Show each query, then the means."""
+    answered_only: bool = False
+    """Leave labelled queries without a ranking out of the means, as trec_eval does without -c."""
+    names: Several = ()
+    """Names of the runs, such as 'small,large'. Default: file names."""
+    form: Annotated[str | None, choice(RANKING_FORMATS, "--from")] = None
+    """Format of the runs. Default: by the ending of each file."""
     as_json: AsJson = False
 
 
@@ -193,7 +152,7 @@ class Score:
     "export",
     FILES,
     "Export a run as TREC or Parquet",
-    run="raglift.cli.export:run",
+    run="raglift.cli.score:run_export",
     examples=[
         "raglift export runs/bm25 -o trec",
         "raglift export runs/bm25 -o out --format parquet",
@@ -204,24 +163,20 @@ class Export:
     """Write a saved evaluation as files for other tools: TREC run and qrels, or Parquet."""
 
     run: SavedRun
-    output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the files.")]
-    form: Annotated[
-        str, choice(EXPORT_FORMATS, "--format", help="trec is a run and qrels, as trec_eval reads them.")
-    ] = "trec"
-    stage: Annotated[str | None, typer.Option(help="Stage whose rankings are written. Default: the last.")] = None
-    all_stages: Annotated[bool, typer.Option("--all-stages", help="Write one file of rankings per stage.")] = False
-    subtopics: Annotated[
-        bool, typer.Option("--subtopics", help="With trec: also write which id is which fact, for pyndeval.")
-    ] = False
-    escape_ids: Annotated[
-        bool,
-        typer.Option(
-            "--escape-ids", help="With trec: write white space, control characters and % in ids as in URLs (%20)."
-        ),
-    ] = False
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing export, and nothing else.")] = (
-        False
-    )
+    output: Annotated[Path, typer.Option("--output", "-o")]
+    """New folder for the files."""
+    form: Annotated[str, choice(EXPORT_FORMATS, "--format")] = "trec"
+    """trec is a run and qrels, as trec_eval reads them."""
+    stage: str | None = None
+    """Stage whose rankings are written. Default: the last."""
+    all_stages: bool = False
+    """Write one file of rankings per stage."""
+    subtopics: bool = False
+    """With trec: also write which id is which fact, for pyndeval."""
+    escape_ids: bool = False
+    """With trec: write white space, control characters and % in ids as in URLs (%20)."""
+    overwrite: bool = False
+    """Replace an existing export, and nothing else."""
     as_json: AsJson = False
 
 
@@ -241,18 +196,13 @@ class Mcp:
     written or run unless it is allowed.
     """
 
-    folder: Annotated[Path, typer.Argument(help="The folder that the agent may see.")]
-    allow_write: Annotated[
-        bool, typer.Option("--allow-write", help="Also let it save runs in the folder. Nothing is overwritten.")
-    ] = False
-    allow_code: Annotated[
-        bool,
-        typer.Option(
-            "--allow-code",
-            help="Also let it evaluate systems by reference: this runs the folder's code (module:name), starts the "
-            "commands of MCP servers, and asks HTTP addresses, with the rights of whoever starts the server.",
-        ),
-    ] = False
+    folder: Annotated[Path, typer.Argument()]
+    """The folder that the agent may see."""
+    allow_write: bool = False
+    """Also let it save runs in the folder. Nothing is overwritten."""
+    allow_code: bool = False
+    """Also let it evaluate systems by reference: this runs the folder's code (module:name), starts the commands of MCP
+    servers, and asks HTTP addresses, with the rights of whoever starts the server."""
 
 
 @command(
@@ -267,8 +217,6 @@ class Mcp:
 class Metrics:
     """List all metrics with formula and source, including those of installed plugins."""
 
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="METRIC", autocompletion=completion(metric_names), help="A metric to show in full."),
-    ] = None
+    name: Annotated[str | None, typer.Argument(metavar="METRIC", autocompletion=completion(metric_names))] = None
+    """A metric to show in full."""
     as_json: AsJson = False

@@ -12,7 +12,7 @@ from raglift.apps.review.page import check_installed
 from raglift.apps.review.server import open_review, serve
 from raglift.base.display import printable
 from raglift.cli.evaluate import numbers_of_hits
-from raglift.cli.saved_runs import load_runs
+from raglift.cli.saving import load_runs
 from raglift.datasets.loading import load_documents
 
 if TYPE_CHECKING:

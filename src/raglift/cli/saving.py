@@ -1,4 +1,4 @@
-"""Saving an evaluation even if its destination folder cannot be written."""
+"""Evaluations in folders: loading those that a command names, and saving one even if its folder cannot be written."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raglift.errors import RunError
+from raglift.base.limits import user_path
+from raglift.errors import ConfigurationError, RunError
+from raglift.results.comparison import distinct_names
+from raglift.results.evaluation import load_evaluation
+from raglift.sweep.engine import load_sweep_result
+from raglift.sweep.folder import SweepFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from raglift.results.evaluation import Evaluation
 
@@ -22,6 +27,29 @@ PRINTED_ONLY = "printed and nowhere else; what the models computed is in the cac
 """What becomes of an evaluation that can be written nowhere."""
 _NAME_LENGTH = 50
 """So much of a folder's name is in that of a temporary one: the whole may be as long as names can be."""
+
+
+def load_runs(folders: Sequence[Path]) -> dict[str, Evaluation]:
+    """Return the evaluations by name: those of the folders, or the finished cells of a sweep.
+
+    Raises:
+        ConfigurationError: the folder of a sweep among others, or a sweep of which no cell is finished.
+        RunError: a folder that holds no evaluation and no sweep.
+    """
+    sweeps = [folder for folder in folders if SweepFolder(user_path(folder)).exists()]
+    if not sweeps:
+        opened = [load_evaluation(folder) for folder in folders]
+        return dict(zip(distinct_names(folders, opened), opened, strict=True))
+    if len(folders) > 1:
+        raise ConfigurationError(
+            f"found the folder of a sweep, {sweeps[0]}, among {len(folders)} folders; expected it alone, or cells of "
+            f"it, as {sweeps[0]}/cells/*"
+        )
+    finished = load_sweep_result(sweeps[0]).finished
+    found = {each.cell.name: each.evaluation for each in finished if each.evaluation is not None}
+    if not found:
+        raise ConfigurationError(f"{sweeps[0]}: found a sweep of which no cell is finished; expected one at least")
+    return found
 
 
 def keep(

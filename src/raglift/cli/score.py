@@ -1,19 +1,22 @@
-"""`raglift score`."""
+"""`raglift score` and `raglift export`: rankings and labels in files of other tools."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
+from raglift.results.evaluation import load_evaluation
+from raglift.storage.rankings.exporting import export
 from raglift.storage.rankings.scoring import DEFAULT_METRICS, metric_of, score_files
 
 if TYPE_CHECKING:
-    from raglift.cli.pipeline import Score
+    from raglift.cli.pipeline import Export, Score
+    from raglift.storage.rankings.forms import WrittenForm
     from raglift.storage.rankings.scoring import FileScores, RunScores
 
 
@@ -43,11 +46,11 @@ def run(request: Score) -> None:
 
 def _as_json(scores: FileScores, request: Score) -> dict[str, Any]:
     return {
-        "qrels": str(scores.qrels),
+        "qrels": scores.qrels,
         "profile": request.profile,
         "runs": [_run_as_json(run, scores, request) for run in scores.runs],
         "differences": [
-            {"run": each.run, "first": each.first, "metric": str(each.metric), "p_holm": each.p, **asdict(each.paired)}
+            {"run": each.run, "first": each.first, "metric": each.metric, "p_holm": each.p, **asdict(each.paired)}
             for each in scores.differences()
         ],
     }
@@ -56,7 +59,7 @@ def _as_json(scores: FileScores, request: Score) -> dict[str, Any]:
 def _run_as_json(run: RunScores, scores: FileScores, request: Score) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": run.name,
-        "path": str(run.path),
+        "path": run.path,
         "hits": run.hits,
         "metrics": {
             str(metric): {"mean": run.scores.mean(metric), "n": run.scores.n(metric)} for metric in scores.metrics
@@ -64,7 +67,7 @@ def _run_as_json(run: RunScores, scores: FileScores, request: Score) -> dict[str
         "queries_without_ranking": run.scores.empty,
         "queries_left_out": run.left_out,
         "rankings_without_labels": run.scores.unlabelled,
-        "notes": list(run.notes),
+        "notes": run.notes,
     }
     if request.per_query:
         found["queries"] = {
@@ -73,3 +76,21 @@ def _run_as_json(run: RunScores, scores: FileScores, request: Score) -> dict[str
             if not np.isnan(values).all()
         }
     return found
+
+
+def run_export(request: Export) -> None:
+    """Load, write, say what was written."""
+    written = export(
+        load_evaluation(request.run),
+        request.output,
+        form=cast("WrittenForm", request.form),
+        stage=request.stage,
+        all_stages=request.all_stages,
+        subtopics=request.subtopics,
+        escape_ids=request.escape_ids,
+        overwrite=request.overwrite,
+    )
+    if request.as_json:
+        print_json(written.to_dict())
+    else:
+        sys.stdout.write(f"{written}\n")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from raglift.base.display import printable
 from raglift.base.limits import is_folder
+from raglift.cli.arguments import project_budget
 from raglift.cli.exits import Stopped
-from raglift.cli.json_output import labels_json, print_json, recommendation_json
-from raglift.cli.project import project_budget
+from raglift.cli.json_output import attributes, labels_json, print_json, recommendation_json, records
 from raglift.cli.tracking import Tracking
 from raglift.components.devices import checked_device
 from raglift.errors import ConfigurationError, QueryFailed
@@ -25,11 +25,13 @@ from raglift.sweep.terminal import print_plan
 from raglift.sweep.view import sweep_view
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
 
     from raglift.cli.choosing import RunSweep
     from raglift.sweep.engine import EngineName
     from raglift.sweep.planning import Plan
+    from raglift.sweep.records import CellResult
     from raglift.sweep.result import SweepResult
     from raglift.sweep.specification.record import Sweep
 
@@ -162,36 +164,31 @@ def _next_line(result: SweepResult) -> str:
 
 def _as_json(result: SweepResult) -> dict[str, Any]:
     best, whole = result.best(), result.best(without_truncation=True)
-    rows = result.to_frame().to_dict(orient="records")
+    frame = result.to_frame()
     return {
-        "title": result.title,
-        "primary": str(result.primary),
-        **({} if result.race is None else {"race": asdict(result.race)}),
+        **attributes(result, "title", "primary"),
+        **({} if result.race is None else {"race": result.race}),
         "recommendation": None if result.compared is None else recommendation_json(result.recommend()),
         **labels_json(result.label_sources),
-        "billed": dict(result.billed),
+        "billed": result.billed,
         "best": None if best is None else best.cell.name,
         "effects": effects_json(result),
         "best_without_truncation": None if whole is None else whole.cell.name,
-        "cells": [
-            {
-                "cell": entry.cell.name,
-                "key": entry.cell.key,
-                **entry.cell.to_dict(),
-                "read_in_part": entry.read_in_part,
-                "candidates_read_in_part": entry.candidates_read_in_part,
-                "truncated_share": entry.truncation.share if entry.is_truncated else 0.0,
-                "not_candidates": entry.not_candidates,
-                "error": entry.error,
-                **({} if result.race is None else {"eliminated": entry.eliminated and asdict(entry.eliminated)}),
-                "metrics": [
-                    {name: _plain(name, row[name]) for name in _FIGURES}
-                    for row in rows
-                    if row["cell"] == entry.cell.name and entry.evaluation is not None
-                ],
-            }
-            for entry in result.results
-        ],
+        "cells": [_cell_as_json(cell, frame, is_race=result.race is not None) for cell in result.results],
+    }
+
+
+def _cell_as_json(found: CellResult, frame: pd.DataFrame, *, is_race: bool) -> dict[str, Any]:
+    rows = [] if found.evaluation is None else records(frame.loc[frame["cell"] == found.cell.name, list(_FIGURES)])
+    return {
+        "cell": found.cell.name,
+        "key": found.cell.key,
+        **found.cell.to_dict(),
+        **attributes(found, "read_in_part", "candidates_read_in_part"),
+        "truncated_share": found.truncation.share if found.is_truncated else 0.0,
+        **attributes(found, "not_candidates", "error"),
+        **({"eliminated": found.eliminated} if is_race else {}),
+        "metrics": [row | {"k": None if row["k"] is None else int(row["k"])} for row in rows],
     }
 
 
@@ -199,21 +196,8 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
     return {
         "title": plan.title,
         "cells": [cell.name for cell in plan.cells],
-        "excluded": plan.excluded,
-        "finished": plan.finished,
+        **attributes(plan, "excluded", "finished"),
         "rankings": len(plan.sources),
-        "chunkings": [asdict(entry) for entry in plan.chunkings],
-        "embeddings": [asdict(entry) for entry in plan.embeddings],
-        "rerankings": [asdict(entry) for entry in plan.rerankings],
-        "occupied": plan.occupied,
+        **attributes(plan, "chunkings", "embeddings", "rerankings", "occupied"),
         **({"effort": plan.effort} if plan.effort else {}),
     }
-
-
-def _plain(name: str, value: Any) -> Any:
-    """Return a value of a column as JSON has it: depths without a point."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and name == "k" and value.is_integer():  # a column with gaps has no integers
-        return int(value)
-    return value

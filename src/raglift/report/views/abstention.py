@@ -47,8 +47,8 @@ def abstention_section(evaluation: EvaluationRecord) -> Section | None:
     if not any(each.found for each in stages):
         return None
     said = (
-        "How well the score of the first hit tells answerable questions from unanswerable ones. raglift threshold "
-        "finds the score below which not to answer."
+        "How well the score of the first hit tells answerable questions from unanswerable ones. "
+        "raglift tune --threshold finds the score below which not to answer."
     )
     return Section("When not to answer", (said,), (_stages(stages),), detail=Detail.DETAILS)
 
