@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from raglift.base.secrets import HIDDEN
 
 MOST_ITEMS = 10_000
 """A list of numbered attributes may have so many; a trace is damaged that numbers them otherwise."""
@@ -19,6 +22,11 @@ _READ = (
     *("gen_ai.usage.", "gen_ai.agent.name", "gen_ai.prompt", "gen_ai.completion"),
 )
 _NOT_READ = ("gen_ai.prompt.name", "input.images")
+_NAME_OF_A_SECRET = re.compile(
+    r"passw|passphrase|secret(?!ar)|authorization|credential|bearer"
+    r"|(?:api|access|auth|private|service|signing)[-_]?key|(?:access|auth|api|refresh|session)[-_]?token|^token$",
+    re.IGNORECASE,
+)
 
 
 def is_read(name: str, join_by: str | None = None) -> bool:
@@ -106,6 +114,27 @@ def parsed(value: Any) -> Any:
 def is_cut_off(value: Any) -> bool:
     """Whether a text begins as JSON does and is none, as one that an exporter cut off."""
     return isinstance(value, str) and value.lstrip()[:2] in ('{"', "[{", '["', "[[") and parsed(value) is None
+
+
+def without_secrets(value: Any, depth: int = 0) -> Any:
+    """Return a value of JSON with `***` for each text that is a secret by its name, such as `api_key`.
+
+    Args:
+        value: an object, a list or a plain value.
+        depth: how deep it lies; what lies too deep is left out.
+    """
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, Mapping):
+        return {
+            str(name): HIDDEN
+            if isinstance(inner, str) and _NAME_OF_A_SECRET.search(str(name))
+            else without_secrets(inner, depth + 1)
+            for name, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [without_secrets(inner, depth + 1) for inner in value]
+    return value
 
 
 def text_or_none(value: Any) -> str | None:

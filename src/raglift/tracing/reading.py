@@ -18,7 +18,6 @@ from raglift.tracing.decoding.files import MOST_SPANS, files_in, spans_in
 from raglift.tracing.decoding.rows import SpanColumns
 from raglift.tracing.joining import sessions_of
 from raglift.tracing.records import TraceImport
-from raglift.tracing.secrets import cleared_session
 from raglift.tracing.spans import Kind, Options, RawSpan, Span
 from raglift.tracing.trees import trees_of
 from raglift.tracing.view import traces_view
@@ -26,10 +25,8 @@ from raglift.tracing.view import traces_view
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from raglift.base.secrets import KnownSecrets
     from raglift.errors import Fault
     from raglift.records.dataset import Dataset
-    from raglift.tracing.records import ImportedTrace
 
 
 _CONVENTIONS = (openinference.span_of, genai.span_of)
@@ -99,14 +96,12 @@ def read_traces(
         raise DatasetError(listed, faults or [fault(listed, "no spans", "traces with spans in them")])
     trees = trees_of(spans, faults)
     read = sessions_of(trees, data, text_tools)
-    known = options.secrets.known()
     order = {query.id: place for place, query in enumerate(data.queries)}
-    sessions = [cleared_session(session, known) for _, session in read if session is not None]
-    rows = tuple(_without_secrets(row, known) for row, _ in read)
+    sessions = [session for _, session in read if session is not None]
     return TraceImport(
         data.name,
         tuple(sorted(sessions, key=lambda session: (order[session.query_id], session.repetition))),
-        rows,
+        tuple(row for row, _ in read),
         tuple(faults),
         len(spans),
         len(data.queries),
@@ -127,11 +122,6 @@ def _bounded(spans: Iterator[Span], faults: list[Fault]) -> Iterator[Span]:
     yield from islice(spans, MOST_SPANS)
     if next(spans, None) is not None:
         faults.append(fault("traces", f"more than {MOST_SPANS:,} spans", "fewer: read the files in parts"))
-
-
-def _without_secrets(trace: ImportedTrace, known: KnownSecrets) -> ImportedTrace:
-    error = None if trace.error is None else known.cleared(trace.error)
-    return replace(trace, question=known.cleared(trace.question), detail=known.cleared(trace.detail), error=error)
 
 
 view_of.register(TraceImport, whole(traces_view))

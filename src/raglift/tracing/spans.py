@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from raglift.tracing.secrets import FoundSecrets
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -116,5 +114,3 @@ class Options:
     """The key of a hit's metadata that holds the id of its document."""
     columns: SpanColumns | None = None
     """For rows of a tool's own export, in which column each part of a span is."""
-    secrets: FoundSecrets = field(default_factory=FoundSecrets)
-    """What the attributes hold that is secret."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raglift.tracing.attributes import amount, is_cut_off, labels_of, parsed, text_or_none
+from raglift.tracing.attributes import amount, is_cut_off, labels_of, parsed, text_or_none, without_secrets
 from raglift.tracing.conventions.openinference import tool_answer
 from raglift.tracing.conventions.values import documents_in, last_of_user, messages_in, question_in
 from raglift.tracing.spans import Kind, RawSpan, Span
@@ -56,7 +56,7 @@ def span_of(raw: RawSpan, options: Options) -> Span | None:
             span,
             question=lambda: question_in(arguments),
             tool=text_or_none(attributes.get("gen_ai.tool.name")) or raw.name.removeprefix("execute_tool "),
-            arguments=arguments if isinstance(arguments, dict) else {},
+            arguments=without_secrets(arguments) if isinstance(arguments, dict) else {},
             documents=documents_in(answered, options.doc_key, strict=True),
             answer=lambda: tool_answer(answered),
             lost="gen_ai.tool.call.result, which is cut off" if is_cut_off(answered) else "",

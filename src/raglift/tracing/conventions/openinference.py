@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raglift.adapters.base import finite
-from raglift.tracing.attributes import amount, is_cut_off, labels_of, numbered, parsed, text_or_none
+from raglift.tracing.attributes import amount, is_cut_off, labels_of, numbered, parsed, text_or_none, without_secrets
 from raglift.tracing.conventions.values import chunk_from, documents_in, messages_in, question_in, texts_in
 from raglift.tracing.spans import Kind, RawSpan, ScoredChunks, Span
 
@@ -112,7 +112,7 @@ def _tool(span: Span, attributes: Mapping[str, Any], options: Options) -> Span:
     return replace(
         span,
         tool=text_or_none(attributes.get("tool.name")) or span.raw.name,
-        arguments=fields if isinstance(fields, dict) else {},
+        arguments=without_secrets(fields) if isinstance(fields, dict) else {},
         documents=documents_in(answered, options.doc_key, strict=True),
         answer=lambda: tool_answer(answered),
         lost="output.value, which is cut off" if is_cut_off(answered) else "",

@@ -9,7 +9,7 @@ from raglift.adapters.base import finite
 from raglift.adapters.results import LIST_KEYS, chunk_of_mapping
 from raglift.errors import ConfigurationError
 from raglift.records.documents import Chunk
-from raglift.tracing.attributes import MOST_ITEMS, parsed
+from raglift.tracing.attributes import MOST_ITEMS, parsed, without_secrets
 
 if TYPE_CHECKING:
     from raglift.tracing.spans import ScoredChunks
@@ -139,7 +139,7 @@ def chunk_from(
         doc_key: the key of the metadata that holds the document's id; None takes the first that is set of `DOC_KEYS`.
     """
     known = parsed(metadata)
-    fields = {str(name): value for name, value in known.items()} if isinstance(known, Mapping) else {}
+    fields = without_secrets(known) if isinstance(known, Mapping) else {}
     names = DOC_KEYS if doc_key is None else (doc_key,)
     document = doc_id if doc_id is not None and doc_key is None else next(filter(_is_id, map(fields.get, names)), None)
     words = text if isinstance(text, str) and text != _REDACTED else ""

@@ -135,7 +135,6 @@ class SpanReader:
         for name, value in found:
             if value is None:
                 continue
-            self.options.secrets.look_at(name, value)
             if not is_read(name, self.options.join_by):
                 continue
             if isinstance(value, str) and len(value) > LONGEST_VALUE:

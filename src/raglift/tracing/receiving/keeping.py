@@ -11,15 +11,14 @@ from raglift.base.display import encodable
 from raglift.base.limits import most_bytes
 from raglift.base.secrets import KnownSecrets, secrets_of_environment
 from raglift.errors import DatasetError, Fault
-from raglift.tracing.attributes import numbered, parsed
-from raglift.tracing.secrets import cleared, without_named
+from raglift.tracing.attributes import numbered, parsed, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
     from typing import BinaryIO
 
-    from raglift.tracing.spans import Options, RawSpan
+    from raglift.tracing.spans import RawSpan
 
 
 class KeptSpans:
@@ -40,25 +39,23 @@ class KeptSpans:
         self._file = _opened(path)
         self.size = self._file.tell()
         """Its bytes."""
-        self._environment = secrets_of_environment()
+        self._secrets = KnownSecrets(secrets_of_environment())
 
     @property
     def is_full(self) -> bool:
         """Whether it has as many bytes as are read of one file."""
         return self.size >= most_bytes()
 
-    def add(self, spans: Iterable[RawSpan], options: Options) -> None:
+    def add(self, spans: Iterable[RawSpan]) -> None:
         """Add spans as one line.
 
         Args:
             spans: what came with one request.
-            options: how they were read, with the secrets that were found.
 
         Raises:
             OSError: the disk is full, or fails.
         """
-        known = KnownSecrets({*options.secrets.values, *self._environment})
-        kept = [_as_json(span, known) for span in spans]
+        kept = [_as_json(span, self._secrets) for span in spans]
         if not kept:
             return
         line = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": kept}]}]}, ensure_ascii=False)
@@ -122,14 +119,23 @@ def _needed(attributes: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _clean(name: str, value: Any, known: KnownSecrets) -> Any:
+    """Return the value of an attribute without secrets of the environment, and those that are one by their name."""
+    found = parsed(value) if isinstance(value, str) else None
+    if isinstance(found, (dict, list)):
+        hidden = without_secrets(found)
+        value = value if hidden == found else json.dumps(hidden, ensure_ascii=False)
+    last = name.rpartition(".")[2]
+    return _cleared(without_secrets({last: value})[last], known)
+
+
+def _cleared(value: Any, known: KnownSecrets) -> Any:
     if isinstance(value, str):
-        inner = parsed(value) if value.lstrip()[:1] in ("{", "[") else None
-        if isinstance(inner, (dict, list)):
-            hidden = without_named(inner)
-            if hidden != inner:
-                value = json.dumps(hidden, ensure_ascii=False)
-        return without_named({name.rpartition(".")[2]: known.cleared(value)})[name.rpartition(".")[2]]
-    return cleared(without_named(value), known)
+        return known.cleared(value)
+    if isinstance(value, Mapping):
+        return {name: _cleared(inner, known) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cleared(inner, known) for inner in value]
+    return value
 
 
 def _any_value(value: Any) -> dict[str, Any]:

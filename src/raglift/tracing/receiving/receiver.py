@@ -205,7 +205,7 @@ class TraceReceiver:
         with self._lock:
             if self._kept is None or self._kept.is_full:
                 raise Refused(503, "found no room in the file; expected raglift to be started again with a new one")
-            self._kept.add(spans, self._options)
+            self._kept.add(spans)
             self.spans += len(spans)
             self._last = time.monotonic()
             if len(self._roots) < _MOST_ROOTS:
