@@ -51,7 +51,7 @@ def test_it_lies_between_0_and_1_also_where_ids_come_twice(judged, cases, alpha,
     assert all(0 <= found <= 1 for found in compute(judged(*cases), metric).tolist())
 
 
-def test_by_hand(value) -> None:
+def test_alpha_ndcg_of_worked_examples(value) -> None:
     facts = [["a", "b"], ["b"], ["c"]]  # b holds two facts
     assert value("alpha_ndcg@1", facts, ["b"]) == 1
     assert value("alpha_ndcg@1", facts, ["a"]) == 1 / 2

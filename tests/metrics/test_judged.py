@@ -52,7 +52,7 @@ def test_the_share_of_the_first_hits_that_are_labelled_at_all(pairs, k: int | No
         assert value == pytest.approx(expected, abs=1e-12)
 
 
-def test_by_hand() -> None:
+def test_worked_values_of_judged() -> None:
     pair = ({"a": 2, "b": 0, "c": 1}, ["b", "x", "a", "y"])
     values = [float(compute(judged(pair), Judged @ k)[0]) for k in (1, 2, 3, 4, 10)]
     assert values == [1, 1 / 2, 2 / 3, 1 / 2, 1 / 2]  # of 4 hits, not of 10

@@ -1,8 +1,7 @@
-"""`score_rankings`: rankings that are lists of ids, scored as `evaluate` scores them, and as others do."""
+"""`score_rankings`: rankings that are lists of ids, scored as `evaluate` scores them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,6 @@ def cases_of(ids: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[Case]]
 
 
 with_repeats = st.lists(st.sampled_from(NAMES), max_size=14)
-without_repeats = st.lists(st.sampled_from(NAMES), min_size=1, max_size=14, unique=True)
 
 
 def by_ids(cases: list[Case], profile: str = "default") -> Any:
@@ -70,62 +68,6 @@ def test_the_values_are_those_of_evaluate(profile: str, cases: list[Case]) -> No
     assert found.query_ids == evaluation.scores.query_ids
     assert found.metrics == evaluation.scores.metrics
     np.testing.assert_array_equal(found.values, expected)
-
-
-def qrels_and_run(cases: list[Case]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    labelled = {f"q{number}": case for number, case in enumerate(cases) if any(case[0].values())}
-    run = {query: {name: float(-place) for place, name in enumerate(ids)} for query, (_, ids) in labelled.items()}
-    return {query: of_query for query, (of_query, _) in labelled.items()}, run
-
-
-PEERS = {
-    "hit_rate": ("success", "hit_rate"),
-    "precision": ("P", "precision"),
-    "recall": ("recall", "recall"),
-    "ap": ("map_cut", "map"),
-    "ndcg": ("ndcg_cut", "ndcg"),
-}
-
-
-@pytest.mark.parametrize("profile", ["default", "trec"])
-@given(cases=cases_of(without_repeats))
-@few_examples
-def test_they_are_those_of_trec_eval(profile: str, cases: list[Case]) -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    qrels, run = qrels_and_run(cases)
-    depths = ",".join(map(str, KS))
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {f"{peer}.{depths}" for peer, _ in PEERS.values()}).evaluate(run)
-    scores = by_ids(cases, profile)
-    for name, (peer, _) in PEERS.items():
-        for k in KS:
-            values = dict(zip(scores.query_ids, scores.of(f"{name}@{k}"), strict=True))
-            for query, expected in theirs.items():
-                assert values[query] == pytest.approx(expected[f"{peer}_{k}"], abs=1e-9), f"{name}@{k}"
-
-
-@pytest.fixture(scope="module")
-def ranx() -> Iterator[Any]:
-    """The package ranx, interpreted: compiling its metrics takes longer than all of these tests."""
-    numba = pytest.importorskip("numba")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba.config, "DISABLE_JIT", True)
-        yield pytest.importorskip("ranx")
-
-
-@pytest.mark.slow
-@given(cases=cases_of(without_repeats))
-@few_examples
-def test_they_are_those_of_ranx(ranx: Any, cases: list[Case]) -> None:
-    qrels, run = qrels_and_run(cases)
-    if not qrels:
-        return
-    pairs = {f"{name}@{k}": f"{peer}@{k}" for name, (_, peer) in PEERS.items() for k in KS}
-    theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(pairs.values()), return_mean=False)
-    scores = by_ids(cases)
-    labelled = [place for place, query in enumerate(scores.query_ids) if query in qrels]
-    for metric, peer in pairs.items():
-        # ranx sorts its queries by id, as q0 to q7 are
-        np.testing.assert_allclose(scores.of(metric)[labelled], theirs[peer], rtol=0, atol=1e-9, err_msg=metric)
 
 
 RELEVANT = {"found": {"a": 2, "b": 1}, "empty": ["a"], "missing": ["a"], "unlabelled": {"a": 0}}

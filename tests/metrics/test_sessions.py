@@ -113,7 +113,7 @@ def test_session_measures_count_a_perfect_second_call() -> None:
         ("redundancy", [[], []], math.nan),
     ],
 )
-def test_values_by_hand(metric: str, searches: Calls_, expected: float) -> None:
+def test_worked_values_of_session_measures(metric: str, searches: Calls_, expected: float) -> None:
     assert value(metric, AB, searches) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
@@ -131,7 +131,7 @@ def test_values_by_hand(metric: str, searches: Calls_, expected: float) -> None:
         ("final_precision", None, math.nan),
     ],
 )
-def test_values_of_the_final_context_by_hand(metric: str, context: list[str] | None, expected: float) -> None:
+def test_worked_values_of_the_final_context(metric: str, context: list[str] | None, expected: float) -> None:
     assert value(metric, AB, [["a", "x"], ["b"]], context) == pytest.approx(expected, nan_ok=True)
 
 

@@ -22,7 +22,7 @@ from raglift.records.labels import Fact, Passage, Query
 GRADES = {"a": 3, "b": 1, "c": 2}
 
 
-def test_err_by_hand(value) -> None:
+def test_worked_values_of_err(value) -> None:
     # P = 7/8, 0, 1/8: stops at the first, else goes on to the third
     assert value("err@3", list(GRADES.items()), ["a", "x", "b"]) == pytest.approx(7 / 8 + 1 / 8 * 1 / 8 / 3)
     assert value("err@2", list(GRADES.items()), ["a", "x", "b"]) == 7 / 8
@@ -35,7 +35,7 @@ def test_err_takes_the_highest_grade_that_a_hit_matches(value) -> None:
     assert value("err", [[("a", 1), ("b", 3)]], ["a", "b"]) == pytest.approx(1 / 8 + 7 / 8 * 7 / 8 / 2)
 
 
-def test_rbp_by_hand(value) -> None:
+def test_worked_values_of_rbp(value) -> None:
     assert value("rbp@3", ["a", "b"], ["a", "x", "b"]) == pytest.approx(0.2 * (1 + 0.8**2))
     assert value("rbp(p=0.5)", ["a", ("b", 3)], ["x", "a", "b"]) == 0.5 * (0.5 + 0.25)
     assert value("rbp(p=0.5)@2", ["a", "b"], ["a", "b", "x"]) == 1 - 0.5**2

@@ -98,7 +98,7 @@ FOUND = {"q1": ["b", "a", "x", "c"], "q2": ["y", "z"]}
         ("bpref@2", [(1 - 1 / 2) / 2, 0]),
     ],
 )
-def test_what_pytrec_eval_does_not_print_by_hand(metric: str, by_hand: list[float]) -> None:
+def test_worked_values_of_what_pytrec_eval_does_not_print(metric: str, by_hand: list[float]) -> None:
     assert rl.score_rankings(FOUND, LABELS, [metric]).of(metric).tolist() == pytest.approx(by_hand)
 
 

@@ -138,20 +138,6 @@ WORLD: list[Case] = [
 ]
 
 
-def test_score_rankings_gives_trec_evals_values() -> None:
-    flat = {f"q{number}": qrels_of(facts) for number, (facts, _) in enumerate(WORLD)}
-    scores = rl.score_rankings({f"q{n}": ids for n, (_, ids) in enumerate(WORLD)}, flat, DOORS, profile="trec")
-    cut = {"precision": "P", "recall": "recall", "ap": "map_cut", "ndcg": "ndcg_cut"}
-    asked = {f"{peer}.3,10" for peer in cut.values()}
-    run = {f"q{number}": run_of(ids) for number, (_, ids) in enumerate(WORLD)}
-    theirs = pytrec_eval.RelevanceEvaluator(flat, asked).evaluate(run)
-    for metric in (name for name in DOORS if not name.startswith("f1")):
-        name, k = metric.split("@")
-        expected = [theirs[query][f"{cut[name]}_{k}"] if query in theirs else 0.0 for query in flat]
-        assert scores.of(metric).tolist() == pytest.approx(expected, abs=1e-12), metric
-    assert scores.n("ap@10") == 3  # the empty one counts 0
-
-
 def test_evaluate_and_rescore_give_the_same_with_alternatives_in_a_fact() -> None:
     queries = tuple(
         Query(f"q{n}", f"question {n}", tuple(Fact(tuple(Passage(chunk_id=i, grade=g) for i, g in f)) for f in facts))
