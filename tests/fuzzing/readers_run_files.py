@@ -65,7 +65,6 @@ def _qrels(name: str, folder: Path) -> dict[str, dict[str, int]]:
 
 def _valid_run(rankings: FileRankings) -> None:
     assert sum(len(rankings[query]) for query in rankings) == rankings.hits
-    assert _is_word(rankings.tag)
     for query in rankings:
         ids = rankings[query]
         assert len(ids) == len(set(ids)) == rankings.length(query)

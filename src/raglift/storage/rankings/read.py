@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from raglift.base.display import counted
 from raglift.base.limits import is_file, is_folder, user_path
-from raglift.base.strict_files import as_file, lines_of
+from raglift.base.strict_files import as_file
 from raglift.base.validation import Location, quoted
 from raglift.datasets.formats.beir import read_judgments
 from raglift.datasets.formats.judged_documents import judged_document
@@ -16,32 +17,69 @@ from raglift.datasets.formats.rows import read_rows
 from raglift.datasets.loading import load_dataset
 from raglift.errors import DatasetError
 from raglift.matching.numbered import NumberedLabels, texts_at
-from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, form_of
-from raglift.storage.rankings.read_json_lines import first_object, read_json_labels, read_json_run
-from raglift.storage.rankings.read_parquet import read_parquet_labels, read_parquet_run
-from raglift.storage.rankings.read_tables import (
-    LONGEST_ROW,
-    Hits,
+from raglift.storage.rankings import read_json_lines, read_parquet, read_trec
+from raglift.storage.rankings.columns import (
     contradicted_queries,
-    open_unpacked,
+    hits_of_rows,
+    hits_of_table,
+    labels_of_rows,
+    labels_of_table,
     ranking_order,
 )
-from raglift.storage.rankings.read_trec import read_trec_qrels, read_trec_run
+from raglift.storage.rankings.files import LONGEST_ROW, Parser, open_unpacked, read_file
+from raglift.storage.rankings.forms import COMPRESSED, QUERY_ID, form_of
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    import pyarrow as pa
 
     from raglift.errors import Fault
     from raglift.records.dataset import Dataset
     from raglift.records.labels import Passage
+    from raglift.storage.rankings.columns import Hits, Labels, Row
     from raglift.storage.rankings.forms import Form
+
+
+T = TypeVar("T")
+
+_RUNS: Mapping[Form, Parser] = {
+    "trec": read_trec.RUN,
+    "jsonl": read_json_lines.RUN,
+    "parquet": read_parquet.RUN,
+}
+_LABELS: Mapping[Form, Parser] = {
+    "trec": read_trec.QRELS,
+    "jsonl": read_json_lines.LABELS,
+    "parquet": read_parquet.LABELS,
+}
+
+
+def _read(
+    path: Path,
+    location: Location,
+    parser: Parser,
+    of_table: Callable[[pa.Table], T | None],
+    of_rows: Callable[[Iterable[Row]], T],
+) -> T | None:
+    """Return what a file says, read in bulk if it is regular; None, and faults, if it is malformed."""
+
+    def in_bulk() -> T | None:
+        table = parser.table(path)
+        return None if table is None else of_table(table)
+
+    found = read_file(path, location, in_bulk)
+    if found is None and not location.faults:
+        found = read_file(path, location, lambda: of_rows(parser.rows(path, location)))
+    return None if location.faults else found
 
 
 # `read_qrels`: which ids are relevant to which query, from qrels or from a dataset whose labels are ids.
 
 
-_BEIR_HEADER = ["query-id", "corpus-id", "score"]
+_BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 _OTHER_DATASETS = (".csv", ".json")
 
 
@@ -64,7 +102,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: str | None = None) -> dict
     return labels.to_dict() if isinstance(labels, NumberedLabels) else labels
 
 
-def read_labels(path: str | os.PathLike[str], *, form: str | None = None) -> NumberedLabels | dict[str, dict[str, int]]:
+def read_labels(path: str | os.PathLike[str], *, form: str | None = None) -> Labels:
     """Return what `read_qrels` does, of which a large file is held as numbers."""
     given, path = path, user_path(path)
     chosen = form_of(path, form)
@@ -72,21 +110,15 @@ def read_labels(path: str | os.PathLike[str], *, form: str | None = None) -> Num
         return ids_of(load_dataset(given))
     faults: list[Fault] = []
     location = Location(path.name or str(path), faults)
+    labels: Labels | None
     with as_file(path) as file:
-        labels = _read_labels(file, chosen, location)
+        if chosen == "trec" and _is_from_beir(file):
+            labels = _read_beir_qrels(file, location)
+        else:
+            labels = _read(file, location, _LABELS[chosen], labels_of_table, labels_of_rows)
     if labels is None:
         raise DatasetError(str(path), faults)
     return labels
-
-
-def _read_labels(path: Path, form: Form, location: Location) -> NumberedLabels | dict[str, dict[str, int]] | None:
-    if form == "jsonl":
-        return read_json_labels(path, location)
-    if form == "parquet":
-        return read_parquet_labels(path, location)
-    if _is_from_beir(path):
-        return _read_beir_qrels(path, location)
-    return read_trec_qrels(path, location)
 
 
 def _is_dataset(path: Path) -> bool:
@@ -94,7 +126,9 @@ def _is_dataset(path: Path) -> bool:
         return is_folder(path) or not (path.suffix or path.parent.name)
     if path.suffix.lower() in _OTHER_DATASETS:
         return True
-    first = first_object(path) if form_of(path) == "jsonl" else {}
+    if form_of(path) != "jsonl":
+        return False
+    first = read_file(path, Location(path.name, []), lambda: read_json_lines.first_object(path)) or {}
     return bool(first) and QUERY_ID not in first
 
 
@@ -131,11 +165,12 @@ def _id_of(passage: Passage, dataset: Dataset) -> str | None:
 
 
 def _is_from_beir(path: Path) -> bool:
-    ignored = Location(path.name, [])
-    with open_unpacked(path, ignored) as file:
-        for _, line in lines_of(file, ignored, longest=LONGEST_ROW) if file is not None else ():
-            return line.split() == _BEIR_HEADER
-    return False
+    def first_line() -> bytes:
+        with open_unpacked(path) as file:
+            return file.readline(LONGEST_ROW)
+
+    unseen = Location(path.name, [])
+    return (read_file(path, unseen, first_line) or b"").removeprefix(BOM_UTF8).split() == _BEIR_HEADER
 
 
 def _read_beir_qrels(path: Path, location: Location) -> dict[str, dict[str, int]] | None:
@@ -155,16 +190,14 @@ class FileRankings(Mapping[str, list[str]]):
 
     Attributes:
         path: the file.
-        tag: what a TREC run calls itself on its last line; for other forms the file's name without its ending.
         hits: how many hits there are in all.
         notes: what a reader of figures made of them must know: ranks that contradict the scores.
         names: the ids of all hits, each once.
         ids: all rankings one after the other, best first: for each hit, which of `names` it is.
     """
 
-    def __init__(self, path: Path, tag: str, hits: Hits) -> None:
+    def __init__(self, path: Path, hits: Hits) -> None:
         self.path = path
-        self.tag = tag
         self.hits = len(hits.id)
         self.notes = tuple(_ranks_against_scores(hits))
         self.names = hits.names
@@ -208,8 +241,8 @@ def _ranks_against_scores(hits: Hits) -> list[str]:
     if not found:
         return []
     which = f"for {len(found):,} of {counted(len(hits.queries), 'query')}"
-    told = f"{which} the rank column contradicts the scores, as for {quoted(found[0])}"
-    return [f"{told}; the scores count, more first: turn their signs around if less is better"]
+    contradicted = f"{which} the rank column contradicts the scores, as for {quoted(found[0])}"
+    return [f"{contradicted}; the scores count, more first: turn their signs around if less is better"]
 
 
 def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRankings:
@@ -231,18 +264,8 @@ def read_run(path: str | os.PathLike[str], *, form: str | None = None) -> FileRa
     path = user_path(path)
     faults: list[Fault] = []
     location = Location(path.name or str(path), faults)
-    tag = path.name.split(".")[0] or path.name
-    hits: Hits | None = None
     with as_file(path) as file:
-        match form_of(path, form):
-            case "trec":
-                found = read_trec_run(file, location)
-                if found is not None:
-                    hits, tag = found
-            case "jsonl":
-                hits = read_json_run(file, location)
-            case "parquet":
-                hits = read_parquet_run(file, location)
+        hits = _read(file, location, _RUNS[form_of(path, form)], hits_of_table, hits_of_rows)
     if hits is None:
         raise DatasetError(str(path), faults)
-    return FileRankings(path, tag, hits)
+    return FileRankings(path, hits)

@@ -3,166 +3,139 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raglift.base.strict_files import lines_of
 from raglift.base.validation import quoted
-from raglift.matching.numbered import NumberedLabels, all_texts, repeats_an_id
-from raglift.records.labels import RELEVANT
-from raglift.storage.rankings.forms import QRELS_COLUMNS, RUN_COLUMNS
-from raglift.storage.rankings.read_tables import (
-    HitCollector,
-    Hits,
-    Labels,
-    bulk_table,
-    encoded_texts,
-    grade_of,
-    has_duplicates,
+from raglift.storage.rankings.columns import Row
+from raglift.storage.rankings.files import (
+    LONGEST_ROW,
+    Parser,
+    arrow_copy,
+    has_enough_faults,
     open_unpacked,
     read_grade,
-    rows,
+    table_of_blocks,
 )
+from raglift.storage.rankings.forms import GRADE, ID, QRELS_COLUMNS, QUERY_ID, RANK, RUN_COLUMNS, SCORE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import IO
 
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from raglift.base.validation import Location
-    from raglift.matching.numbered import Codes
 
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
-_QUERY, _, _ID, _RANK, _SCORE, _TAG = RUN_COLUMNS
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_RELEVANCE = QRELS_COLUMNS[3]
+_WORDS = re.compile(r"[^ \t\v\f\r]+")  # what C's isspace() knows: other white space may stand in an id
+_TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
+_SPACE, _LINE_FEED = 32, 10
 _OF_SUBTOPICS = "; qrels whose second column is a subtopic are for measures of diversity, as ndeval's"
 
 
-def read_trec_run(path: Path, location: Location) -> tuple[Hits, str] | None:
-    """Return the hits of a TREC run, and the tag of its last line; None, and faults, where it is malformed.
+def _run_table(path: Path) -> pa.Table | None:
+    """Return the columns of a run.
 
     Scores are rounded to 32 bits, as trec_eval 9 and pytrec_eval keep them, so what differs beyond that is a tie.
-    The rank column does not count; if it holds integers, it is kept to be compared with the scores.
+    The rank column does not count; it is kept to be compared with the scores.
     """
-    found = None
-    with open_unpacked(path, location) as file:
-        found = None if file is None else _in_bulk(file)
-    if location.faults:
-        return None
-    if found is None or has_duplicates(found[0]):
-        with open_unpacked(path, location) as file:
-            found = None if file is None else _line_by_line(file, location)
-    return None if location.faults else found
-
-
-def _in_bulk(file: IO[bytes]) -> tuple[Hits, str] | None:
     import pyarrow as pa
 
-    text = pa.string()
-    found = bulk_table(file, RUN_COLUMNS, {_QUERY: text, _ID: text, _RANK: text, _SCORE: pa.float64()}, (_QUERY, _RANK))
-    if found is None:
-        return None
-    table, last = found
-    del found
-    score = np.concatenate([_single(chunk.to_numpy()) for chunk in table.column(_SCORE).chunks])
-    if np.isnan(score).any():
-        return None
-    table = _without(table, _SCORE)
-    query, queries = encoded_texts(table.column(_QUERY))
-    texts = all_texts(queries)
-    table = _without(table, _QUERY)
-    id_, names = encoded_texts(table.column(_ID))
-    table = _without(table, _ID)
-    rank, ranks = encoded_texts(table.column(_RANK))
-    del table
-    known = _ranks(all_texts(ranks))
-    return Hits(tuple(texts), names, query, id_, score, None if known is None else known[rank]), last[-1]
+    query, _, id_, rank, score, _ = RUN_COLUMNS
+    kinds = {query: pa.dictionary(pa.int32(), pa.string()), id_: pa.string(), score: pa.float64(), rank: pa.int64()}
+
+    def parse(block: bytes) -> pa.Table:
+        table = _columns_of(block, RUN_COLUMNS, kinds).rename_columns([QUERY_ID, ID, SCORE, RANK])
+        return table.set_column(2, SCORE, pa.array(_single(table.column(SCORE).to_numpy())))
+
+    return table_of_blocks(path, LONGEST_ROW, parse)
 
 
-def _without(table: pa.Table, column: str) -> pa.Table:
-    """Return a table without a column that was copied, whose memory goes back to the system at once."""
-    import pyarrow as pa
-
-    rest = table.drop_columns(column)
-    pa.default_memory_pool().release_unused()
-    return rest
-
-
-def _line_by_line(file: IO[bytes], location: Location) -> tuple[Hits, str]:
-    """Return what a run says, reading it line by line; note every fault."""
-    found = HitCollector(location)
-    tag, ranks = "", []
-    for here, (query, _, id_, rank, score, tag) in rows(file, RUN_COLUMNS, location):  # noqa: B007 — the last one's counts
+def _run_rows(path: Path, location: Location) -> Iterator[Row]:
+    for here, (query, _, id_, rank, score, _) in _lines(path, location, RUN_COLUMNS):
         if _NUMBER.fullmatch(score) is None:
-            (here / _SCORE).fault(quoted(score), "a number, as 12.34")
+            (here / SCORE).fault(quoted(score), "a number, as 12.34")
         else:
-            found.add(here, query, id_, float(score))
-            ranks.append(rank)
-    hits = found.hits()
-    known = _ranks(ranks) if len(ranks) == len(hits.id) else None  # fewer where a hit was a fault
-    return replace(hits, score=_single(hits.score), rank=known), tag
+            known = int(rank) if _INTEGER.fullmatch(rank) else None
+            yield Row(here, query, id_, float(_single(float(score))), known)
 
 
-def _ranks(texts: Sequence[str]) -> Codes | None:
-    """Return ranks as numbers; None if one of them is no integer, since then the column holds something else."""
-    if not all(map(_INTEGER.fullmatch, texts)):
-        return None
-    found = np.array(list(map(int, texts)), dtype=np.int64)
-    small = np.iinfo(np.int32)
-    return found.astype(np.int32) if small.min <= found.min(initial=0) and found.max(initial=0) <= small.max else found
+def _qrels_table(path: Path) -> pa.Table | None:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    query, _, id_, relevance = QRELS_COLUMNS
+    kinds = {query: pa.dictionary(pa.int32(), pa.string()), id_: pa.string(), relevance: pa.string()}
+
+    def parse(block: bytes) -> pa.Table | None:
+        table = _columns_of(block, QRELS_COLUMNS, kinds).rename_columns([QUERY_ID, ID, GRADE])
+        grades = table.column(GRADE)  # which Arrow would also take as hexadecimal numbers
+        if not compute.all(compute.match_substring_regex(grades, f"^{_INTEGER.pattern}$")).as_py():
+            return None
+        return table.set_column(2, GRADE, grades.cast(pa.int64()))
+
+    return table_of_blocks(path, LONGEST_ROW, parse)
 
 
-def _single(score: NDArray[np.float64] | None) -> NDArray[np.float32]:
+def _qrels_rows(path: Path, location: Location) -> Iterator[Row]:
+    for here, (query, iteration, id_, relevance) in _lines(path, location, QRELS_COLUMNS):
+        grade = read_grade(int(relevance) if _INTEGER.fullmatch(relevance) else relevance, here / QRELS_COLUMNS[3])
+        if grade is not None:
+            yield Row(here, query, id_, grade, hint="" if iteration == "0" else _OF_SUBTOPICS)
+
+
+RUN, QRELS = Parser(_run_table, _run_rows), Parser(_qrels_table, _qrels_rows)
+
+
+def _single(score: Any) -> Any:
     """Return scores with the bits that trec_eval keeps."""
     with np.errstate(over="ignore"):  # as in C, what is too large for 32 bits is infinite
         return np.asarray(score, dtype=np.float32)
 
 
-def read_trec_qrels(path: Path, location: Location) -> NumberedLabels | dict[str, dict[str, int]] | None:
-    """Return the grade of each judged id of each query; None, and faults, where the qrels are malformed.
+def _columns_of(block: bytes, columns: Sequence[str], kinds: Mapping[str, pa.DataType]) -> pa.Table:
+    from pyarrow import csv
 
-    The iteration column is not looked at. The same judgment again changes nothing.
-    """
-    found: NumberedLabels | dict[str, dict[str, int]] | None = None
-    with open_unpacked(path, location) as file:
-        found = None if file is None else _qrels_in_bulk(file)
-    if location.faults:
-        return None
-    if found is None:
-        with open_unpacked(path, location) as file:
-            found = None if file is None else _qrels_line_by_line(file, location)
-    return None if location.faults else found
+    return csv.read_csv(
+        arrow_copy(_evenly_spaced(block)),
+        csv.ReadOptions(column_names=list(columns)),
+        csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False),
+        csv.ConvertOptions(include_columns=list(kinds), column_types=dict(kinds), null_values=[]),
+    )
 
 
-def _qrels_in_bulk(file: IO[bytes]) -> NumberedLabels | None:
-    import pyarrow as pa
-
-    query_column, _, id_column, grade_column = QRELS_COLUMNS
-    types = dict.fromkeys((query_column, id_column, grade_column), pa.string())
-    found = bulk_table(file, QRELS_COLUMNS, types, (query_column, grade_column))
-    if found is None:
-        return None
-    grade, texts = encoded_texts(found.table.column(grade_column))
-    known = [grade_of(each) for each in all_texts(texts)]
-    if not all(isinstance(each, int) and each < RELEVANT.stop for each in known):
-        return None
-    query, queries = encoded_texts(found.table.column(query_column))
-    id_, names = encoded_texts(found.table.column(id_column))
-    if repeats_an_id(query, id_, len(queries), len(names)):
-        return None
-    return NumberedLabels.of_columns(all_texts(queries), names, query, id_, np.array(known, dtype=np.int64)[grade])
+def _evenly_spaced(block: bytes) -> bytes:
+    """Return lines with one space between their columns, and none at their ends."""
+    letters = np.frombuffer(block, dtype=np.uint8)
+    blank = letters <= _SPACE
+    plain = np.count_nonzero(letters == _SPACE) + np.count_nonzero(letters == _LINE_FEED)
+    is_even = not blank[0] and letters[-1] != _SPACE and plain == np.count_nonzero(blank)
+    if is_even and not (blank[1:] & blank[:-1]).any():
+        return block
+    lines = block.translate(_TO_SPACES)
+    while b"  " in lines:
+        lines = lines.replace(b"  ", b" ")
+    return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
 
 
-def _qrels_line_by_line(file: IO[bytes], location: Location) -> dict[str, dict[str, int]]:
-    """Return what qrels say, reading them line by line; note every fault."""
-    found = Labels()
-    for here, (query, iteration, id_, relevance) in rows(file, QRELS_COLUMNS, location):
-        if (grade := read_grade(grade_of(relevance), here / _RELEVANCE)) is not None:
-            found.add(here, query, id_, grade, "" if iteration == "0" else _OF_SUBTOPICS)
-    return found.grades
+def _lines(path: Path, location: Location, columns: Sequence[str]) -> Iterator[tuple[Location, list[str]]]:
+    """Yield the location and the columns of each line that has as many as it should; note a fault for each other."""
+    expected = f"{len(columns)} columns: {' '.join(columns)}"
+    any_line = False
+    with open_unpacked(path) as file:
+        for here, line in lines_of(file, location, longest=LONGEST_ROW):
+            words = _WORDS.findall(line)
+            any_line |= bool(words)
+            if len(words) == len(columns):
+                yield here, words
+            elif words:
+                here.fault(f"{len(words)} column{'' if len(words) == 1 else 's'}", expected)
+            if has_enough_faults(here, expected):
+                return
+    if not any_line and not location.faults:
+        location.fault("no lines", f"lines of {expected}")

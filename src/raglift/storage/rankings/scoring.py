@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.records.metric import Metric
+    from raglift.storage.rankings.columns import Labels
     from raglift.storage.rankings.read import FileRankings
 
 
@@ -306,9 +307,7 @@ def names_of(
     return paths, list(names)
 
 
-def answered(
-    rankings: FileRankings, labels: NumberedLabels | dict[str, dict[str, int]], qrels: str | os.PathLike[str]
-) -> NumberedLabels | dict[str, dict[str, int]]:
+def answered(rankings: FileRankings, labels: Labels, qrels: str | os.PathLike[str]) -> Labels:
     """Return the labels of the queries that have hits.
 
     Raises:

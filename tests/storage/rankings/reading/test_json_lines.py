@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from hypothesis import strategies as st
 from raglift.base.validation import Location
 from raglift.errors import DatasetError
 from raglift.matching.numbered import texts_at
-from raglift.storage.rankings import read_json_lines as json_lines
+from raglift.storage.rankings import read_json_lines
+from raglift.storage.rankings.columns import hits_of_rows, hits_of_table
 from raglift.storage.rankings.read import read_qrels, read_run
 
 
@@ -39,7 +39,7 @@ def test_a_list_is_in_its_own_order_whatever_the_scores_say(file) -> None:
     hits = [{"id": "a", "score": 0.1}, {"id": "b", "score": 0.9}, {"id": "c", "score": None}]
     run = read_run(file({"query_id": "q2", "hits": hits}, {"query_id": "q1", "hits": []}))
     assert dict(run) == {"q2": ["a", "b", "c"], "q1": []}
-    assert (run.tag, run.hits) == ("run", 3)
+    assert run.hits == 3
 
 
 def test_hits_may_be_bare_ids(file) -> None:
@@ -123,20 +123,21 @@ ENTRIES = st.one_of(
     st.one_of(*(st.lists(one, max_size=4) for one in ENTRIES.element_strategies), st.lists(ENTRIES, max_size=4)),
     st.sampled_from(["\n", "\r\n", "\n\n", " \n"]),
 )
-def test_in_bulk_is_line_by_line(entries: list[dict[str, Any]], end: str) -> None:
-    text = "".join(json.dumps(entry) + end for entry in entries).encode()
+def test_in_bulk_is_line_by_line(tmp_path_factory, entries: list[dict[str, Any]], end: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "run.jsonl"
+    path.write_bytes("".join(json.dumps(entry) + end for entry in entries).encode())
     location = Location("run", [])
-    slow = json_lines._line_by_line(io.BytesIO(text), location)
-    fast = json_lines._in_bulk(io.BytesIO(text), entries[0] if entries else {})
-    if fast is not None and not json_lines.has_duplicates(fast):
+    slow = hits_of_rows(read_json_lines.RUN.rows(path, location))
+    table = read_json_lines.RUN.table(path)
+    fast = None if table is None else hits_of_table(table)
+    if fast is not None:
         assert not location.faults
         assert fast.queries == slow.queries
         assert texts_at(fast.names, fast.id) == texts_at(slow.names, slow.id)
         assert fast.query.tolist() == slow.query.tolist()
-        assert (fast.score is None) == (slow.score is None)
-        if fast.score is not None:
-            assert slow.score is not None
-            assert fast.score.tolist() == slow.score.tolist()
+        assert (None if fast.score is None else fast.score.tolist()) == (
+            None if slow.score is None else slow.score.tolist()
+        )
 
 
 @pytest.mark.parametrize(
@@ -148,8 +149,8 @@ def test_in_bulk_is_line_by_line(entries: list[dict[str, Any]], end: str) -> Non
         [{"query_id": "q", "id": "a", "score": 2}, {"query_id": "q", "id": "b", "score": 1.5}],
     ],
 )
-def test_what_is_regular_is_read_in_bulk(file, monkeypatch: pytest.MonkeyPatch, entries: list[Any]) -> None:
-    monkeypatch.delattr(json_lines, "_line_by_line")
+def test_what_is_regular_is_read_in_bulk(file, entries: list[Any]) -> None:
+    assert read_json_lines.RUN.table(file(*entries)).num_rows == 2
     assert read_run(file(*entries))["q"] == ["a", "b"]
 
 

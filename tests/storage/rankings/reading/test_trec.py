@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from raglift.base.validation import Location
 from raglift.errors import DatasetError
-from raglift.storage.rankings import read_trec as trec
+from raglift.storage.rankings import read_trec
+from raglift.storage.rankings.columns import hits_of_rows, hits_of_table
+from raglift.storage.rankings.files import blocks_of
 from raglift.storage.rankings.read import read_qrels, read_run
-from raglift.storage.rankings.read_tables import blocks_of
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def faults_of(error: pytest.ExceptionInfo[DatasetError]) -> list[str]:
 def test_scores_decide_and_not_ranks_nor_the_order_of_lines(file) -> None:
     run = read_run(file("q1 Q0 a 1 0.5 t\nq2 Q0 z 1 9 t\nq1 Q0 b 2 2.5 t\nq1 Q0 c 3 1e1 my-tag\n"))
     assert dict(run) == {"q1": ["c", "b", "a"], "q2": ["z"]}
-    assert (len(run), run.hits, run.tag) == (2, 4, "my-tag")
+    assert (len(run), run.hits) == (2, 4)
     assert repr(run) == "FileRankings('run.trec': 2 queries, 4 hits)"
     with pytest.raises(KeyError):
         run["q3"]
@@ -84,7 +85,6 @@ def test_ids_stay_as_they_are(file) -> None:
     lines = "".join(f"{id_} Q0 {id_} 1 {location} NA\n" for location, id_ in enumerate(ids))
     run = read_run(file(lines))
     assert dict(run) == {id_: [id_] for id_ in ids}
-    assert run.tag == "NA"
 
 
 def test_every_fault_is_named_with_its_line(file) -> None:
@@ -161,32 +161,28 @@ LINES = st.one_of(
 
 
 @given(st.lists(st.tuples(LINES, BLANKS, st.sampled_from(["\n", "\r\n", "\n\n", " \n"])), max_size=8))
-def test_in_bulk_is_line_by_line(lines: list[tuple[tuple[str, ...], str, str]]) -> None:
-    text = "".join(blank.join(words) + end for words, blank, end in lines).encode()
+def test_in_bulk_is_line_by_line(tmp_path_factory, lines: list[tuple[tuple[str, ...], str, str]]) -> None:
+    path = tmp_path_factory.getbasetemp() / "run.trec"
+    path.write_bytes("".join(blank.join(words) + end for words, blank, end in lines).encode())
     location = Location("run", [])
-    slow, slow_tag = trec._line_by_line(io.BytesIO(text), location)
-    fast = trec._in_bulk(io.BytesIO(text))
-    if fast is not None and not trec.has_duplicates(fast[0]):
+    slow = hits_of_rows(read_trec.RUN.rows(path, location))
+    table = read_trec.RUN.table(path)
+    fast = None if table is None else hits_of_table(table)
+    if fast is not None:
         assert not location.faults
-        assert fast[1] == slow_tag
-        assert fast[0].queries == slow.queries
-        assert fast[0].names.tolist() == slow.names.tolist()
-        assert fast[0].query.tolist() == slow.query.tolist()
-        assert fast[0].id.tolist() == slow.id.tolist()
-        assert fast[0].score is not None
-        assert slow.score is not None
-        assert fast[0].score.tolist() == slow.score.tolist()
+        assert fast.queries == slow.queries
+        for name in ("names", "query", "id", "score", "rank"):
+            assert getattr(fast, name).tolist() == getattr(slow, name).tolist()
 
 
-def test_what_is_regular_is_read_in_bulk(file, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(trec, "_line_by_line")
-    monkeypatch.delattr(trec, "_qrels_line_by_line")
-    assert dict(read_run(file("q1\tQ0  NA 1 -2.5e-3 t\r\n\nq2 Q0 b 1 1 t"))) == {"q1": ["NA"], "q2": ["b"]}
+def test_what_is_regular_is_read_in_bulk(file) -> None:
+    assert read_trec.RUN.table(file("q1\tQ0  NA 1 -2.5e-3 t\r\n\nq2 Q0 b 1 1 t")).num_rows == 2
+    assert read_trec.QRELS.table(file("q1 0 a 1\nq1\t0\tb\t-1\n")).num_rows == 2
     assert read_qrels(file("q1 0 a 1\nq1\t0\tb\t-1\n")) == {"q1": {"a": 1, "b": -1}}
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5))
-def test_rankings_are_those_of_a_plain_sort(seed: int, levels: int) -> None:
+def test_rankings_are_those_of_a_plain_sort(tmp_path_factory, seed: int, levels: int) -> None:
     random_ = random.Random(seed)  # noqa: S311
     rows = [
         (query, id_, random_.randint(1, levels) / 4)
@@ -194,21 +190,14 @@ def test_rankings_are_those_of_a_plain_sort(seed: int, levels: int) -> None:
         for id_ in random_.sample(["a", "é", "z", "\uffff", "\U0001f600", "10", "9"], random_.randint(0, 7))
     ]
     random_.shuffle(rows)
-    text = "".join(f"{query} Q0 {id_} 0 {score} t\n" for query, id_, score in rows)
-    found = trec._in_bulk(io.BytesIO(text.encode()))
-    if found is None:
-        assert not rows
+    if not rows:
         return
-    rankings = _rankings(found[0])
+    path = tmp_path_factory.getbasetemp() / "plain.trec"
+    path.write_text("".join(f"{query} Q0 {id_} 0 {score} t\n" for query, id_, score in rows), "utf-8")
+    rankings = read_run(path)
     for query in {query for query, _, _ in rows}:
         own = sorted(((score, id_.encode()) for name, id_, score in rows if name == query), reverse=True)
         assert rankings[query] == [id_.decode() for _, id_ in own]
-
-
-def _rankings(hits: trec.Hits) -> dict[str, list[str]]:
-    from raglift.storage.rankings.read import FileRankings
-
-    return dict(FileRankings(Path("x"), "t", hits))
 
 
 @given(st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n")), st.integers(1, 9))
