@@ -208,12 +208,6 @@ def summary_of(text: str) -> str:
     return " ".join(text.split()).partition(". ")[0].rstrip(".")
 
 
-def sections_of(source: str) -> set[str]:
-    """Return the first sentences of the comments that head a file's sections: comments between two blank lines."""
-    comments = re.findall(r"(?<=\n\n)((?:#.*\n)+)(?=\n)", source)
-    return {summary_of(re.sub("^#", "", comment, flags=re.MULTILINE)) for comment in comments}
-
-
 SUMMARIES = {
     module: summary_of(ast.get_docstring(parsed(path.read_text(encoding="utf-8"))) or "")
     for module, path in SOURCES.items()
@@ -226,16 +220,6 @@ def test_no_two_files_have_the_same_docstring() -> None:
     for module, summary in SUMMARIES.items():
         modules.setdefault(summary, []).append(module)
     assert [same for summary, same in modules.items() if summary and len(same) > 1] == []
-
-
-def test_no_docstring_of_a_file_repeats_the_comment_of_one_section() -> None:
-    texts = {module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()}
-    assert [module for module, text in texts.items() if SUMMARIES[module] in sections_of(text)] == []
-
-
-def test_a_section_is_seen_by_its_comment() -> None:
-    source = '"""All."""\n\nimport re\n\n# Two. More\n# of it.\n\n\n# Why a\nA = 1\n\n\n# Three.\n\n\ndef f(): ...\n'
-    assert sections_of(source) == {"Two", "Three"}
 
 
 def test_a_private_name_stays_in_its_module() -> None:
@@ -280,10 +264,3 @@ def test_readers_are_shown_public_names_alone() -> None:
         if package != "raglift.errors" and name not in PUBLIC.get(package, ())
     ]
     assert offenders == []
-
-
-def test_an_import_of_several_lines_is_seen() -> None:
-    shown = list(
-        imports_shown_in("from raglift.metrics import (\n    NDCG,\n    metric,\n)\n> from raglift import gate")
-    )
-    assert shown == [("raglift.metrics", "NDCG"), ("raglift.metrics", "metric"), ("raglift", "gate")]

@@ -2,7 +2,7 @@
 
 from pydantic import SecretStr
 
-from raglift.llm.providers import secrets_of
+from raglift.llm.replies import secrets_of
 
 
 class Client:

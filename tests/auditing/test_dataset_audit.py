@@ -69,13 +69,6 @@ def test_as_text_it_is_printable_and_says_everything() -> None:
     assert text.index("Broken:") < text.index("Warning:")
 
 
-def test_many_findings_of_a_kind_are_cut_with_a_count() -> None:
-    queries = tuple(Query(str(number), "?", (Fact((Passage("zzz"),)),)) for number in range(25))
-    text = str(rl.audit(Dataset(queries, (DOCUMENT,))))
-    assert "Broken: nowhere (25)" in text
-    assert "… and 5 more" in text
-
-
 def test_as_frames_it_has_the_columns_that_are_promised() -> None:
     audit = rl.audit(DATASET, chunkers=["recursive:60/0"], ks=(1, 5))
     frame = audit.to_frame()

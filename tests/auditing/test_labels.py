@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from raglift.auditing.dataset_audit import audit
 from raglift.auditing.records import KINDS, Audit, Finding, Place
 from raglift.matching.rule import MatchRule
@@ -131,12 +129,6 @@ def test_texts_of_which_one_ends_as_the_other_begins_overlap() -> None:
         assert kinds(audit(Dataset((query,))).findings) == [("overlap", "relevant[1]")]
 
 
-def test_one_passage_in_two_facts_with_other_alternatives_is_only_an_overlap() -> None:
-    shared = Passage("trimmed the wick, and wrote")
-    facts = (shared, Passage("The keeper climbed the tower")), (shared, Passage("Nobody in the harbour saw it"))
-    assert kinds(audited(*facts).findings) == [("overlap", "relevant[1][0]")]
-
-
 def test_a_fact_of_an_unanswerable_query_is_a_warning() -> None:
     found = audited(Passage("trimmed the wick, and wrote"), answerable=False)
     assert kinds(found.findings) == [("unanswerable", "relevant[0]")]
@@ -154,28 +146,6 @@ def test_without_documents_nothing_is_said_of_where_texts_are() -> None:
     found = audit(Dataset((query,)))
     assert found.findings == ()
     assert "no documents" in found.notes[0]
-
-
-def test_unicode_folding_finds_what_matching_with_it_finds() -> None:
-    from raglift.matching.rule import MatchRule
-
-    document = Document("d", "“It’s the wick—trimmed at last,” he wrote.")
-    dataset = Dataset((Query("q", "?", (Fact((Passage('"It\'s the wick-trimmed at last,"'),)),)),), (document,))
-    assert [finding.kind for finding in audit(dataset).broken] == ["nowhere"]
-    assert audit(dataset, match=MatchRule("coverage", unicode_folding=True)).findings == ()
-
-
-def test_findings_come_in_the_order_of_the_queries() -> None:
-    queries = [Query(name, "?", (Fact((Passage("wick"),)),)) for name in ("b", "a", "c")]
-    found = audit(Dataset(tuple(queries), (TOWER,)))
-    assert [finding.query_id for finding in found.findings] == ["b", "a", "c"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_a_severity_and_a_meaning(kind: str) -> None:
-    severity, meaning = KINDS[kind]  # type: ignore[index]
-    assert severity in ("broken", "warning")
-    assert meaning
 
 
 def test_the_page_on_labels_explains_every_kind_with_its_severity() -> None:

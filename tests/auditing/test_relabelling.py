@@ -50,14 +50,6 @@ def test_the_beginning_is_as_long_as_it_takes_to_be_unique(tmp_path: Path) -> No
     assert first == "The keeper climbed the tower at dawn,"
 
 
-def test_or_offsets(tmp_path: Path) -> None:
-    start = TEXT.index("trimmed")
-    path = written(tmp_path, {"text": "TRIMMED the wick", "doc": "tower", "grade": 3})
-    assert labels(relabel(path, [DOCUMENT, COPY], "offsets")) == [
-        {"doc": "tower", "start": start, "end": start + 16, "grade": 3}
-    ]
-
-
 def test_what_occurs_several_times_or_nowhere_is_left_and_listed(tmp_path: Path) -> None:
     given = ["and wrote nothing", "he said nothing", ["the keeper climbed", "trimmed the wick, and wrote"]]
     found = relabel(written(tmp_path, *given), [DOCUMENT, COPY])
@@ -103,20 +95,6 @@ def test_annotators_are_kept(tmp_path: Path) -> None:
     assert entry["relevant"] == [{"doc": "tower", "start": start, "end": start + 16, "annotator": judge}, given[1]]
     assert entry["judged_irrelevant"] == [{"doc": "tower", "start": 89, "end": 110, "annotator": judge}]
     assert entry["annotator"] == judge
-
-
-def test_the_new_file_is_read_as_the_same_labels(tmp_path: Path) -> None:
-    path = written(tmp_path, "trimmed the wick, and wrote the day into his book", {"text": "He wrote.", "grade": 2})
-    out = tmp_path / "new" / "queries.jsonl"
-    relabel(path, [DOCUMENT]).write(out)
-    (query,) = read_queries(out, [DOCUMENT])
-    assert (query.id, query.text) == ("7", "Who wrote?")
-    passages = [fact.passages[0] for fact in query.facts]
-    assert [passage.text for passage in passages] == [
-        "trimmed the wick, and wrote the day into\nhis book",
-        "he wrote.",
-    ]
-    assert [passage.grade for passage in passages] == [1, 2]
 
 
 def test_documents_and_a_known_form_are_needed(tmp_path: Path) -> None:
@@ -175,11 +153,3 @@ def test_every_label_leads_back_to_where_it_was_cut(
         assert (after.doc_id, normalize(after.text or "")) == ("d", normalize(before.text or ""))
     else:
         assert after == before
-
-
-def test_a_text_that_has_its_place_already_stays(tmp_path: Path) -> None:
-    placed = {"text": "trimmed the wick", "doc": "tower", "start": 38, "end": 54}
-    assert TEXT[38:54] == placed["text"]
-    found = relabel(written(tmp_path, placed), [DOCUMENT])
-    assert labels(found) == [placed]
-    assert (found.moved, found.left) == (0, ())

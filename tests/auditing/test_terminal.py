@@ -18,7 +18,7 @@ DATA = rl.Dataset.from_dict(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("width", [60, 200])
 def test_chunkers_that_do_not_fit_side_by_side_stand_below_each_other(width: int) -> None:
     chunkers = [TokenChunker(size, 0) for size in (5, 10, 50, 100, 1000)]
     console = Console(file=io.StringIO(), width=width, color_system=None)

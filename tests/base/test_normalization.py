@@ -4,15 +4,13 @@ import ast
 import re
 import sys
 import unicodedata
-from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from raglift.base.normalization import NormalizedText, bounded_marks, normalize, normalize_with_offsets
+from raglift.base.normalization import NormalizedText, normalize, normalize_with_offsets
 
 # Each of these is normalized in a way of its own.
 EXOTIC = (
@@ -126,42 +124,6 @@ def test_composed_or_not_and_any_white_space_are_the_same(text: str, unicode_fol
     expected = normalize(text, unicode_folding=unicode_folding)
     assert normalize(unicodedata.normalize("NFD", text), unicode_folding=unicode_folding) == expected
     assert normalize(f"\r\n{text}\u3000", unicode_folding=unicode_folding) == expected
-
-
-def longest_row_of_marks(text: str, form: Literal["NFD", "NFKD"] = "NFKD") -> int:
-    decomposed = unicodedata.normalize(form, text)
-    rows = groupby(decomposed, lambda part: unicodedata.combining(part) > 0)
-    return max((len([*parts]) for is_mark, parts in rows if is_mark), default=0)
-
-
-@given(ROWS)
-def test_no_row_of_marks_is_longer_than_thirty_so_that_normalizing_is_linear(text: str) -> None:
-    assert longest_row_of_marks(bounded_marks(text, "NFKD"), "NFKD") <= 30
-    assert longest_row_of_marks(bounded_marks(text, "NFD"), "NFD") <= 30
-    assert longest_row_of_marks(normalize(text), "NFD") <= 30
-    assert longest_row_of_marks(normalize(text, unicode_folding=True)) <= 30
-
-
-@given(st.text(st.sampled_from(EXOTIC)))
-def test_texts_with_fewer_marks_are_normalized_as_ever(text: str) -> None:
-    if longest_row_of_marks(text) <= 30:
-        assert unicodedata.normalize("NFD", bounded_marks(text, "NFD")) == unicodedata.normalize("NFD", text)
-        assert unicodedata.normalize("NFKD", bounded_marks(text, "NFKD")) == unicodedata.normalize("NFKD", text)
-
-
-def test_every_mark_of_unicode_is_bounded() -> None:
-    for mark in ASSIGNED:
-        if unicodedata.combining(unicodedata.normalize("NFKD", mark)[0]):
-            assert longest_row_of_marks(bounded_marks("e" + mark * 40, "NFKD")) <= 30
-
-
-def test_marks_beyond_thirty_are_left_out_and_their_place_is_that_of_their_letter() -> None:
-    source = "an e" + "\u0301" * 100 + " there"
-    normalized = normalize_with_offsets(source)
-    assert normalized.text == "an é" + "\u0301" * 29 + " there"
-    assert normalized.source_span(3, 4) == normalized.source_span(10, 33) == (3, 104)
-    start = normalized.text.index("there")
-    assert source[slice(*normalized.source_span(start, start + 5))] == "there"
 
 
 @pytest.mark.slow

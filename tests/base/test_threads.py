@@ -32,11 +32,6 @@ def call(seconds):
 LONG_MOMENT = "raglift.base.threads._MOMENT = 30\n"  # however busy the machine
 
 
-def test_the_event_loop_needs_no_fork() -> None:  # Windows has none
-    script = "import asyncio, os, random\ndel os.register_at_fork\nfrom raglift.base.event_loops import result_of\n"
-    assert ended(script + "print(result_of(asyncio.sleep(0, 'came')))\n") == (0, "came\n", "")
-
-
 def test_a_call_has_a_moment_to_come_back() -> None:
     assert ended(CALL + LONG_MOMENT + "start_thread(lambda: call(0.1), 'call')\n") == (0, "the call came back\n", "")
 
@@ -50,10 +45,6 @@ def test_a_process_that_is_ended_during_a_call_has_printed_everything_and_its_ex
     tail = "start_thread(lambda: call(1000), 'call')\nprint('out', end='')\nprint('err', file=sys.stderr)\n"
     for code, expected in (("3", 3), ("None", 0), ("'words'", 1)):
         assert ended(CALL + tail + f"end_process({code})\nprint('never')\n") == (expected, "out", "err\n")
-
-
-def test_without_a_call_under_way_nothing_is_ended() -> None:
-    assert ended(CALL + "end_process(3)\nprint('continues')\n") == (0, "continues\n", "")
 
 
 PRESS = """

@@ -12,26 +12,12 @@ from hypothesis import strategies as st
 
 from .reader import Bench, Damage
 
+# fmt: off
 _TOKENS = (
-    *(b"\0", b"\x1b[31m", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\t", b"\xe2\x80\xae", b"\\ud800", b"../canary.txt"),
-    *(
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b'"',
-        b",",
-        b":",
-        b"null",
-        b"NaN",
-        b"-1",
-        b"1e999",
-        b"9" * 400,
-        b"=",
-        b"@",
-        b"!!python/x",
-    ),
+    b"\0", b"\x1b[31m", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\t", b"\xe2\x80\xae", b"\\ud800", b"../canary.txt",
+    b"{", b"}", b"[", b"]", b'"', b",", b":", b"null", b"NaN", b"-1", b"1e999", b"9" * 400, b"=", b"@", b"!!python/x",
 )
+# fmt: on
 _VALUES = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
     st.sampled_from(["", " ", "../canary.txt", "\ud800", "\x1b[31m", 10**30, [], {}, [[]], {"a": None}, [{}]]),

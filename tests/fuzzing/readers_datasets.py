@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import warnings
@@ -20,7 +19,6 @@ from raglift.errors import ConfigurationError, CorpusError, DatasetError, Docume
 from raglift.records.documents import Document
 
 from .reader import Reader
-from .valid import valid_dataset, valid_documents
 
 __all__ = ["READERS"]
 
@@ -74,17 +72,6 @@ def _copied(name: str, *files: str) -> Callable[[Path], None]:
     return copy
 
 
-def _hub_packed(folder: Path) -> None:
-    """Lay out a dataset of the hub with its corpus compressed and its queries as one list."""
-    _copied("hub")(folder)
-    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
-    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes(), mtime=0))
-    rows = [json.loads(line) for line in queries.read_text(encoding="utf-8").splitlines()]
-    (folder / "queries.json").write_text(json.dumps(rows), encoding="utf-8")
-    for path in (corpus, queries, folder / "README.md"):  # the card names the files that were
-        path.unlink()
-
-
 def _table(folder: Path) -> None:
     rows = (
         "id,query,fact,passage,doc,start,end,chunk,grade,tags,answerable",
@@ -95,12 +82,6 @@ def _table(folder: Path) -> None:
         "q4,Who won?,,,,,,,,,false",
     )
     (folder / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
-def _documents(folder: Path) -> None:
-    _texts(folder / "texts")
-    (folder / "texts" / "below").mkdir()
-    (folder / "texts" / "below" / "third.txt").write_text("A third one.", encoding="utf-8")
 
 
 def _pdf(folder: Path) -> None:
@@ -140,91 +121,49 @@ def _loaded(name: str = "", **options: Any) -> Callable[[Path], object]:
     return load
 
 
-def _trec_documents(folder: Path) -> None:
-    (folder / "texts").mkdir()
-    texts = {"c": _CAT, "d": _DOG}
-    records = [f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>\n{text}</TEXT>\n</DOC>\n" for name, text in texts.items()]
-    (folder / "texts" / "ft911").write_text("".join(records), encoding="utf-8")
-
-
 def _read_documents(folder: Path, name: str) -> tuple[Document, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DocumentWarning)  # a damaged PDF that could be read in part is named in one
         return read_documents(folder / name)
 
 
-_COLUMNS = {
-    "id": "No.",
-    "question": "Question",
-    "passage": "Evidence",
-    "doc": "Source",
-    "grade": "Helps",
-    "fact": "Group",
-}
 _LAYOUT = (DatasetError, ConfigurationError, CorpusError)
 """Without a file, what a folder is can no longer be told, and an option may be missing."""
-_dataset = partial(Reader, errors=_LAYOUT, check=valid_dataset)
+
+
+def _has_queries(dataset: rl.Dataset) -> None:
+    """Assert that there is something to ask; records themselves refuse labels and documents that are none."""
+    assert dataset.queries
+
+
+_dataset = partial(Reader, errors=_LAYOUT, check=_has_queries)
 
 READERS: tuple[Reader, ...] = (
     _dataset("jsonl", _own, _loaded()),
     _dataset("beir", _copied("beir"), _loaded()),
     _dataset("trec", _copied("trec"), _loaded()),
-    _dataset(
-        "trec topics, jsonl",
-        _copied("trec", "qrels.txt", "topics.jsonl"),
-        _loaded("qrels.txt", topics="topics.jsonl"),
-    ),
-    _dataset(
-        "trec topics, classic",
-        _copied("trec", "qrels.txt", "topics.301-303.txt"),
-        _loaded("qrels.txt", topics="topics.301-303.txt"),
-    ),
     _dataset("squad", _copied("squad"), _loaded("dev-v2.0.json")),
     _dataset("rows, own columns", _table, _loaded("labels.csv", documents={"cat.txt": _CAT})),
-    _dataset("rows", _copied("csv"), _loaded("labels.csv", columns=_COLUMNS)),
     _dataset("autorag", _copied("autorag"), _loaded()),
-    _dataset("autorag, ids", _copied("autorag", "qa.parquet"), _loaded("qa.parquet")),
-    _dataset(
-        "llama-index, pairs",
-        _copied("llama-index", "qa_dataset.json"),
-        _loaded("qa_dataset.json"),
-    ),
     _dataset("llama-index, examples", _copied("llama-index", "rag_dataset.json"), _loaded("rag_dataset.json")),
     _dataset("hub, json lines", _copied("hub"), _loaded(format="hf")),
-    _dataset("hub, lists and gzip", _hub_packed, _loaded(format="hf")),
     _dataset("ragas, lines", _copied("ragas", "testset.jsonl"), _loaded("testset.jsonl")),
-    _dataset("ragas, table", _copied("ragas", "testset.csv"), _loaded("testset.csv")),
     _dataset("langsmith", _copied("langsmith"), _loaded("examples.jsonl")),
     _dataset("langfuse", _copied("langfuse"), _loaded("items.json")),
-    Reader(
-        "documents, texts",
-        _documents,
-        partial(_read_documents, name="texts"),
-        check=valid_documents,
-    ),
-    Reader(
-        "documents, trec",
-        _trec_documents,
-        partial(_read_documents, name="texts"),
-        check=valid_documents,
-    ),
     Reader(
         "documents, pdf",
         _pdf,
         partial(_read_documents, name="pages.pdf"),
-        check=valid_documents,
     ),
     Reader(
         "documents, docx",
         _docx,
         partial(_read_documents, name="pages.docx"),
-        check=valid_documents,
     ),
     Reader(
         "documents, jsonl",
         _document_lines,
         partial(_read_documents, name="documents.jsonl"),
-        check=valid_documents,
     ),
 )
 """All of the readers here."""

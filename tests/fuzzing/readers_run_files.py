@@ -47,14 +47,6 @@ def _parquet(entries: list[dict[str, Any]], name: str) -> Callable[[Path], objec
     return write
 
 
-def _ranked() -> list[dict[str, Any]]:
-    return [
-        {"query_id": query, "id": id_, "rank": rank}
-        for query, hits in _HITS.items()
-        for rank, id_ in enumerate(hits, start=1)
-    ]
-
-
 def _run(name: str, folder: Path) -> FileRankings:
     return read_run(folder / name)
 
@@ -91,23 +83,18 @@ _LISTS = [
     {"query_id": query, "hits": [{"id": id_, "score": score} for id_, score in hits.items()]}
     for query, hits in _HITS.items()
 ]
-_BARE = [{"query_id": query, "hits": list(hits)} for query, hits in _HITS.items()]
 
 _RUNS = {
     "run.trec": _write(_TREC_RUN, "run.trec"),
     "run.trec.gz": _write(_TREC_RUN, "run.trec.gz"),
     "run.jsonl": _write(_lines(_each(_HITS, "score")), "run.jsonl"),
     "lists.jsonl": _write(_lines(_LISTS), "lists.jsonl"),
-    "ids.jsonl": _write(_lines(_BARE), "ids.jsonl"),
     "run.parquet": _parquet(_each(_HITS, "score"), "run.parquet"),
-    "ranked.parquet": _parquet(_ranked(), "ranked.parquet"),
 }
 _LABELS = {
     "qrels.trec": _write(_TREC_QRELS, "qrels.trec"),
-    "twice.trec": _write(_TREC_QRELS * 2, "twice.trec"),  # which is not read in bulk
     "qrels.tsv": _write(_BEIR_QRELS, "qrels.tsv"),
     "qrels.jsonl": _write(_lines(_each(_GRADES, "grade")), "qrels.jsonl"),
-    "qrels.parquet": _parquet(_each(_GRADES, "grade"), "qrels.parquet"),
 }
 _OF_ANYTHING = (DatasetError, CorpusError, ConfigurationError)
 """Qrels may be any dataset, so damaged ones may be taken for one."""

@@ -7,15 +7,13 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from raglift.errors import ConfigurationError, RunError
+from raglift.errors import RunError
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Chunk, Document
 from raglift.records.labels import Annotator, Fact, Passage, Query
 from raglift.records.rankings import IndexCost
-from raglift.results.comparison import compare
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
-from raglift.running.scoring import rescore
 from raglift.storage.saving import save_evaluation
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 
@@ -87,28 +85,5 @@ def _again(found: Evaluation) -> None:
         the_same(load_evaluation(save_evaluation(plain, Path(elsewhere) / "again")), plain)
 
 
-def _used(folder: Path) -> object:
-    """Load it, and do with it what commands do."""
-    found = load_evaluation(folder / "run")
-    told = [
-        str(found),
-        found.to_markdown(),
-        found.per_query(),
-        found.failure_analysis(),
-        found.headroom(),
-        found.by_tag(),
-    ]
-    told += [found.explain(query.id) for query in found.dataset if found.dataset.query(query.id) is query]
-    told += [
-        str(rescore(found, metrics=[*map(str, found.scores.metrics)])),
-        str(compare([found, found], names=["a", "b"])),
-        found.label_sources,
-    ]
-    return told
-
-
-READERS: tuple[Reader, ...] = (
-    Reader("saved evaluation", _write, _read, (RunError,), _again),
-    Reader("saved evaluation, used", _write, _used, (RunError, ConfigurationError)),
-)
+READERS: tuple[Reader, ...] = (Reader("saved evaluation", _write, _read, (RunError,), _again),)
 """All of the readers here."""

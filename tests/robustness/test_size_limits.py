@@ -38,23 +38,15 @@ def zipped(path: Path, piece: bytes, times: int) -> Path:
     ("name", "piece"),
     [
         ("run.trec.gz", b"q1 Q0 d1 1 0.5 run\n" * 10_000),
-        ("run.jsonl.gz", b'{"query_id": "q1", "id": "d1"}\n' * 2_000),
         ("run.trec.gz", b"x" * 200_000),
     ],
-    ids=["rows", "objects", "one line"],
+    ids=["rows", "one line"],
 )
 def test_a_compressed_file_unpacks_to_so_much_and_no_more(tmp_path: Path, name: str, piece: bytes) -> None:
     with pytest.raises(
         DatasetError, match=rf"unpacks to more than {ALLOW[:15]}|a line of more than 1,048,576 bytes|1001 faults"
     ):
         read_run(zipped(tmp_path / name, piece, 100))
-
-
-def test_a_compressed_file_within_the_limit_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "run.trec.gz"
-    with gzip.open(path, "wt") as file:
-        file.writelines(f"q1 Q0 d{number} 1 {number} run\n" for number in range(50_000))
-    assert len(read_run(path)["q1"]) == 50_000
 
 
 def test_a_run_that_claims_more_scores_than_it_has_is_damaged(evaluation: Evaluation, tmp_path: Path) -> None:
@@ -66,7 +58,7 @@ def test_a_run_that_claims_more_scores_than_it_has_is_damaged(evaluation: Evalua
         load_evaluation(folder)
 
 
-@pytest.mark.parametrize("name", ["queries.jsonl", "lamp.md", "data.csv", "squad.json"])
+@pytest.mark.parametrize("name", ["queries.jsonl", "lamp.md"])
 def test_a_file_that_is_mostly_hole_is_refused_by_its_size(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     with path.open("wb") as file:
@@ -80,20 +72,20 @@ DEEP = "[" * 100_000
 DIGITS = "9" * 1_000_000
 
 
-@pytest.mark.parametrize("value", [DEEP, DIGITS, f"-{DIGITS}", f"1e{DIGITS}"], ids=["deep", "digits", "minus", "power"])
-@pytest.mark.parametrize("name", ["queries.jsonl", "squad.json", "run.jsonl", "run.json", "chunks.jsonl"])
+@pytest.mark.parametrize("value", [DEEP, DIGITS], ids=["deep", "digits"])
+@pytest.mark.parametrize("name", ["queries.jsonl", "run.jsonl", "run.json"])
 def test_nesting_and_digits_without_end_are_one_clear_error(
     evaluation: Evaluation, tmp_path: Path, name: str, value: str
 ) -> None:
     path = tmp_path / name
     text = f'{{"id": "q", "query_id": "q", "format": 1, "query": {value}'
-    if name in ("run.json", "chunks.jsonl"):
+    if name == "run.json":
         path = evaluation.save(tmp_path / "saved") / name
     path.write_text(text if value is DEEP else text + "}", "utf-8")
     read: Callable[[Path], object] = rl.load_dataset
     if name == "run.jsonl":
         read = read_run
-    elif name in ("run.json", "chunks.jsonl"):
+    elif name == "run.json":
         read = lambda path: load_evaluation(path.parent)  # noqa: E731 — one of three
     with pytest.raises(RagliftError) as caught:
         read(path)
@@ -101,7 +93,7 @@ def test_nesting_and_digits_without_end_are_one_clear_error(
     assert sys.getrecursionlimit() >= 1000
 
 
-@pytest.mark.parametrize("given", ["many", "-1", "0", "1e9", "9" * 50])
+@pytest.mark.parametrize("given", ["many", "0"])
 def test_a_limit_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv(VARIABLE, given)
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")

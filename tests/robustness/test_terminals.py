@@ -51,8 +51,6 @@ TEXTS: dict[str, Callable[[rl.Evaluation], object]] = {
     "failures": lambda evaluation: evaluation.failures(),
     "failure analysis": lambda evaluation: evaluation.failure_analysis(),
     "explanation": lambda evaluation: evaluation.explain(evaluation.dataset.queries[0].id),
-    "explanation of a failure": lambda evaluation: evaluation.explain(evaluation.dataset.queries[1].id),
-    "headroom": lambda evaluation: evaluation.headroom(),
     "tags": lambda evaluation: evaluation.by_tag(),
     "comparison": compared,
     "audit": lambda evaluation: rl.audit(evaluation.dataset),
@@ -91,12 +89,9 @@ def commands_in(said: str) -> list[str]:
     [
         pytest.param(("compare", "run", "run"), id="compare"),
         pytest.param(("explain", "run", "{query}"), id="explain"),
-        pytest.param(("explain", "run", "{name}"), id="explain a query that is not there"),
         pytest.param(("evaluate", "{name}"), id="dataset that is not there"),
-        pytest.param(("compare", "{name}", "run"), id="run that is not there"),
         pytest.param(("gate", "run", "--min", "{name}=1"), id="metric that is not there"),
         pytest.param(("report", "run", "--format", "markdown"), id="markdown"),
-        pytest.param(("metrics", "{name}"), id="metrics"),
     ],
 )
 def test_no_command_prints_commands_of_others(

@@ -18,7 +18,7 @@ from raglift.storage import saving
 
 from .conftest import make_evaluation
 
-ROUNDS = 8
+ROUNDS = 6
 WORK = """
 import json, sys, time
 from pathlib import Path
@@ -26,17 +26,14 @@ sys.path.insert(0, sys.argv[4])
 from raglift.base.cache import Cache
 from raglift.datasets.jsonl import write_queries
 from raglift.errors import RagliftError
-from raglift.storage.rankings.exporting import export
 from tests.robustness.conftest import make_evaluation
 
 place, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 evaluation = make_evaluation(0.5 + number / 10)
 evaluation.save(place / f"warm-{number}")  # so that both have imported all that they need
-export(evaluation, place / f"warm-export-{number}")
 actions = {
     "save": lambda at: evaluation.save(at),
     "replace": lambda at: evaluation.save(at, overwrite=True),
-    "export": lambda at: export(evaluation, at),
     "labels": lambda at: write_queries(evaluation.dataset.queries, at, overwrite=False),
 }
 told = {name: [] for name in actions}
@@ -99,14 +96,6 @@ def test_of_two_that_write_one_file_of_labels_one_is_told(both: Any) -> None:
         assert len(refused) == 1
         assert "a file that another program wrote meanwhile" in refused[0]
         assert len(read_queries(place / f"labels-of-{turn}")) == 10
-
-
-def test_of_two_that_export_to_one_folder_one_is_told(both: Any) -> None:
-    place, told = both
-    for turn in range(ROUNDS):
-        refused = [each["export"][turn] for each in told if each["export"][turn] is not None]
-        assert len(refused) == 1
-        assert len(list((place / f"export-of-{turn}").iterdir())) == 3
 
 
 def test_one_cache_has_what_both_put_there(both: Any) -> None:

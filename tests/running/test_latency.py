@@ -118,9 +118,9 @@ def test_a_cross_encoder_scores_each_pair_again(tiny_cross_encoder, monkeypatch)
 def test_the_pass_leaves_nothing_in_the_cache(tmp_path):
     cache = Cache(tmp_path / "cache.sqlite")
     stages = local_system(cache)
-    held = cache._connection.execute("SELECT count(*) FROM entries").fetchone()
+    held = cache._connection.execute("SELECT count(*) FROM outputs").fetchone()
     measure_latency(alone(*stages), QUESTIONS, 2)
-    assert cache._connection.execute("SELECT count(*) FROM entries").fetchone() == held
+    assert cache._connection.execute("SELECT count(*) FROM outputs").fetchone() == held
 
 
 class ThroughTheCache:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -55,14 +54,6 @@ FAILED = b'{"hits": null, "seconds": 0, "error": "KeyError"}'
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"hits": [[1]], "seconds": 0}', FAILED])
 def test_an_entry_that_cannot_be_read_is_none(cache: Cache, content: bytes) -> None:
     cache.put_many({KEY: content})
-    assert AnswerStore(cache, None).find([KEY]) == {}
-
-
-def test_a_damaged_byte_is_noticed(cache: Cache, tmp_path: Path) -> None:
-    AnswerStore(cache, None).keep(KEY, Answer(Ranking.of([(Chunk("a"), 1.0)]), 0.0))
-    with sqlite3.connect(tmp_path / "answers.sqlite") as file:
-        file.execute("UPDATE entries SET value = replace(value, 'a', 'b')")
-    file.close()
     assert AnswerStore(cache, None).find([KEY]) == {}
 
 

@@ -72,10 +72,6 @@ def test_an_object_is_answered_as_json(server):
     assert json.loads(said(ask(server))) == {"grade": 3, "reason": "näher"}
 
 
-def test_without_a_script_the_answer_is_the_same_short_text(server):
-    assert said(ask(server)) == said(ask(server)) != ""
-
-
 def test_without_a_script_the_form_that_is_asked_for_is_filled_in(server):
     grade = Grade.model_validate_json(said(ask(server, response_format=in_form(Grade))))
     assert (grade.grade, grade.above, grade.points) == (1, 5, [Point(of="lamp", weight=2)])
@@ -139,13 +135,6 @@ def test_the_pieces_of_a_stream_are_the_text(text):
     assert done == b"data: [DONE]\n\n"
     deltas = [json.loads(event.removeprefix(b"data: "))["choices"][0]["delta"] for event in events]
     assert "".join(delta.get("content", "") for delta in deltas) == text
-
-
-def test_a_refusal_streams_too(server):
-    server.answer_next(Answer(refusal="I cannot help."))
-    found = [chunk.choices[0].delta for chunk in pieces(server)]
-    assert "".join(delta.refusal or "" for delta in found) == "I cannot help."
-    assert not any(delta.content for delta in found)
 
 
 def test_a_stream_is_cut_off_in_the_middle(server):

@@ -44,13 +44,6 @@ def test_the_retriever_raises_what_it_is_given():
     assert caught.value is error
 
 
-def test_the_table_is_copied():
-    table = {"who?": ["a"]}
-    retriever = FakeRetriever(table)
-    table.clear()
-    assert texts(retriever.retrieve_one("who?", 1)) == ["a"]
-
-
 def test_the_reranker_sorts_by_its_table_and_keeps_ties():
     ranking = Ranking.of([(Chunk(letter), None) for letter in "abcd"])
     (reranked,) = FakeReranker({"c": 2.0, "d": -1.0}).rerank(["who?"], [ranking])
@@ -64,8 +57,3 @@ def test_the_reranker_may_cut():
     ranking = Ranking.of([(Chunk(letter), None) for letter in "abcd"])
     reranked = FakeReranker({"c": 1.0}, top_n=2).rerank(["who?", "what?"], [ranking, Ranking()])
     assert [texts(one) for one in reranked] == [["c", "a"], []]
-
-
-def test_they_say_what_they_are():
-    assert str(FakeRetriever({"who?": []})) == "fake (1 queries)"
-    assert str(FakeReranker({"a": 1.0, "b": 2.0})) == "fake (2 texts)"

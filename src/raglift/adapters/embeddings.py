@@ -18,7 +18,7 @@ from raglift.components.models import STATIC_MODEL
 from raglift.components.static_model import StaticEmbedder
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.llm.dot_env import load_dot_env
-from raglift.llm.providers import secrets_of, server_of
+from raglift.llm.replies import secrets_of, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,14 +10,13 @@ import hashlib
 import os
 import sqlite3
 import threading
-import zlib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from raglift.base.display import printable
-from raglift.base.limits import is_file, user_path
+from raglift.base.limits import is_there, user_path
 from raglift.base.progress import notice
 from raglift.errors import CacheError
 
@@ -116,15 +115,13 @@ class Cache:
 
     Args:
         path: the file; its folder is made when missing. None keeps everything in memory.
-        read_only: a file of a cache that may only be read; what is not in this cache is looked up there.
 
     Raises:
         CacheError: the file exists and is not a cache, or cannot be opened.
     """
 
-    def __init__(self, path: Path | None, *, read_only: Path | None = None) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._below = None if read_only is None else _opened_read_only(read_only)
         self._writing = threading.Lock()
         connection = None
         try:
@@ -136,7 +133,9 @@ class Cache:
             connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file; another keeps its own
             _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
-            _make_table(connection)
+            # Rows lie in the order in which they came: sorted by their keys, a million vectors take five times as long
+            # to write and almost four times the space
+            connection.execute("CREATE TABLE IF NOT EXISTS outputs (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
         except (*_DAMAGE, OSError) as error:
             if connection is not None:
                 connection.close()
@@ -144,22 +143,19 @@ class Cache:
         self._connection = connection
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the values of the keys that are there; none while caches are bypassed.
-
-        A value that is not as it was written, since the file was damaged where SQLite does not notice, is forgotten.
-        """
+        """Return the values of the keys that are there; none while caches are bypassed."""
         if _is_bypassed.get():
             return {}
         wanted = list(dict.fromkeys(keys))
+        found: dict[bytes, bytes] = {}
         try:
-            found, damaged = _look_up(self._connection, wanted)
+            for begin in range(0, len(wanted), _KEYS_PER_SELECT):
+                part = wanted[begin : begin + _KEYS_PER_SELECT]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, value FROM outputs WHERE key IN ({marks})"  # noqa: S608 — question marks
+                found.update(self._connection.execute(query, part).fetchall())
         except _DAMAGE as error:
             raise self._error("read", error) from error
-        if damaged:
-            self.remove_many(damaged)
-        if self._below is not None:
-            with suppress(*_DAMAGE):  # what cannot be read there is made again
-                found |= _look_up(self._below, [key for key in wanted if key not in found])[0]
         for lookups in _counting.get():
             lookups.add(len(wanted), len(found))
         return found
@@ -174,24 +170,21 @@ class Cache:
         try:
             with self._writing:  # threads share the connection, and it has one transaction at a time
                 self._write(list(entries.items()))
-        except (*_DAMAGE, TypeError) as error:  # what is no bytes has no checksum
+        except _DAMAGE as error:
             raise self._error("write to", error) from error
 
     def remove_many(self, keys: Iterable[bytes]) -> None:
         """Forget what is kept under the keys, if anything."""
         try:
             with self._writing:
-                self._connection.executemany("DELETE FROM entries WHERE key = ?", [(key,) for key in keys])
+                self._connection.executemany("DELETE FROM outputs WHERE key = ?", [(key,) for key in keys])
         except _DAMAGE as error:
             raise self._error("write to", error) from error
 
     def _write(self, rows: list[tuple[bytes, bytes]]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(
-                "INSERT OR IGNORE INTO entries (key, value, checksum) VALUES (?, ?, ?)",
-                ((key, value, _checksum(key, value)) for key, value in rows),
-            )
+            self._connection.executemany("INSERT OR IGNORE INTO outputs (key, value) VALUES (?, ?)", rows)
             self._connection.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:  # on a full disk, SQLite has rolled back by itself
@@ -201,7 +194,7 @@ class Cache:
     def count(self) -> int:
         """Return how many entries there are."""
         try:
-            (count,) = self._connection.execute("SELECT COUNT(*) FROM entries").fetchone()
+            (count,) = self._connection.execute("SELECT COUNT(*) FROM outputs").fetchone()
         except _DAMAGE as error:
             raise self._error("read", error) from error
         return int(count)
@@ -210,8 +203,6 @@ class Cache:
         """Close the file; a thread that is writing is waited for: SQLite would crash the process."""
         with self._writing:
             self._connection.close()
-        if self._below is not None:
-            self._below.close()
 
     def _error(self, action: str, error: Exception) -> CacheError:
         said = printable(str(error))  # SQLite quotes what it found in a damaged file
@@ -219,43 +210,6 @@ class Cache:
             f"cannot {action} the cache {self.path}: {said}. It holds nothing that cannot be made again: "
             "free some space or delete the file and run again, or set RAGLIFT_CACHE to another folder"
         )
-
-
-def _look_up(connection: sqlite3.Connection, keys: list[bytes]) -> tuple[dict[bytes, bytes], list[bytes]]:
-    """Return the values of the keys that are there, and the keys whose values are not as they were written."""
-    found: dict[bytes, bytes] = {}
-    damaged: list[bytes] = []
-    for begin in range(0, len(keys), _KEYS_PER_SELECT):
-        part = keys[begin : begin + _KEYS_PER_SELECT]
-        marks = ",".join("?" * len(part))
-        rows = connection.execute(
-            f"SELECT key, value, checksum FROM entries WHERE key IN ({marks})",  # noqa: S608 — question marks
-            part,
-        )
-        for key, value, checksum in rows.fetchall():
-            if _is_whole(key, value, checksum):
-                found[key] = value
-            else:
-                damaged.append(key)
-    return found, damaged
-
-
-def _opened_read_only(path: Path) -> sqlite3.Connection | None:
-    """Return a cache that may only be read; None where there is none that can be.
-
-    Without the right to write in its folder, SQLite reads a file with a write-ahead log only as one that nobody writes.
-    """
-    for how in ("mode=ro", "mode=ro&immutable=1"):
-        connection = None
-        try:
-            connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
-            connection.execute("SELECT key, value, checksum FROM entries LIMIT 1").fetchall()
-        except (*_DAMAGE, OSError):
-            if connection is not None:
-                connection.close()
-        else:
-            return connection
-    return None
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
@@ -276,27 +230,6 @@ def _is_busy(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _make_table(connection: sqlite3.Connection) -> None:
-    """Make the table if there is none.
-
-    Rows lie in the order in which they came, and only the keys in their own: sorted by their keys, a million vectors
-    take five times as long to write and almost four times the space.
-    """
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL)"
-    )
-
-
-def _checksum(key: bytes, value: bytes) -> int:
-    return zlib.crc32(value, zlib.crc32(key))
-
-
-def _is_whole(key: Any, value: Any, checksum: Any) -> bool:
-    """Whether an entry is as it was written."""
-    is_of_kind = isinstance(key, bytes) and isinstance(value, bytes)  # a damaged SQLite file may hold anything
-    return is_of_kind and checksum == _checksum(key, value)
-
-
 _open: dict[Path, Cache] = {}
 
 
@@ -308,23 +241,20 @@ def is_kept_on_disk() -> bool:
 def default_cache() -> Cache:
     """Return the cache that all runs of this user share, opened once per process.
 
-    Where its folder cannot be written (a read-only home), says so on standard error, reads what is there, and keeps new
-    entries in memory.
+    If its folder cannot be written, a line on standard error says so, and everything is kept in memory.
     """
     path = cache_folder() / "cache.sqlite"
     if path not in _open:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            there = is_file(path)
-            writable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
+            writable = os.access(path.parent, os.W_OK) and (not is_there(path) or os.access(path, os.W_OK))
         except OSError:
-            there = writable = False
+            writable = False
         if not writable:
             notice(
-                f"raglift: {printable(str(path.parent))} cannot be written: {'what it holds is read, and new ' * there}"
-                "vectors, scores and answers are kept in memory, and made again next time; set RAGLIFT_CACHE to a "
-                "folder that can",
+                f"raglift: {printable(str(path.parent))} cannot be written: vectors, scores and answers are kept in "
+                "memory, and made again next time; set RAGLIFT_CACHE to a folder that can",
                 show=True,
             )
-        _open[path] = Cache(path) if writable else Cache(None, read_only=path)
+        _open[path] = Cache(path if writable else None)
     return _open[path]

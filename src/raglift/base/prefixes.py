@@ -71,7 +71,6 @@ class Patterns:
             for head in _HEADS
             if len(chosen := _of_head(self._lengths, head))
         ]
-        self._period: dict[int, int] = {}
 
     def find(self, texts: Iterable[str]) -> Iterator[Occurrences]:
         """Yield every occurrence of the patterns in each text."""
@@ -125,41 +124,15 @@ class Patterns:
         piece = np.searchsorted(block.begins, position, side="right") - 1
         inside = (position + self._lengths[pattern] <= block.ends[piece]) & (position < block.limits[piece])
         pattern, position, piece = pattern[inside], position[inside], piece[inside]
-        order = np.lexsort((position, pattern))
-        pattern, position, piece = pattern[order], position[order], piece[order]
         true = self._is_there(block.text, pattern, position)
         pattern, position, piece = pattern[true], position[true], piece[true]
         order = np.argsort(piece, kind="stable")
         return pattern[order], position[order], piece[order]
 
     def _is_there(self, text: str, pattern: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Compare the characters. Rows are by pattern, then position.
-
-        Where a pattern is known to be at a position, and is looked for again half its length on or less, it is there if
-        it repeats itself after that shift and its last characters are there: so “aaa…” is not compared again and again.
-        """
-        known = np.zeros(len(pattern), dtype=np.bool_)
-        previous, there = -1, 0
-        for row, (number, begin) in enumerate(zip(pattern.tolist(), position.tolist(), strict=True)):
-            wanted = self._texts[number]
-            shift = begin - there
-            if number == previous and 2 * shift <= len(wanted) and self._repeats(number, shift):
-                found = text.startswith(wanted[-shift:], begin + len(wanted) - shift)
-            else:
-                found = text.startswith(wanted, begin)
-            if found:
-                known[row] = True
-                previous, there = number, begin
-        return known
-
-    def _repeats(self, number: int, shift: int) -> bool:
-        """Whether a pattern is itself after a shift; between overlapping occurrences there is only one such shift."""
-        if self._period.get(number) != shift:
-            wanted = self._texts[number]
-            if not wanted.startswith(wanted[shift:]):
-                return False
-            self._period[number] = shift
-        return True
+        """Compare the characters: equal hashes may be of other texts."""
+        rows = zip(pattern.tolist(), position.tolist(), strict=True)
+        return np.array([text.startswith(self._texts[number], begin) for number, begin in rows], dtype=np.bool_)
 
 
 class _Block:

@@ -1,4 +1,4 @@
-"""Progress with a rate: a bar on a terminal, otherwise a line every few seconds.
+"""Progress with a rate: rich's bar on a terminal, otherwise a line every few seconds.
 
 Work inside other work (one model inside a sweep) is shown below it in the same display, and goes away when it is
 done. Steps of a command are numbered: `retrieve 2 of 3: 120/312 queries (38%), 14/s, about 14 s left`.
@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raglift.base.display import one_line
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_STATUS_LINES = 10.0
-"""Of work that takes long, where nobody asked for lines and there is no terminal."""
+"""Of slow work, where nobody asked for lines and there is no terminal."""
 _is_quiet: ContextVar[bool] = ContextVar("raglift progress quiet", default=False)
-_SECONDS_OF_A_MINUTE = 60
 
 
 @dataclass
@@ -50,8 +50,8 @@ class _State:
     display: Progress | None = None
     status: str = ""
     listeners: list[Callable[[str, int], None]] = field(default_factory=list)
-    tells_of_long_work: bool = False
-    """Whether work that takes long is told of in lines, where there is no terminal and nobody asked."""
+    reports_slow_work: bool = False
+    """Whether slow work writes lines, where there is no terminal and nobody asked."""
     step_bar: TaskID | None = None
     """The bar of the step under way, for the work that comes next in it."""
 
@@ -68,9 +68,7 @@ def is_shown(show: bool | None) -> bool:
     """
     if sys.stderr is None:
         return False
-    if show is not None:
-        return show
-    return _is_terminal() or os.environ.get("RAGLIFT_PROGRESS") == "1"
+    return show if show is not None else _is_terminal() or os.environ.get("RAGLIFT_PROGRESS") == "1"
 
 
 @contextmanager
@@ -84,17 +82,20 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def show_progress_if_slow() -> Iterator[None]:
-    """Write lines of all work in the block that takes longer than a few seconds, where there is no terminal.
+def show_progress_if_slow(enabled: bool = True) -> Iterator[None]:
+    """Write lines of all work in the block that takes longer than a few seconds, if there is no terminal.
 
-    Work with `show=None` is meant, and nothing is written where `RAGLIFT_PROGRESS=0` is set. For the command line: a
+    Work with `show=None` is meant, and nothing is written if `RAGLIFT_PROGRESS=0` is set. For the command line: a
     library does not write to standard error unasked.
+
+    Args:
+        enabled: False writes none, in a block around which it was asked for.
     """
-    before, _state.tells_of_long_work = _state.tells_of_long_work, True
+    before, _state.reports_slow_work = _state.reports_slow_work, enabled
     try:
         yield
     finally:
-        _state.tells_of_long_work = before
+        _state.reports_slow_work = before
 
 
 @contextmanager
@@ -115,7 +116,7 @@ def step(name: str, *, show: bool | None = None) -> Iterator[None]:
     """Say which step the tracked work in the block belongs to; on a terminal, something moves from the start.
 
     Args:
-        name: what is being done, as “retrieve”.
+        name: what is being done, such as “retrieve”.
         show: as for `is_shown`.
     """
     current = _steps.get()
@@ -142,25 +143,25 @@ def track(
     """Show how far a piece of work is, on standard error, and how fast it goes.
 
     Args:
-        label: what is being done, as “embed”.
+        label: what is being done, such as “embed”.
         total: how many units there are.
-        unit: what is counted, as “chunks”.
+        unit: what is counted, such as “chunks”.
         show: as for `is_shown`.
-        live: draw a bar on a terminal, from a thread of its own; False writes lines there too, and only when it is
-            told of finished units.
+        live: draw a bar on a terminal, from a thread of its own; False writes lines there too, and only when units
+            are finished.
 
     Yields:
         A function to call with the number of units just finished.
     """
-    is_told = show is None and _state.tells_of_long_work and os.environ.get("RAGLIFT_PROGRESS") != "0"
-    is_seen = is_shown(show)
-    if not (is_seen or (is_told and sys.stderr is not None)) or total == 0 or _is_quiet.get():
-        yield lambda count: _tell(unit, count)
+    is_visible = is_shown(show)
+    only_if_slow = not is_visible and _state.reports_slow_work and _may_report(show)
+    if not (is_visible or only_if_slow) or total == 0 or _is_quiet.get():
+        yield partial(_notify, unit)
     elif _is_terminal() and live:
         with _bar(label, total, unit) as advance:
             yield advance
     else:
-        yield _lines(label, total, unit, only_if_long=not is_seen)
+        yield _lines(label, total, unit, only_if_slow=only_if_slow)
 
 
 def notice(text: str, *, show: bool | None = None) -> None:
@@ -172,12 +173,10 @@ def notice(text: str, *, show: bool | None = None) -> None:
     """
     if not is_shown(show):
         return
-    line = one_line(text)
     if _state.display is not None:
-        _state.display.console.print(line, markup=False, highlight=False)
+        _state.display.console.print(one_line(text), markup=False, highlight=False)
     else:
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        _write_line(one_line(text))
 
 
 @contextmanager
@@ -192,51 +191,47 @@ def listen(listener: Callable[[str, int], None]) -> Iterator[None]:
 
 @contextmanager
 def show_status(*, show: bool | None = None) -> Iterator[Callable[[str], None]]:
-    """Keep one line of text above the bars of the work inside; elsewhere than on a terminal, a line now and then.
+    """Keep one line of text above the bars of the work inside; without a terminal, a line now and then.
 
     Args:
-        show: as for `track`, but None also writes a line every ten seconds where standard error is no terminal, and
-            the first after five seconds, unless `RAGLIFT_PROGRESS=0` is set: work that takes long is not silent.
+        show: as for `track`, but None also writes a line every ten seconds if standard error is no terminal, and
+            the first after five seconds, unless `RAGLIFT_PROGRESS=0` is set: slow work is not silent.
 
     Yields:
         A function to call with the text whenever it changes.
     """
     if not is_shown(show):
-        may_tell = show is None and sys.stderr is not None and os.environ.get("RAGLIFT_PROGRESS") != "0"
         first = time.perf_counter() + _SECONDS_BETWEEN_LINES
-        before, _state.tells_of_long_work = _state.tells_of_long_work, False  # the text says how far all of it is
-        try:
-            yield _status_lines(_SECONDS_BETWEEN_STATUS_LINES, first) if may_tell else lambda _text: None
-        finally:
-            _state.tells_of_long_work = before
+        with show_progress_if_slow(False):  # the text says how far all of it is
+            yield _status_lines(_SECONDS_BETWEEN_STATUS_LINES, first) if _may_report(show) else lambda _text: None
     elif _is_terminal():
         with _display():
             try:
-                yield _set_status
+                yield partial(setattr, _state, "status")  # drawn when the display is drawn next, ten times a second
             finally:
                 _state.status = ""
     else:
         yield _status_lines(_SECONDS_BETWEEN_LINES, time.perf_counter())
 
 
-def _set_status(text: str) -> None:
-    _state.status = text  # drawn when the display is drawn next, ten times a second
-
-
-def _tell(unit: str, count: int) -> None:
-    if _is_quiet.get():
-        return
-    for listener in _state.listeners:
-        listener(unit, count)
+def _notify(unit: str, count: int) -> None:
+    if not _is_quiet.get():
+        for listener in _state.listeners:
+            listener(unit, count)
 
 
 def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+def _may_report(show: bool | None) -> bool:
+    """Whether slow work may write lines that nobody asked for."""
+    return show is None and sys.stderr is not None and os.environ.get("RAGLIFT_PROGRESS") != "0"
+
+
 @contextmanager
 def _display() -> Iterator[Progress]:
-    """Yield the display that is there, or one of our own until the end of the block."""
+    """Yield the display that is open, or a new one until the end of the block."""
     if _state.display is not None:
         yield _state.display
         return
@@ -245,7 +240,7 @@ def _display() -> Iterator[Progress]:
     from rich.text import Text
 
     class Display(Progress):
-        """Bars, below a line of text where there is one."""
+        """Bars, below the line of status if there is one."""
 
         def get_renderables(self) -> Iterable[RenderableType]:
             if _state.status:
@@ -260,7 +255,7 @@ def _display() -> Iterator[Progress]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Display(*columns, console=Console(stderr=True), transient=False) as display:
+    with Display(*columns, console=Console(stderr=True)) as display:
         _state.display = display
         try:
             yield display
@@ -298,7 +293,7 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
             nonlocal done
             done += count
             progress.update(task, advance=count, rate=f"{_rate(done, started)} {unit}/s")
-            _tell(unit, count)
+            _notify(unit, count)
 
         try:
             yield advance
@@ -309,22 +304,20 @@ def _bar(label: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
                 progress.remove_task(task)
 
 
-def _lines(label: str, total: int, unit: str, *, only_if_long: bool) -> Callable[[int], None]:
+def _lines(label: str, total: int, unit: str, *, only_if_slow: bool) -> Callable[[int], None]:
     started = last = time.perf_counter()
-    label, done, wrote = _label(label), 0, False
+    label, done, has_written = _label(label), 0, False
 
     def advance(count: int) -> None:
-        nonlocal done, last, wrote
+        nonlocal done, last, has_written
         done += count
         now = time.perf_counter()
-        is_last = done >= total and (wrote or not only_if_long)
+        is_last = done >= total and (has_written or not only_if_slow)
         if is_last or now - last >= _SECONDS_BETWEEN_LINES:
-            last, wrote = now, True
+            last, has_written = now, True
             left = f", {_time_left((now - started) / done * (total - done))}" if 0 < done < total else ""
-            share = f"{done / total:.0%}"
-            sys.stderr.write(f"{label}: {done:,}/{total:,} {unit} ({share}), {_rate(done, started)}/s{left}\n")
-            sys.stderr.flush()
-        _tell(unit, count)
+            _write_line(f"{label}: {done:,}/{total:,} {unit} ({done / total:.0%}), {_rate(done, started)}/s{left}")
+        _notify(unit, count)
 
     return advance
 
@@ -339,23 +332,27 @@ def _label(label: str) -> str:
 
 
 def _time_left(seconds: float) -> str:
-    minutes = round(seconds / _SECONDS_OF_A_MINUTE)
+    minutes = round(seconds / 60)
     return f"about {minutes} min left" if minutes > 1 else f"about {seconds:.0f} s left"
 
 
 def _status_lines(seconds: float, first: float) -> Callable[[str], None]:
     """Return what writes a text, the first not before a time on the clock, and then one in so many seconds."""
-    due, shown = first, ""
+    due, last = first, ""
 
     def show(text: str) -> None:
-        nonlocal due, shown
+        nonlocal due, last
         now = time.perf_counter()
-        if now >= due and text != shown:
-            due, shown = now + seconds, text
-            sys.stderr.write(text + "\n")
-            sys.stderr.flush()
+        if now >= due and text != last:
+            due, last = now + seconds, text
+            _write_line(text)
 
     return show
+
+
+def _write_line(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def _rate(done: int, started: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import os
 import re
@@ -18,15 +19,13 @@ import yaml
 
 from raglift.base.display import SURROGATE, encodable
 from raglift.base.limits import allowed, is_stream, most_bytes
-from raglift.base.validation import Keys, path_text, quoted, shown
+from raglift.base.validation import Keys, Location, path_text, quoted, shown
 from raglift.errors import ConfigurationError, DatasetError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
     from typing import IO, NoReturn
-
-    from raglift.base.validation import Location
 
 
 # Decoding of bytes: UTF-8 unless another encoding is named or marked, any line ends, and faults that name the byte.
@@ -44,12 +43,8 @@ _MARKS = {
 _NO_TEXT = re.compile(rf"\x00|{SURROGATE.pattern}")
 _NAME_IT = "text in UTF-8, or its encoding named, as --encoding cp1252 or, in Python, encoding='cp1252'"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-# Not str.splitlines: U+2028 and its like may be inside a JSON string.
-_LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
-_PIECE = 2**20
-_MOST_BLANK = 10_000_000
-"""So many blank lines in a row were not written by anybody."""
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_PIECE = 2**20
 
 
 def read_bytes(path: Path, location: Location) -> bytes | None:
@@ -94,27 +89,14 @@ def as_file(path: Path, ending: str = "") -> Iterator[Path]:
     if not is_stream(path):
         yield path
         return
+    location = Location(str(path), [])
+    data = read_bytes(path, location)
+    if data is None:
+        raise DatasetError(str(path), location.faults)
     with tempfile.TemporaryDirectory(prefix="raglift-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / f"{path.name}{ending}"
-        _copy(path, copy)
+        copy.write_bytes(data)
         yield copy
-
-
-def _copy(path: Path, copy: Path) -> None:
-    found = expected = ""
-    try:
-        with path.open("rb") as source, copy.open("wb") as file:
-            left = most_bytes()
-            while piece := source.read(min(_PIECE, left + 1)):
-                left -= len(piece)
-                if left < 0:
-                    found, expected = f"more than {most_bytes():,} bytes", allowed()
-                    break
-                file.write(piece)
-    except OSError as error:
-        found, expected = f"what cannot be read ({error.strerror or error})", "a file, or a pipe to read"
-    if found:
-        raise DatasetError(str(path), [Fault(str(path), found, expected)])
 
 
 def decode_text(data: bytes, location: Location, *, expected: str = "text in UTF-8") -> str | None:
@@ -204,25 +186,12 @@ def _decoded(data: bytes, location: Location, expected: str = "text in UTF-8") -
 
 
 def decode_lines(data: bytes, location: Location) -> Iterator[tuple[Location, str]]:
-    """Yield the location and text of each line that is not blank; note a fault for each that is not UTF-8."""
-    if _is_other_encoding(data, location):
-        return
-    for number, match in enumerate(_LINE.finditer(data), start=1):
-        here = location.at_line(number)
-        try:
-            line = match[1].decode("utf-8")
-        except UnicodeDecodeError as error:
-            _note_bad_byte(match[1][error.start], match.start() + error.start, here)
-            continue
-        line = line.removeprefix(_BOM) if number == 1 else line
-        if line.strip(" \t"):
-            yield here, line
+    """Yield what `lines_of` does, of a file that was read whole."""
+    return lines_of(io.BytesIO(data), location)
 
 
 def stream_lines(path: Path, location: Location) -> Iterator[tuple[Location, str]]:
-    r"""Yield what `decode_lines` does, reading the file line by line: for files of any size.
-
-    A file in another encoding has one fault, at its first line; lines end with `\n` or `\r\n`.
+    """Yield what `lines_of` does, reading the file line by line: for files of any size.
 
     Args:
         path: the file.
@@ -236,26 +205,18 @@ def stream_lines(path: Path, location: Location) -> Iterator[tuple[Location, str
 
 
 def lines_of(file: IO[bytes], location: Location, *, longest: int | None = None) -> Iterator[tuple[Location, str]]:
-    """Yield what `stream_lines` does, from a file that is open, as one that is unpacked while it is read.
+    r"""Yield the location and text of each line that is not blank; note a fault for each that is not UTF-8.
+
+    A file in another encoding has one fault, at its first line; lines end with `\n` or `\r\n`.
 
     Args:
-        file: the file, at its beginning.
+        file: the file, at its beginning; it may be unpacked while it is read.
         location: the file, for faults.
         longest: how many bytes a line may have; one that has more is a fault, and nothing is read after it.
     """
-    begin = blank = 0
+    begin = 0
     lines = file if longest is None else iter(partial(file.readline, longest + 1), b"")
     for number, raw in enumerate(lines, start=1):
-        if raw == b"\n":
-            begin += 1
-            blank += 1
-            if blank > _MOST_BLANK:
-                location.at_line(number).fault(
-                    f"more than {_MOST_BLANK:,} blank lines in a row", "lines with something in them"
-                )
-                return
-            continue
-        blank = 0
         here = location.at_line(number)
         if longest is not None and len(raw) > longest:
             here.fault(f"a line of more than {longest:,} bytes", "shorter lines")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,8 +62,8 @@ def load_dot_env(also: Collection[str] = ()) -> None:
     The environment wins. A folder that somebody else wrote may have a `.env` too, so it may not say where keys and
     texts are sent: names of proxies, certificates, servers and tracing are refused with a line on standard error, and
     names that are not on the list are ignored. `OPENAI_BASE_URL` is taken. If it is from `.env` and a key to it is from
-    the environment, or the other way round, the user is asked at a terminal, and elsewhere it is an error; except for
-    servers on this machine and those that `RAGLIFT_SEND_KEY_TO` of the environment allows.
+    the environment, or the other way round, it is an error; except for servers on this machine and those that
+    `RAGLIFT_SEND_KEY_TO` of the environment allows.
 
     Args:
         also: names that the mapping of a service asks for; those of servers and the like are refused too.
@@ -119,10 +118,10 @@ def _say(text: str) -> None:
 
 
 def _check_server(added: Mapping[str, str]) -> None:
-    """Ask about a server and a key to it of which one is in `.env` and the other in the environment.
+    """Raise if a server and a key to it are from two places, `.env` and the environment.
 
     Raises:
-        ConfigurationError: the user does not allow it, or cannot be asked.
+        ConfigurationError: they are, and `RAGLIFT_SEND_KEY_TO` does not allow it.
     """
     known = {**os.environ, **added}
     url = known.get(_SERVER, "").strip()
@@ -131,7 +130,7 @@ def _check_server(added: Mapping[str, str]) -> None:
     for key, value in known.items():
         is_sent = key.startswith(("OPENAI_", "AZURE_OPENAI_")) and is_secret_name(key) and value.strip()
         if is_sent and (_SERVER in added) != (key in added):
-            _ask(key, _shown(url), *((_SERVER, key) if _SERVER in added else (key, _SERVER)))
+            _require_allowed(key, _shown(url), *((_SERVER, key) if _SERVER in added else (key, _SERVER)))
 
 
 def _is_here(url: str) -> bool:
@@ -151,11 +150,11 @@ def _shown(url: str) -> str:
         return "an address that cannot be read"
 
 
-def _ask(key: str, address: str, in_file: str, in_environment: str) -> None:
-    """Let the user decide whether a key is sent to a server.
+def _require_allowed(key: str, address: str, in_file: str, in_environment: str) -> None:
+    """Raise unless the environment allows that a key is sent to a server.
 
     Raises:
-        ConfigurationError: it is not allowed.
+        ConfigurationError: it does not.
     """
     allowed = [name.strip() for name in os.environ.get("RAGLIFT_SEND_KEY_TO", "").split(",")]
     host = address.partition("/")[0]
@@ -166,19 +165,10 @@ def _ask(key: str, address: str, in_file: str, in_environment: str) -> None:
         f"{resolved(_FILE)}: found {in_file} there and {in_environment} in the environment, so that {key} would be "
         f"sent to {address}"
     )
-    if _can_ask():
-        sys.stderr.write(f"raglift: {found}. Send it there? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
     raise ConfigurationError(
         f"{found}; expected both from one place: set {_SERVER} and {key} together, or allow it by {_ALLOWED}={host} in "
         "the environment"
     )
-
-
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stderr is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _unusable(found: str) -> ConfigurationError:

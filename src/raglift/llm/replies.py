@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,10 +12,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from raglift.base.display import describe_error
 from raglift.base.retrying import BadReply, RetryPolicy, ask_with_retries
+from raglift.base.secrets import SHORTEST_SECRET, may_hold_secrets
 from raglift.base.validation import faults_of
 from raglift.errors import ModelOutputError
 from raglift.llm.dot_env import address_of
-from raglift.llm.providers import is_secret, secrets_of, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,6 +177,31 @@ def _as_json(content: str | Mapping[str, Any] | BaseModel) -> str:
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {
-            key: _without_secrets(value[key]) for key in sorted(value, key=str) if not is_secret(str(key), value[key])
+            key: _without_secrets(value[key]) for key in sorted(value, key=str) if not _is_secret(str(key), value[key])
         }
     return value
+
+
+# What a provider's client holds: keys, and the server that it asks.
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    """Whether a setting may be a secret, or headers that hold one; a number, as of `max_tokens`, never is."""
+    return may_hold_secrets(name) and not isinstance(value, (int, float))
+
+
+def secrets_of(client: Any) -> list[str]:
+    """Return the keys that a client of LangChain or LlamaIndex holds."""
+    held = dict(getattr(client, "__dict__", {}))  # a copy: another thread's first request makes the client keep more
+    hidden = [value.get_secret_value() for value in held.values() if hasattr(value, "get_secret_value")]
+    plain = [value for name, value in held.items() if _is_secret(name, value)]
+    headers = [inner for value in plain if isinstance(value, Mapping) for inner in value.values()]
+    named = [value for value in (*plain, *headers) if isinstance(value, str) and len(value) >= SHORTEST_SECRET]
+    return [secret for secret in (*hidden, *named) if isinstance(secret, str) and secret]
+
+
+def server_of(client: Any) -> str:
+    """Return which OpenAI-compatible server is asked, without what may be secret in its address; "" for OpenAI's."""
+    if not hasattr(client, "openai_api_base"):
+        return ""
+    return address_of(client.openai_api_base or os.environ.get("OPENAI_BASE_URL") or "")

@@ -1,7 +1,7 @@
 """The answers of a system, kept one by one while it is asked, so that a run that was stopped goes on from there.
 
-They are kept in a cache, as judgements of language models are: each in a transaction of its own, as JSON with a
-checksum. Beside them it is noted which queries are under way: what is noted after the process has died was not
+They are kept in a cache, as judgements of language models are: each in a transaction of its own, as JSON.
+Beside them it is noted which queries are under way: what is noted after the process has died was not
 answered, and may be what it died of.
 """
 

@@ -259,7 +259,7 @@ def test_a_file_that_is_damaged_is_not_said_to_hold_nothing(dataset: Dataset, tm
 def test_what_is_kept_is_json_in_one_file(dataset: Dataset, tmp_path: Path) -> None:
     evaluate(Counting(), dataset, answers=tmp_path)
     file = sqlite3.connect(tmp_path / FILE)
-    values = [json.loads(value) for (value,) in file.execute("SELECT value FROM entries") if value]
+    values = [json.loads(value) for (value,) in file.execute("SELECT value FROM outputs") if value]
     file.close()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [FILE, "lock"]
     assert len(values) == len(QUESTIONS)
