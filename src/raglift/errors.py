@@ -56,7 +56,7 @@ class Fault:
     """One thing wrong with an input: where it is, what was found, what was expected."""
 
     where: str
-    """File, line and field, as `queries.jsonl:12: relevant[0].grade`."""
+    """File, line and field, such as `queries.jsonl:12: relevant[0].grade`."""
     found: str
     """The value found, shortened."""
     expected: str

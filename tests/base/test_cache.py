@@ -64,7 +64,7 @@ def test_an_entry_stays_as_it_was_first_put():
 def test_a_failed_batch_leaves_nothing_and_the_cache_continues(path):
     cache = Cache(path)
     with pytest.raises(CacheError, match="cannot write to the cache"):
-        cache.put_many({b"a": b"1", b"b": None})
+        cache.put_many({b"a": b"1", b"b": object()})
     assert cache.get_many([b"a", b"b"]) == {}
     cache.put_many({b"a": b"2"})
     assert cache.get_many([b"a"]) == {b"a": b"2"}

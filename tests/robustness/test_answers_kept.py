@@ -13,7 +13,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,6 @@ from typing import Any
 import pytest
 
 import raglift as rl
-from raglift.errors import QueryFailed
 
 pytestmark = pytest.mark.slow
 
@@ -245,25 +243,6 @@ def test_a_system_that_crashes_the_process_is_set_aside_after_two_tries(make: Ca
     code, out, err = command.run(*line)
     assert (code, len(set(command.asked) - {"crash"})) == (0, QUERIES), err
     assert set((times_asked(command.asked) - Counter(["crash"] * 2)).values()) == {1}
-
-
-@pytest.mark.parametrize("answered", [0, 3])
-def test_a_query_that_failed_is_asked_again(tmp_path: Path, answered: int) -> None:
-    dataset = rl.Dataset.from_dict({f"question {number}": [f"answer {number}"] for number in range(6)})
-    mended: list[str] = []  # what a function encloses as a text or truth value tells it from others
-
-    def search(query: str) -> list[str]:
-        if not mended and int(query[-1]) >= answered:
-            raise PermissionError(13, "Permission denied", "index.faiss")
-        return [query.replace("question", "answer")]
-
-    def measure() -> rl.Evaluation:
-        return rl.evaluate(search, dataset, ks=(1,), answers=tmp_path / "answers", progress=False)
-
-    with nullcontext() if answered else pytest.raises(QueryFailed):
-        measure()
-    mended.append("now")
-    assert measure().scores.mean("retrieve", "recall@1") == 1.0
 
 
 def test_a_sweep_that_is_gone_on_with_asks_again_what_failed_and_nothing_else(tmp_path: Path) -> None:

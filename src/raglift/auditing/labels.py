@@ -51,7 +51,7 @@ class Label:
     alternative: int
     """Index of the passage in the fact."""
     where: str
-    """As `relevant[0]`, or `relevant[1][0]` for an alternative."""
+    """Such as `relevant[0]`, or `relevant[1][0]` for an alternative."""
     passage: Passage
 
     def finding(self, kind: Kind, detail: str, places: Sequence[Place] = (), nearest: Nearest | None = None) -> Finding:

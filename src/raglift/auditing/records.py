@@ -79,7 +79,7 @@ class Finding:
     query_id: str
     """Whose label it is."""
     where: str
-    """Which one, as `relevant[0]`, or `relevant[1][0]` for an alternative."""
+    """Which one, such as `relevant[0]`, or `relevant[1][0]` for an alternative."""
     text: str
     """The label's text, or the chunk id that it names."""
     detail: str
@@ -198,7 +198,7 @@ class Audit(Presentable):
         """Return one row a chunker.
 
         Columns: `chunker`, `chunks`, `mean_length`, `read_in_part`, one for each of `PLACEMENTS`, `recall@k` and
-        `exact@k` for each k, and the same by the other match rule, as `recall@k by containment`.
+        `exact@k` for each k, and the same by the other match rule, such as `recall@k by containment`.
         """
         import pandas as pd
 

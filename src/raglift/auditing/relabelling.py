@@ -40,7 +40,7 @@ class Left:
 
     query_id: str
     where: str
-    """Which label, as `relevant[0]`."""
+    """Which label, such as `relevant[0]`."""
     text: str
     reason: str
     """Why, in words."""

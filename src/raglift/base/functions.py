@@ -38,8 +38,8 @@ def settings_of(asked: Any, depth: int = 0) -> str:
         named |= asked.__kwdefaults__ or {}
     else:
         return ""
-    told = {name: _setting(value, depth) for name, value in named.items()}
-    return json.dumps({name: value for name, value in sorted(told.items()) if value is not None})
+    settings = {name: _setting(value, depth) for name, value in named.items()}
+    return json.dumps({name: value for name, value in sorted(settings.items()) if value is not None})
 
 
 def _enclosed(function: FunctionType) -> dict[str, Any]:
@@ -121,8 +121,8 @@ def _function_behind(member: Any) -> Any:
 
 def _attributes(holder: Any) -> Iterator[str]:
     for name, value in sorted(getattr(holder, "__dict__", {}).items()):
-        if (told := _constant(value)) is not None:
-            yield f"{name}={told}"
+        if (constant := _constant(value)) is not None:
+            yield f"{name}={constant}"
 
 
 def _code(code: CodeType) -> Iterator[str]:
@@ -156,8 +156,8 @@ def _globals(function: FunctionType, package: str, seen: set[int]) -> Iterator[s
 
 
 def _named(name: str, value: Any, package: str, seen: set[int]) -> Iterator[str]:
-    if value is not None and (told := _constant(value)) is not None:
-        yield f"{name}={told}"
+    if value is not None and (constant := _constant(value)) is not None:
+        yield f"{name}={constant}"
     else:
         yield from _followed(value, package, seen)
 
@@ -180,11 +180,11 @@ def _followed(value: Any, package: str, seen: set[int]) -> Iterator[str]:
 def _constant(value: Any) -> str | None:
     """Return a value that cannot change as a text, the same in every process; None for any other."""
     if isinstance(value, frozenset):
-        told = [_constant(each) for each in value]
-        return None if None in told else f"frozenset({sorted(map(str, told))})"
+        parts = [_constant(each) for each in value]
+        return None if None in parts else f"frozenset({sorted(map(str, parts))})"
     if isinstance(value, tuple):
-        told = [_constant(each) for each in value]
-        return None if None in told else f"({told})"
+        parts = [_constant(each) for each in value]
+        return None if None in parts else f"({parts})"
     return repr(value) if isinstance(value, _PLAIN) else None
 
 

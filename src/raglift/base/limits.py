@@ -25,12 +25,12 @@ def most_bytes() -> int:
     Raises:
         ConfigurationError: `RAGLIFT_MAX_BYTES` is not a number of bytes.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if not given:
+    value = os.environ.get(VARIABLE, "").strip()
+    if not value:
         return _USUAL
-    if not given.isdecimal() or len(given) > len(str(2**63)) or int(given) == 0:
-        raise ConfigurationError(f"{VARIABLE}: found {given[:40]!r}; expected a number of bytes, as 4000000000")
-    return int(given)
+    if not value.isdecimal() or len(value) > len(str(2**63)) or int(value) == 0:
+        raise ConfigurationError(f"{VARIABLE}: found {value[:40]!r}; expected a number of bytes, such as 4000000000")
+    return int(value)
 
 
 def allowed() -> str:
@@ -76,13 +76,13 @@ def is_there(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file, as `is_there`."""
+    """Whether there is a file, as `is_there` decides."""
     found = _status(path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder, as `is_there`."""
+    """Whether there is a folder, as `is_there` decides."""
     found = _status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
 

@@ -179,11 +179,11 @@ def _fold_hyphens(
     folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
     """Replace each row of hyphens by one that maps to the whole row."""
-    kept = np.ones(len(folded), dtype=np.bool_)
+    is_kept = np.ones(len(folded), dtype=np.bool_)
     for row in _HYPHENS.finditer(folded):
-        kept[row.start() + 1 : row.end()] = False
+        is_kept[row.start() + 1 : row.end()] = False
         ends[row.start()] = ends[row.end() - 1]
-    return _HYPHENS.sub("-", folded), starts[kept], ends[kept]
+    return _HYPHENS.sub("-", folded), starts[is_kept], ends[is_kept]
 
 
 def _fold_white_space(folded: str, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NormalizedText:
@@ -191,10 +191,10 @@ def _fold_white_space(folded: str, starts: NDArray[np.int64], ends: NDArray[np.i
     codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     space = _is_space()[np.minimum(codes, _FIRST_NEVER_SPACE)]
     follows_space = np.concatenate(([True], space[:-1])) if len(space) else space
-    kept = ~(space & follows_space)
-    if len(space) and space[-1] and kept.any():
-        kept[np.flatnonzero(kept)[-1]] = not space[np.flatnonzero(kept)[-1]]
-    return NormalizedText(" ".join(folded.split()), starts[kept], ends[kept])
+    is_kept = ~(space & follows_space)
+    if len(space) and space[-1] and is_kept.any():
+        is_kept[np.flatnonzero(is_kept)[-1]] = not space[np.flatnonzero(is_kept)[-1]]
+    return NormalizedText(" ".join(folded.split()), starts[is_kept], ends[is_kept])
 
 
 @cache

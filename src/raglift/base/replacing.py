@@ -275,7 +275,7 @@ def _remove(folder: Path) -> None:
 def write_to_stream(path: Path, content: bytes) -> None:
     """Write to a pipe, a FIFO or a device as it is; what a file behind it holds stays.
 
-    Where its reader stops reading, as `head` does, it has read what it wanted.
+    If its reader stops reading, as `head` does, it has read what it wanted.
 
     Raises:
         OSError: it cannot be written.
@@ -296,7 +296,7 @@ def hold_lock(path: Path, work: str) -> Iterator[None]:
 
     Args:
         path: of the file that stands for it, which is made when it is missing; its folder is there.
-        work: what is worked on, for the error, as “this sweep”.
+        work: what is worked on, for the error, such as “this sweep”.
 
     Raises:
         RunError: another process holds it, or the file cannot be written.

@@ -244,9 +244,9 @@ def ask_with_retries(
     except ModelOutputError:
         raise
     except Exception as error:  # noqa: BLE001 — the client, its HTTP library and the server raise what they like
-        said = f"the {kind} {name} failed{_attempts(last, policy)}: {_describe_failure(error, secrets)}"
-        said = ". ".join(filter(None, (said, _hint(error), advice)))
-        failure = ModelUnavailable(said) if _fails_every_request(error) else ModelOutputError(said)
+        message = f"the {kind} {name} failed{_attempts(last, policy)}: {_describe_failure(error, secrets)}"
+        message = ". ".join(filter(None, (message, _hint(error), advice)))
+        failure = ModelUnavailable(message) if _fails_every_request(error) else ModelOutputError(message)
     # Not in the handler: a traceback would show the client's own error, which may repeat the API key
     raise failure
 
@@ -314,11 +314,11 @@ def _reason(error: BaseException | None) -> str:
 
 def _describe_failure(error: BaseException, secrets: Iterable[str]) -> str:
     """Return an error as one line, with what lies under a client's own words for it."""
-    said = describe_error(error, secrets=secrets).removeprefix("BadReply: ")
+    message = describe_error(error, secrets=secrets).removeprefix("BadReply: ")
     *_, under = causes(error)
     if isinstance(error, BadReply) or error_text(under) == error_text(error):
-        return said
-    return f"{said.rstrip('.')} ({describe_error(under, secrets=secrets)})"
+        return message
+    return f"{message.rstrip('.')} ({describe_error(under, secrets=secrets)})"
 
 
 def _seconds(seconds: float) -> str:

@@ -385,7 +385,7 @@ class YamlFields:
     name: str
     """Of the file."""
     wanted: str
-    """What the file should hold, as `the fields of a sweep, as dataset: lighthouse`."""
+    """What the file should hold, such as `the fields of a sweep, as dataset: lighthouse`."""
     faults: list[tuple[int, Fault]] = field(default_factory=list)
     """Each with its line."""
     lines: dict[Keys, int] = field(default_factory=dict)
@@ -425,12 +425,12 @@ class YamlFields:
             raise self._unusable("bytes that are not UTF-8", "text in UTF-8", line) from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            said = ", ".join(part for part in (error.context, error.problem) if part)
+            reason = ", ".join(part for part in (error.context, error.problem) if part)
             at = None if mark is None else mark.line + 1
-            raise self._unusable(f"what is not YAML ({said})", "one document in YAML", at) from None
+            raise self._unusable(f"what is not YAML ({reason})", "one document in YAML", at) from None
         except (yaml.YAMLError, RecursionError) as error:
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise self._unusable(f"what is not YAML ({said})", "one document in YAML") from None
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise self._unusable(f"what is not YAML ({reason})", "one document in YAML") from None
         if root is None:
             raise self._unusable("an empty file", self.wanted)
         return root
@@ -441,10 +441,10 @@ class YamlFields:
         if not isinstance(root, yaml.MappingNode):
             raise self._unusable("no fields", self.wanted, line)
         try:
-            given: dict[str, Any] = self._value(root, ())
+            fields: dict[str, Any] = self._value(root, ())
         except _TooMuch as error:
             raise self._unusable(str(error), f"at most {_MOST_VALUES:,} values, {_DEEPEST} deep") from None
-        return given
+        return fields
 
     def _unusable(self, found: str, expected: str, line: int | None = None) -> InvalidYaml:
         """Return the error of a file of which nothing can be read."""
@@ -494,9 +494,9 @@ class YamlFields:
         try:
             return loader.construct_object(node)
         except (yaml.YAMLError, ValueError, AttributeError) as error:  # PyYAML's own, of dates that are none
-            said = getattr(error, "problem", None) or str(error)
+            reason = getattr(error, "problem", None) or str(error)
             self._fault(
-                node.start_mark.line + 1, keys, f"{quoted(node.value)}, which cannot be read: {said}", "a plain value"
+                node.start_mark.line + 1, keys, f"{quoted(node.value)}, which cannot be read: {reason}", "a plain value"
             )
             return node.value
         finally:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_ENCODING = "cl100k_base"
-"""The encoding of OpenAI's text-embedding-3 models, in which published chunk sizes are mostly given."""
+"""The encoding of OpenAI's text-embedding-3 models, in which published chunk sizes are mostly clean_texts."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Encoding:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each of some texts has; of much text, on as many threads as there are cores."""
-        given = [encodable(text) for text in texts]
-        if sum(map(len, given)) < _MUCH_TEXT:
-            return [len(self.tokens.encode_ordinary(text)) for text in given]
-        return list(map(len, self.tokens.encode_ordinary_batch(given, num_threads=os.cpu_count() or 1)))
+        clean_texts = [encodable(text) for text in texts]
+        if sum(map(len, clean_texts)) < _MUCH_TEXT:
+            return [len(self.tokens.encode_ordinary(text)) for text in clean_texts]
+        return list(map(len, self.tokens.encode_ordinary_batch(clean_texts, num_threads=os.cpu_count() or 1)))
 
     def edges(self, text: str) -> list[int]:
         """Return where each token of a text begins, and where the last one ends, in characters.
@@ -95,7 +95,7 @@ def load_encoding(name: str) -> Encoding:
     """Return an encoding, from the copy that llama-index-core carries or else as tiktoken finds it.
 
     Args:
-        name: tiktoken's name for it, as `cl100k_base`.
+        name: tiktoken's name for it, such as `cl100k_base`.
 
     Raises:
         MissingDependency: tiktoken is not installed.

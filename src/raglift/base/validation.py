@@ -54,7 +54,7 @@ class Expected:
     """For `Annotated`: the words for a value that its type does not accept, in place of pydantic's.
 
     Args:
-        words: what was expected, as `a text`.
+        words: what was expected, such as `a text`.
     """
 
     def __init__(self, words: str) -> None:
@@ -88,8 +88,8 @@ def several_wrong(faults: Iterable[tuple[Keys, str, str]]) -> PydanticCustomErro
     """
     from pydantic_core import PydanticCustomError
 
-    said = [(keys, printable(found), printable(expected)) for keys, found, expected in faults]
-    return PydanticCustomError("raglift", "found something else than was expected", {"faults": said})
+    printed = [(keys, printable(found), printable(expected)) for keys, found, expected in faults]
+    return PydanticCustomError("raglift", "found something else than was expected", {"faults": printed})
 
 
 def read_as(form: TypeAdapter[T], value: Any) -> T:
@@ -141,7 +141,7 @@ def _findings(
     keys, found, context = location.keys, detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "raglift":
-            yield from (Finding((*keys, *inner), *said) for inner, *said in context["faults"])
+            yield from (Finding((*keys, *inner), *words) for inner, *words in context["faults"])
         case "missing":
             yield Finding(keys, "nothing", missing.get(str(keys[-1])) or location.expected(yaml=yaml) or "a value")
         case "extra_forbidden":
@@ -157,8 +157,8 @@ def _findings(
                 keys, described(found), location.expected(yaml=yaml) or context.get("expected") or detail["msg"]
             )
         case _:
-            said = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-            yield Finding(keys, described(found), said)
+            words = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+            yield Finding(keys, described(found), words)
 
 
 class _Location(NamedTuple):
@@ -329,7 +329,7 @@ class Location:
     line: int | None = None
     """Counted from 1; None for the file as a whole."""
     field: str = ""
-    """The path of the field, as `relevant[0].grade`."""
+    """The path of the field, such as `relevant[0].grade`."""
 
     def __truediv__(self, key: str | int) -> Location:
         """Return the location of a field or list item inside this one."""

@@ -14,8 +14,8 @@ from raglift.llm.replies import (
     FILTERED,
     FilledPrompt,
     Form,
+    RawReply,
     Reply,
-    Said,
     Usage,
     ask_in_form,
     is_of,
@@ -47,7 +47,7 @@ class LangChainModel:
 
     @property
     def name(self) -> str:
-        """As `openai:gpt-4o-mini`."""
+        """Such as `openai:gpt-4o-mini`."""
         return self._name
 
     @property
@@ -131,7 +131,7 @@ def chat_model_by_name(name: str, *, temperature: float | None, timeout: float, 
     raise failure
 
 
-def _asked(structured: Any, messages: list[tuple[str, str]]) -> Said:
+def _asked(structured: Any, messages: list[tuple[str, str]]) -> RawReply:
     """Ask once.
 
     Raises:
@@ -141,39 +141,39 @@ def _asked(structured: Any, messages: list[tuple[str, str]]) -> Said:
         found = structured.invoke(messages)
     except Exception as error:
         if is_of(error, "openai", "LengthFinishReasonError"):
-            return Said("", _openai_usage(error), ended="length")
+            return RawReply("", _openai_usage(error), finish_reason="length")
         if is_of(error, "openai", "ContentFilterFinishReasonError"):
-            return Said("", refusal="the provider's content filter stopped the answer")
+            return RawReply("", refusal="the provider's content filter stopped the answer")
         if isinstance(error, _NOT_READ) and not hasattr(error, "status_code"):
             raise BadReply(f"the reply is not what was asked for ({describe_error(error)})") from None
         raise
     if not is_of(found, "langchain_core", "AIMessage"):  # it was read already
-        return Said(found)
+        return RawReply(found)
     usage = found.usage_metadata or {}
     tokens = Usage(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
     content = found.tool_calls[0]["args"] if found.tool_calls else str(found.text)
-    return Said(content, tokens, _refusal(found), _ended(found))
+    return RawReply(content, tokens, _refusal(found), _finish_reason(found))
 
 
 def _messages(prompt: FilledPrompt) -> list[tuple[str, str]]:
     return [("system", encodable(prompt.system)), ("user", encodable(prompt.user))]
 
 
-def _ended(message: Any) -> str | None:
-    said = message.response_metadata
-    reason = said.get("finish_reason") or said.get("stop_reason") or said.get("done_reason")
+def _finish_reason(message: Any) -> str | None:
+    metadata = message.response_metadata
+    reason = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
     return None if reason is None else str(reason)
 
 
 def _refusal(message: Any) -> str | None:
     """Return why a model does not answer, in its own text where it has some."""
-    said = message.additional_kwargs.get("refusal")
-    if not said and isinstance(message.content, list):
+    refusal = message.additional_kwargs.get("refusal")
+    if not refusal and isinstance(message.content, list):
         blocks = [block for block in message.content if isinstance(block, dict)]
-        said = next((block["refusal"] for block in blocks if block.get("refusal")), None)
-    if not said and _ended(message) in FILTERED:
-        said = str(message.text) or str(_ended(message))
-    return str(said) if said else None
+        refusal = next((block["refusal"] for block in blocks if block.get("refusal")), None)
+    if not refusal and _finish_reason(message) in FILTERED:
+        refusal = str(message.text) or str(_finish_reason(message))
+    return str(refusal) if refusal else None
 
 
 def _openai_usage(error: Any) -> Usage:
@@ -197,7 +197,7 @@ def _without_defaults(schema: Any) -> Any:
 
 def _name_of(chat: Any) -> str:
     """Return `provider:model` as LangChain's own tracing calls it."""
-    said = chat._get_ls_params() if hasattr(chat, "_get_ls_params") else {}  # noqa: SLF001 — there is no other way
-    provider = said.get("ls_provider") or type(chat).__name__
-    model = said.get("ls_model_name") or getattr(chat, "model_name", None) or getattr(chat, "model", None)
+    params = chat._get_ls_params() if hasattr(chat, "_get_ls_params") else {}  # noqa: SLF001 — there is no other way
+    provider = params.get("ls_provider") or type(chat).__name__
+    model = params.get("ls_model_name") or getattr(chat, "model_name", None) or getattr(chat, "model", None)
     return f"{provider}:{model or type(chat).__name__}"

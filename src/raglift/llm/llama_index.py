@@ -14,8 +14,8 @@ from raglift.llm.replies import (
     CUT,
     FilledPrompt,
     Form,
+    RawReply,
     Reply,
-    Said,
     Usage,
     ask_in_form,
     settings_of,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The exceptions that LlamaIndex raises on a malformed reply
 _NOT_READ = (ValueError, TypeError, KeyError, AttributeError, IndexError, AssertionError)
-_heard: ContextVar[list[Any] | None] = ContextVar("raglift replies of LlamaIndex", default=None)
+_replies: ContextVar[list[Any] | None] = ContextVar("raglift replies of LlamaIndex", default=None)
 
 
 class LlamaIndexModel:
@@ -47,7 +47,7 @@ class LlamaIndexModel:
 
     @property
     def name(self) -> str:
-        """As `openai:gpt-4o-mini`: the package, or else the class, and the model."""
+        """Such as `openai:gpt-4o-mini`: the package, or else the class, and the model."""
         return name_of(self._llm)
 
     @property
@@ -63,56 +63,56 @@ class LlamaIndexModel:
         """
         return ask_in_form(lambda: self._asked(prompt, form), form, self._llm, self.name, self._retry_policy)
 
-    def _asked(self, prompt: FilledPrompt, form: type[Form]) -> Said:
+    def _asked(self, prompt: FilledPrompt, form: type[Form]) -> RawReply:
         from llama_index.core.llms import ChatMessage
         from llama_index.core.prompts import ChatPromptTemplate
 
         # The texts are filled in, and not part of the template, where a brace in them would be a variable
         template = ChatPromptTemplate([ChatMessage("{task}", role="system"), ChatMessage("{data}", role="user")])
         texts = {"task": encodable(prompt.system), "data": encodable(prompt.user)}
-        with _listening() as heard:
+        with _recorded_replies() as replies:
             try:
                 value = self._llm.structured_predict(form, template, **texts)
             except _NOT_READ as error:
                 if hasattr(error, "status_code"):
                     raise
                 value, reason = None, describe_error(error)
-        choice = _choice(heard[-1]) if heard else None
+        choice = _choice(replies[-1]) if replies else None
         refusal = getattr(getattr(choice, "message", None), "refusal", None)
-        ended = getattr(choice, "finish_reason", None)
-        usage = sum(map(usage_of, heard), Usage())
-        if value is None and not refusal and ended not in CUT:
-            if not heard:
+        finish_reason = getattr(choice, "finish_reason", None)
+        usage = sum(map(usage_of, replies), Usage())
+        if value is None and not refusal and finish_reason not in CUT:
+            if not replies:
                 raise BadReply(f"the reply is not what was asked for ({reason})")
-            return Said(str(getattr(heard[-1].message, "content", "") or ""), usage)
-        return Said("" if value is None else value, usage, refusal, ended)
+            return RawReply(str(getattr(replies[-1].message, "content", "") or ""), usage)
+        return RawReply("" if value is None else value, usage, refusal, finish_reason)
 
 
 @contextmanager
-def _listening() -> Iterator[list[Any]]:
+def _recorded_replies() -> Iterator[list[Any]]:
     """Yield the replies that LLMs give in the block: what LlamaIndex hands back has no usage and no refusal."""
     with _attaching:  # the cache alone would let several first calls at once attach one each
         _attach_listener()
-    heard: list[Any] = []
-    token = _heard.set(heard)
+    replies: list[Any] = []
+    token = _replies.set(replies)
     try:
-        yield heard
+        yield replies
     finally:
-        _heard.reset(token)
+        _replies.reset(token)
 
 
 @lru_cache(maxsize=1)
 def _attach_listener() -> None:
-    """Hear LlamaIndex's events from now on; those outside of `_listening` are let pass."""
+    """Hear LlamaIndex's events from now on; those outside of `_recorded_replies` are let pass."""
     from llama_index.core import instrumentation
     from llama_index.core.instrumentation.event_handlers import BaseEventHandler
     from llama_index.core.instrumentation.events.llm import LLMChatEndEvent, LLMCompletionEndEvent
 
     class Listener(BaseEventHandler):
         def handle(self, event: Any, **_: Any) -> None:
-            heard = _heard.get()
-            if heard is not None and isinstance(event, (LLMChatEndEvent, LLMCompletionEndEvent)) and event.response:
-                heard.append(event.response)
+            replies = _replies.get()
+            if replies is not None and isinstance(event, (LLMChatEndEvent, LLMCompletionEndEvent)) and event.response:
+                replies.append(event.response)
 
     dispatcher: Any = instrumentation
     dispatcher.get_dispatcher().add_event_handler(Listener())
@@ -124,7 +124,7 @@ def _choice(reply: Any) -> Any:
 
 
 def name_of(model: Any) -> str:
-    """Return what an LLM or an embedding model is called, as `openai:gpt-4o-mini`: the package or class, the model."""
+    """Return the package or class of an LLM or embedding model, and its model: `openai:gpt-4o-mini`."""
     parts = type(model).__module__.split(".")
     is_package = parts[:2] in (["llama_index", "llms"], ["llama_index", "embeddings"])
     name = model.metadata.model_name if hasattr(model, "metadata") else model.model_name
@@ -134,8 +134,8 @@ def name_of(model: Any) -> str:
 def usage_of(reply: Any) -> Usage:
     """Return what a reply says to have been billed, in OpenAI's or Anthropic's words."""
     raw = reply.raw
-    said = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
-    found = said if isinstance(said, dict) else vars(said) if hasattr(said, "__dict__") else {}
+    usage = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
+    found = usage if isinstance(usage, dict) else vars(usage) if hasattr(usage, "__dict__") else {}
     tokens = [found.get(f"{one}_tokens") or found.get(f"{other}_tokens") or 0 for one, other in _SIDES]
     return Usage(*tokens)
 

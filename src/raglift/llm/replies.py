@@ -58,7 +58,7 @@ class FilledPrompt:
     """What a model is told once: its task, and the data that it is about."""
 
     version: str
-    """Name and hash of the template, as `relevance@3f9a1c07`."""
+    """Name and hash of the template, such as `relevance@3f9a1c07`."""
     system: str
     """The task, in raglift's words or the user's."""
     user: str
@@ -86,18 +86,18 @@ class Reply(Generic[Form]):
 
 
 @dataclass(frozen=True)
-class Said:
+class RawReply:
     """What came back from one request, not yet looked at."""
 
     content: str | Mapping[str, Any] | BaseModel
     usage: Usage = Usage()
     refusal: str | None = None
-    ended: str | None = None
+    finish_reason: str | None = None
     """Why the answer ended, as the provider says it."""
 
 
 def ask_in_form(
-    request: Callable[[], Said], form: type[Form], client: Any, name: str, retry_policy: RetryPolicy
+    request: Callable[[], RawReply], form: type[Form], client: Any, name: str, retry_policy: RetryPolicy
 ) -> Reply[Form]:
     """Return an answer in a form, asking again while it is worth it.
 
@@ -115,9 +115,9 @@ def ask_in_form(
 
     def ask() -> Form:
         nonlocal spent
-        said = request()
-        spent += said.usage
-        return _checked(said, form, name)
+        reply = request()
+        spent += reply.usage
+        return _checked(reply, form, name)
 
     try:
         value = ask_with_retries(ask, retry_policy, name, kind="language model", secrets=secrets_of(client))
@@ -129,8 +129,8 @@ def ask_in_form(
 
 def refused(name: str, words: str) -> ModelOutputError:
     """Return the error that says in a model's own words why it does not answer."""
-    said = describe_error(Exception(words)).removeprefix("Exception: ")
-    return ModelOutputError(f"the language model {name} refused to answer: {said!r}")
+    refusal = describe_error(Exception(words)).removeprefix("Exception: ")
+    return ModelOutputError(f"the language model {name} refused to answer: {refusal!r}")
 
 
 def settings_of(client: Any) -> str:
@@ -147,19 +147,19 @@ def is_of(model: Any, package: str, name: str) -> bool:
     return any(cls.__name__ == name and cls.__module__.split(".")[0] == package for cls in type(model).__mro__)
 
 
-def _checked(said: Said, form: type[Form], name: str) -> Form:
-    """Return what was said in its form.
+def _checked(reply: RawReply, form: type[Form], name: str) -> Form:
+    """Return a reply in its form.
 
     Raises:
         ModelOutputError: the model refused.
         BadReply: the answer is cut off, or not of the form.
     """
-    if said.refusal:
-        raise refused(name, said.refusal)
-    if said.ended in CUT:
+    if reply.refusal:
+        raise refused(name, reply.refusal)
+    if reply.finish_reason in CUT:
         raise BadReply("the answer was cut off at its limit of tokens")
     try:
-        return form.model_validate_json(_as_json(said.content))
+        return form.model_validate_json(_as_json(reply.content))
     except ValidationError as error:
         reasons = "; ".join(map(str, faults_of(error, TypeAdapter(form))[:3]))
     except (ValueError, TypeError) as error:

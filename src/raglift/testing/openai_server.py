@@ -221,7 +221,7 @@ class Request:
     """What the server was asked. The API key is not kept."""
 
     path: str
-    """As `/v1/embeddings`."""
+    """Such as `/v1/embeddings`."""
     body: Json
     """The JSON that was sent."""
     at: float
