@@ -212,13 +212,11 @@ class Detail(IntEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with what it shows in words."""
+    """A chart under a title."""
 
     title: str
-    description: str
-    """What can be seen in it, for who cannot."""
     chart: Callable[[], alt.TopLevelMixin]
-    """Makes the chart; called by the outputs that show charts."""
+    """Makes the chart, with a description for who cannot see it; called by the outputs that show charts."""
     caption: str = ""
     """How to read it."""
     table: Table | None = None

@@ -17,12 +17,17 @@ from raglift.report.factors import effects_view
 from raglift.report.recommendation import recommendation_view
 from raglift.report.views.abstention import abstention_view
 from raglift.report.views.agents import agents_view
-from raglift.report.views.analyses import explanation_view, failure_analysis_view, slices_view, tradeoff_view
+from raglift.report.views.analyses import (
+    explanation_view,
+    failure_analysis_view,
+    holes_view,
+    slices_view,
+    tradeoff_view,
+    tuning_view,
+)
 from raglift.report.views.comparison import comparison_view
 from raglift.report.views.evaluation import evaluation_view, lift_view
-from raglift.report.views.holes import holes_view
 from raglift.report.views.sessions import sessions_view
-from raglift.report.views.tuning import tuning_view
 
 view_of.register(EvaluationRecord, evaluation_view)
 view_of.register(Lift, lift_view)

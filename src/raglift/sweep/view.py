@@ -31,12 +31,12 @@ from raglift.report.recommendation import (
 )
 from raglift.report.sentences import BEYOND_CANDIDATES, baseline_sentence, best_of, causes_sentence
 from raglift.report.views.comparison import by_mean, comparison_sections, only, other_of, prompt_sections
+from raglift.report.views.measured import measured_together
 from raglift.report.views.parts import (
     beside_columns,
     cost_columns,
     definition_of,
     mean_after,
-    measured_together,
     named_columns,
 )
 from raglift.stats.intervals import CONFIDENCE
@@ -454,14 +454,13 @@ def _map_sections(result: SweepResultRecord) -> list[Section]:
     if len(varying) < _FEW:
         return []
     x, y = ("chunker", "embedding") if {"chunker", "embedding"} <= set(varying) else varying[:2]
-    name, called = mean_title(result.primary), short_names(result)
-    said = "; ".join(f"{called[entry.cell.name]}: {entry.value(result.primary):.3f}" for entry in result.ranked)
+    name = mean_title(result.primary)
     cut = "one whose embedding model or reranker reads some chunks only in part"
     best, whole = result.best(), result.best(without_truncation=True)
     second = ", ☆ that of the cells without truncation" if whole is not None and whole is not best else ""
     caption = f"★ the highest mean{second}, {CUT} {cut}, – one that failed."
     chart = partial(SweepPlots(result).heatmap, result.primary, x=x, y=y)
-    figure = Figure(f"{name} by {x} and {y}", f"{said}.", chart, caption)
+    figure = Figure(f"{name} by {x} and {y}", chart, caption)
     return [Section("Heat map", figures=(figure,), detail=Detail.DETAILS)]
 
 

@@ -69,7 +69,7 @@ def test_the_figure_says_the_same_in_words_and_as_a_table(chunk_sizes: Compariso
     for row, (name, curve) in zip(figure.table.rows, curves.items(), strict=True):
         assert (row[0].text, row[1].value) == (name, curve.at(BUDGET).recall)
         assert row[1].interval
-        assert f"{name}: {curve.at(BUDGET).recall:.3f} at 500" in figure.description
+        assert f"{name}: {curve.at(BUDGET).recall:.3f} at 500" in figure.chart().description
     assert figure.chart().to_dict()["title"]["text"] == "Recall by prompt size"
 
 

@@ -95,7 +95,7 @@ def test_loss_tags_and_moved_queries_have_their_sections(reranked):
     ]  # fmt: skip
     assert texts(moved[1].rows)[0] == ["q0002", "Where does stone number 0002 lie?", "1.000 → 0.500", "1 → 2"]
     figures = [figure for one in document.sections for figure in one.figures]
-    assert all(figure.description.endswith(".") and figure.chart is not None for figure in figures)
+    assert all(figure.chart().description.endswith(".") for figure in figures)
 
 
 @pytest.mark.slow

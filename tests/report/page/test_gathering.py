@@ -23,8 +23,7 @@ from raglift.records.documents import Chunk, Document
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.metric import Metric
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.query_browser import DrillDown, ShownHit
-from raglift.report.page.rendering import packed
+from raglift.report.page.query_browser import DrillDown, ShownHit, packed
 from raglift.results.evaluation import Evaluation, load_evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
@@ -256,7 +255,9 @@ def test_every_hit_that_matches_is_there_and_its_characters_say_what_was_covered
 ) -> None:
     data = Dataset((Query("q", "?", tuple(Fact((span(words),)) for words in labels)),), (Document("log", LOG),))
     evaluation = evaluate(FakeRetriever({"?": retrieved}), data, ks=(2,), match=match, metrics=("ndcg",))
-    drill = drill_down({"": evaluation}, left=("", "retrieve"), right=("", "retrieve"), primary=NDCG @ 2, room=room)
+    drill = drill_down(
+        {"": evaluation}, left=("", "retrieve"), right=("", "retrieve"), primary=NDCG @ 2, max_bytes=room
+    )
     found = evaluation.match_table[0].overlaps
     shown = [(hit, match) for hit in drill.queries[0].views[0].hits for match in hit.matches]
     assert [(hit.rank, match.fact) for hit, match in shown] == list(

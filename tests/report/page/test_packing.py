@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 
 from raglift.records.checking import trusted
 from raglift.records.labels import Passage
-from raglift.report.page.query_browser import DrillDown, QueryDetail, ShownChunk, ShownHit, ShownMatch, View, ViewDetail
-from raglift.report.page.rendering import packed
+from raglift.report.page.query_browser import (
+    DrillDown,
+    QueryDetail,
+    ShownChunk,
+    ShownHit,
+    ShownMatch,
+    View,
+    ViewDetail,
+    packed,
+)
 
 HOSTILE = "</script><script>\x00\u2028\u2029\ufeff\x1b[31m\u202e\ud83d\U0001f600\udcff\"'&\\"
 
@@ -54,8 +62,8 @@ def read(drill: DrillDown) -> dict[str, Any]:
 def test_it_has_the_agreed_form() -> None:
     hits = [[1, 0, 0.25, [[0, 0, 0, 1, 1, 0.6667, 4, 8]]], [2, 1, None, []]]
     view = {"hits": hits, "returned": 2, "values": [0.5], "facts": [1]}
-    passage = {"document": "log", "start": 3, "end": 11, "text": "the lamp", "chunk_id": None, "grade": 2}
-    named = {"document": None, "start": None, "end": None, "text": None, "chunk_id": "the lamp", "grade": 1}
+    passage = {"doc_id": "log", "start": 3, "end": 11, "text": "the lamp", "grade": 2}
+    named = {"chunk_id": "the lamp"}
     assert read(one_query()) == {
         "views": [
             {"system": "", "stage": "retrieve", "title": "before (retrieve)"},
@@ -70,8 +78,7 @@ def test_it_has_the_agreed_form() -> None:
         "match": "containment",
         "notes": ["the lamp"],
         "neutral": [],
-        "documents": ["log"],
-        "chunks": [[0, 0, 8, "the lamp", 0], [-1, None, None, "nothing", 5, 7]],
+        "chunks": [["log", 0, 8, "the lamp", 0, 0], ["", None, None, "nothing", 5, 7]],
         "queries": [
             {
                 "id": "q",
@@ -79,7 +86,7 @@ def test_it_has_the_agreed_form() -> None:
                 "tags": ["the lamp"],
                 "answerable": True,
                 "facts": [[passage, named]],
-                "fates": [["found"]],
+                "all_outcomes": [["found"]],
                 "views": [view, view],
             }
         ],

@@ -17,7 +17,8 @@ from raglift.rendering.document import Document, Figure
 def charted(document: Document) -> Document:
     data = alt.Data(values=[{"k": 1, "ndcg": 0.4}, {"k": 10, "ndcg": 0.6}])
     chart = alt.Chart(data).mark_line().encode(x="k:Q", y="ndcg:Q").properties(width=500, height=200)
-    figure = Figure("NDCG over k", "NDCG rises from 0.4 at 1 to 0.6 at 10.", lambda: chart, "Each line is a stage.")
+    chart = chart.properties(description="NDCG rises from 0.4 at 1 to 0.6 at 10.")
+    figure = Figure("NDCG over k", lambda: chart, "Each line is a stage.")
     sections = (replace(document.sections[0], figures=(figure,)), *document.sections[1:])
     return replace(document, sections=sections)
 

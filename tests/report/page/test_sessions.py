@@ -14,8 +14,8 @@ import raglift as rl
 from raglift.errors import ConfigurationError
 from raglift.records import Fact, Passage, Query
 from raglift.report.page.gathering import drill_down
-from raglift.report.page.query_browser import CAPABILITIES, within
-from raglift.report.page.rendering import Page, packed, render
+from raglift.report.page.query_browser import MAX_BYTES, packed, within
+from raglift.report.page.rendering import Page, render
 from raglift.report.page.results import comparison_page, evaluation_page
 
 TEXTS = {
@@ -146,7 +146,7 @@ def test_a_page_without_sessions_carries_nothing_of_them() -> None:
 def test_where_a_page_would_be_too_large_the_first_hits_of_each_call_stay(page_of_one: Page) -> None:
     assert page_of_one.queries is not None
     whole = page_of_one.queries
-    small = within(whole, 1, CAPABILITIES)
+    small = within(whole, 1, MAX_BYTES)
     first = small.queries[0]
     shown = {small.chunks[hit.chunk].text for hit in first.all_hits()}
     assert TEXTS["gulls"] in shown  # the first hit of call 1, and in the context
@@ -155,7 +155,7 @@ def test_where_a_page_would_be_too_large_the_first_hits_of_each_call_stay(page_o
     assert len(boats) == 1  # it is the first hit of the second run, so its rank in the first is told too
     alone = evaluation_page(measured(again=False)).queries
     assert alone is not None
-    left = within(alone, 1, CAPABILITIES).queries[0]
+    left = within(alone, 1, MAX_BYTES).queries[0]
     assert sum(1 for _ in left.all_hits()) < sum(1 for _ in alone.queries[0].all_hits())
     assert left.views[0].calls == (3, 2, 0)
 
@@ -183,7 +183,7 @@ def test_recall_after_each_call_is_drawn_and_in_words(evaluation: rl.Evaluation,
     by_call, by_tokens = section.figures
     assert (by_call.title, by_tokens.title[:26]) == ("Recall after each call", "Recall after so many token")
     # Of three queries, over their runs: (0.5 + 0.5) / 2, (0 + 1) / 2 and 0; then call 2 of the first adds a fact
-    assert "33% after call 1, 42% after call 2" in by_call.description
+    assert "33% after call 1, 42% after call 2" in by_call.chart().description
     (points, *_) = by_call.chart().to_dict()["datasets"].values()
     assert [(row["k"], row["v"]) for row in points] == [
         (0, 0.0),

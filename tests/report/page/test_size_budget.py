@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.report.page.query_browser import (
-    CAPABILITIES,
+    MAX_BYTES,
     DrillDown,
     QueryDetail,
     ShownChunk,
@@ -19,9 +19,9 @@ from raglift.report.page.query_browser import (
     ShownMatch,
     View,
     ViewDetail,
+    packed,
     within,
 )
-from raglift.report.page.rendering import packed
 
 DEPTH = 30
 
@@ -68,7 +68,7 @@ def hits(drill: DrillDown) -> Iterator[ShownHit]:
 
 
 def test_what_fits_the_budget_is_all_there() -> None:
-    assert within(WHOLE, None, CAPABILITIES) == WHOLE
+    assert within(WHOLE, None, MAX_BYTES) == WHOLE
 
 
 def test_hits_that_match_nothing_go_first() -> None:
@@ -97,7 +97,7 @@ def test_then_texts_are_cut() -> None:
 
 @pytest.mark.parametrize("depth", [0, 1, 12])
 def test_a_depth_that_was_asked_for_is_kept(depth: int) -> None:
-    left = within(WHOLE, depth, CAPABILITIES)
+    left = within(WHOLE, depth, MAX_BYTES)
     first = left.queries[0].views[0]
     assert [hit.rank for hit in first.hits if hit.rank <= depth] == list(range(1, depth + 1))
     assert len(first.hits) == max(2 * depth, 1)
@@ -161,6 +161,6 @@ def test_whatever_the_budget_what_matches_is_there_and_what_is_shown_is_true(roo
 
 @pytest.mark.slow
 def test_a_fifth_of_a_page_of_500_queries_takes_a_fifth_of_its_room() -> None:
-    left = within(whole(queries=100, k=10), None, CAPABILITIES // 5)
-    assert CAPABILITIES // 7 < size(left) <= CAPABILITIES // 5
+    left = within(whole(queries=100, k=10), None, MAX_BYTES // 5)
+    assert MAX_BYTES // 7 < size(left) <= MAX_BYTES // 5
     assert sum(len(hit.matches) for hit in hits(left)) == 200

@@ -21,6 +21,7 @@ from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_of, mean_title
 from raglift.metrics.parsing import parse
+from raglift.metrics.prompt_measures import NAMED_BUDGETS
 from raglift.metrics.registry import MEASURES
 from raglift.report.charts.builders import (
     Axis,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
+    from raglift.analysis.prompt_curves import PromptCurve
     from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlices
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
@@ -215,8 +217,7 @@ class ComparisonPlots:
             recalls = [(one.tokens, one.recall) for one in points]
             lines.append(Line(self._name(name), recalls, colour, band))
         last = max(curves[name].end for name in colours)
-        ends = {name: curves[name].at(curves[name].end) for name in colours}
-        said = "; ".join(f"{plain(self._name(name))} {at.recall:.3f} at {at.tokens:,}" for name, at in ends.items())
+        said = [f"{plain(self._name(name))} {_recall_at_sizes(curves[name])}" for name in colours]
         return self._labelled(
             lines_chart(
                 lines,
@@ -224,7 +225,7 @@ class ComparisonPlots:
                 Axis("recall", ".2~f", (0, 1)),
                 title="Recall by prompt size",
                 subtitle=_some_of(colours, curves),
-                description=f"Lines with bands: recall for prompts of 0 to {last:,} tokens. Where each ends: {said}.",
+                description=f"Lines with bands: recall for prompts of 0 to {last:,} tokens. {'; '.join(said)}.",
             )
         )
 
@@ -390,6 +391,12 @@ class ComparisonPlots:
         return of_labels(chart, self.comparison.label_sources)
 
 
+def _recall_at_sizes(curve: PromptCurve) -> str:
+    """Return recall at the usual prompt sizes and at the end, as `0.512 at 500, 0.601 at 730`."""
+    sizes = dict.fromkeys([*(size for size in NAMED_BUDGETS if size <= curve.end), curve.end])
+    return ", ".join(f"{curve.at(size).recall:.3f} at {size:,}" for size in sizes)
+
+
 def _some_of(colours: Mapping[str, str], systems: Sequence[str] | Mapping[str, object]) -> str:
     return "" if len(colours) == len(systems) else f"{len(colours)} of {len(systems)} systems"
 
@@ -416,14 +423,16 @@ def _over_k_chart(measure: Metric, ks: Sequence[int], lines: Sequence[Line], sub
     step = next((step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500) if last / step <= 8), 1000)
     marks = [1, *(k for k in range(step, last + 1, step) if k > 1)]
     highest = max((mean for line in lines for _, mean in line.points), default=1.0)
-    ends = "; ".join(f"{plain(line.name)} {line.points[-1][1]:.3f}" for line in lines if line.points)
+    ends = "; ".join(
+        f"{plain(line.name)} {line.points[0][1]:.3f} to {line.points[-1][1]:.3f}" for line in lines if line.points
+    )
     return lines_chart(
         lines,
         Axis("k, how many hits count", "d", (min(1, first), last), marks),
         Axis(title, quantity(measure), (0, max(1.0, highest) if is_bounded(measure) else 1.05 * highest)),
         title=f"{title} over k",
         subtitle=subtitle,
-        description=f"Lines: {title} for k from {first} to {last}. At the deepest k: {ends}.",
+        description=f"Lines: {title} for k from {first} to {last}: {ends}.",
         decimals=decimals_of(measure),
     )
 
@@ -460,13 +469,13 @@ def session_chart(analyses: Mapping[str, SessionAnalysis], baseline: str = "", *
             some.append((last, of_one[-1][1] if of_one else 0.0))
         lines.append(Line(name or "recall", some, BEFORE if name and name == baseline else next(colours)))
     calls = list(range(1, last + 1)) if not in_tokens and last <= _MANY_CALLS else None
-    title, description = session_curve(analyses, in_tokens=in_tokens)
+    title = session_title(analyses, in_tokens=in_tokens)
     return lines_chart(
         lines,
         Axis("tokens of all hits so far" if in_tokens else "calls made", ",d", (0, last), calls),
         Axis("recall", "%", (0, 1)),
         title=title,
-        description=description,
+        description=f"{title}. {_points_in_words(points, 'after tokens' if in_tokens else 'after call')}.",
         in_steps=True,
     )
 
@@ -476,22 +485,27 @@ def session_points(found: SessionAnalysis, *, in_tokens: bool) -> list[tuple[int
     return list(found.recall_after_tokens) if in_tokens else list(enumerate(found.recall_after, start=1))
 
 
+def session_title(analyses: Mapping[str, SessionAnalysis], *, in_tokens: bool) -> str:
+    """Return the title of a chart of sessions."""
+    if not in_tokens:
+        return "Recall after each call"
+    is_estimated = any(one.tokens_estimated for one in analyses.values())
+    return f"Recall after so many tokens{' (about four characters each)' if is_estimated else ''}"
+
+
 _POINTS_IN_WORDS = 8
 
 
-def session_curve(analyses: Mapping[str, SessionAnalysis], *, in_tokens: bool) -> tuple[str, str]:
-    """Return the title of a chart of sessions, and what it shows in words."""
-    is_estimated = any(one.tokens_estimated for one in analyses.values())
-    tokens = f"Recall after so many tokens{' (about four characters each)' if is_estimated else ''}"
-    title, axis = (tokens, "after tokens") if in_tokens else ("Recall after each call", "after call")
+def _points_in_words(points: Mapping[str, Sequence[tuple[int, float]]], place_name: str) -> str:
+    """Return a few points of each line: `agent: 50% after call 1, 100% after call 2`."""
     said = []
-    for name, one in analyses.items():
-        points = session_points(one, in_tokens=in_tokens)
-        if len(points) > _POINTS_IN_WORDS:
-            points = [*points[:: math.ceil(len(points) / _POINTS_IN_WORDS)], points[-1]]
-        values = ", ".join(f"{percent_text(share, 0)} {axis} {place:,}" for place, share in points) or "nothing found"
-        said.append(f"{name}: {values}" if name else values)
-    return title, f"{title}. {'; '.join(said)}."
+    for name, of_one in points.items():
+        few = of_one
+        if len(few) > _POINTS_IN_WORDS:
+            few = [*few[:: math.ceil(len(few) / _POINTS_IN_WORDS)], few[-1]]
+        values = ", ".join(f"{percent_text(share, 0)} {place_name} {place:,}" for place, share in few)
+        said.append(f"{name}: {values or 'nothing found'}" if name else values or "nothing found")
+    return "; ".join(said)
 
 
 # Means and differences with their intervals.

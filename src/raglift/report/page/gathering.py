@@ -15,7 +15,7 @@ from raglift.metrics.computing import title
 from raglift.metrics.registry import MEASURES
 from raglift.report.format import rule_in_words, table_metrics
 from raglift.report.page.matched_hits import Chunks, Matched, spans_of
-from raglift.report.page.query_browser import CAPABILITIES, DrillDown, QueryDetail, View, ViewDetail, within
+from raglift.report.page.query_browser import MAX_BYTES, DrillDown, QueryDetail, View, ViewDetail, within
 from raglift.report.page.session_gathering import gathered_runs
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def drill_down(
     right: tuple[str, str],
     primary: Metric,
     shown: int | None = None,
-    room: int = CAPABILITIES,
+    max_bytes: int = MAX_BYTES,
 ) -> DrillDown:
     """Return the queries that all systems were asked, with what each stage of each system returned and what matched.
 
@@ -50,7 +50,7 @@ def drill_down(
         right: those that are shown at first as `after`.
         primary: the metric that decides; its depth is where a fact counts as found.
         shown: down to which rank hits that match nothing are shown; by default as far as the size budget allows.
-        room: the maximum size of `packed` in the page, in bytes.
+        max_bytes: the maximum size of `packed` in the page.
 
     Raises:
         ConfigurationError: systems that cannot be compared fairly, or a system, stage or metric that is not there.
@@ -92,7 +92,7 @@ def drill_down(
         notes=shared.notes,
         neutral=tuple(number for number, metric in enumerate(metrics) if _is_neutral(metric)),
     )
-    return within(whole, shown, room)
+    return within(whole, shown, max_bytes)
 
 
 def _is_neutral(metric: Metric) -> bool:
@@ -111,6 +111,7 @@ def _known(wanted: _Known, known: Iterable[_Known], what: str) -> _Known:
 
 
 def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: Chunks, spans: Spans) -> QueryDetail:
+    sessions = tuple(one.sessions(number, query, chunks, spans) for one in answers)
     return QueryDetail(
         id=query.id,
         text=query.text,
@@ -121,7 +122,7 @@ def _detail(number: int, query: Query, answers: Sequence[_Answers], chunks: Chun
             one.view(number, query, stage, chunks, spans) for one in answers for stage in range(len(one.stages))
         ),
         all_outcomes=tuple(one.fact_outcomes(number) for one in answers),
-        sessions=tuple(one.sessions(number, query, chunks, spans) for one in answers),
+        sessions=sessions if any(sessions) else (),
     )
 
 

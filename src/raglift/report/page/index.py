@@ -241,9 +241,7 @@ def _over_time(runs: Sequence[IndexedRun], primary: Metric) -> tuple[Section, ..
         counts[run.evaluation.dataset.name] = counts.get(run.evaluation.dataset.name, 0) + 1
     if max(counts.values(), default=0) < _POINTS:
         return ()
-    said = "; ".join(f"{run.name} {mean:.3f}" for run, mean in reversed(known))
-    name = mean_title(primary)
-    figure = Figure(f"{name} over time", f"{said}.", partial(_chart, known, primary), "Each point is a run.")
+    figure = Figure(f"{mean_title(primary)} over time", partial(_chart, known, primary), "Each point is a run.")
     return (Section("Over time", figures=(figure,), detail=Detail.SUMMARY),)
 
 
@@ -263,11 +261,11 @@ def _chart(points: Sequence[tuple[IndexedRun, float]], primary: Metric) -> alt.L
         )
         for (dataset, measured), colour in zip(by_dataset.items(), cycle(PALETTE), strict=False)
     ]
-    name = mean_title(primary)
+    name, said = mean_title(primary), "; ".join(f"{run.name} {mean:.3f}" for run, mean in reversed(points))
     return lines_chart(
         lines,
         Axis("", "", is_date=True),
         Axis(name, quantity(primary)),
         title=f"{name} over time",
-        description=f"{name} of each run over time.",
+        description=f"{name} of each run over time: {said}.",
     )

@@ -253,7 +253,7 @@ def _laid_figure(figure: Figure, anchor: str, labels: str) -> LaidFigure:
 
     told = _shown(specification(figure.chart()))
     caption = _with_labels(figure.caption, labels)
-    return LaidFigure(anchor, figure.title, figure.description, caption, _for_script(told))
+    return LaidFigure(anchor, figure.title, told.get("description", ""), caption, _for_script(told))
 
 
 def _shown(value: Any) -> Any:

@@ -1,14 +1,18 @@
-"""The query browser of a page."""
+"""The data of the query browser of a page: as records, as compressed JSON, and within a size budget."""
 
 from __future__ import annotations
 
-import zlib
+import gzip
+import json
+import math
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raglift.report.page.rendering import packed
+from raglift.base.display import encodable
+from raglift.records.labels import Annotator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,28 +102,29 @@ class ViewDetail:
     among the hits of one call."""
 
 
-class ShownCall(NamedTuple):
+@dataclass(frozen=True)
+class ShownCall:
     """One search of a session."""
 
     query: str
     """The text that was searched for."""
-    tool: str
-    """The name of the tool; empty where it is not known."""
-    arguments: tuple[tuple[str, str], ...]
-    """What else the tool was given, as names and texts."""
     tokens: int
     """The tokens of what came back."""
-    is_reported: bool
-    """Whether the agent's framework counted them; else they are those of the texts of hits."""
-    seconds: float | None
-    """How long it took; None if unknown."""
-    error: str | None
-    """Why it failed; None if it did not."""
     new: tuple[int, ...]
     """The facts that it found first, from 0."""
-    again: tuple[int, ...]
+    again: tuple[int, ...] = ()
     """The facts that it found and an earlier call had found."""
-    seen: float | None
+    tool: str = ""
+    """The name of the tool; empty where it is not known."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """What else the tool was given, as names and texts."""
+    is_reported: bool = False
+    """Whether the agent's framework counted the tokens; else they are those of the texts of hits."""
+    seconds: float | None = None
+    """How long it took; None if unknown."""
+    error: str | None = None
+    """Why it failed; None if it did not."""
+    seen: float | None = None
     """The share of its characters that the session had returned before; None without hits."""
 
 
@@ -128,8 +133,6 @@ class ShownSession:
     """One run of a query by an agent."""
 
     calls: tuple[ShownCall, ...]
-    context: tuple[ShownHit, ...] | None
-    """The hits that reached the prompt of the answer; None where they are not known."""
     outcomes: tuple[str, ...]
     """For each fact what became of it: an outcome of `SessionAnalysis`."""
     tokens: tuple[int | None, ...]
@@ -138,6 +141,8 @@ class ShownSession:
     """The tokens of the texts of all hits."""
     value: float
     """The metric that decides, of this run alone."""
+    context: tuple[ShownHit, ...] | None = None
+    """The hits that reached the prompt of the answer; None where they are not known."""
     views: tuple[ViewDetail, ...] = ()
     """What each stage returned; none for the first run, of which the query has them."""
     error: str | None = None
@@ -160,7 +165,7 @@ class QueryDetail:
     """For each system, the outcome of each fact: an outcome of `FailureAnalysis`, as `found` or `not_retrieved`, or
     where it has sessions of `SessionAnalysis`."""
     sessions: tuple[tuple[ShownSession, ...], ...] = ()
-    """For each system its runs of the query; none of one that is asked once."""
+    """For each system its runs of the query, none of one that is asked once; empty if that is true of all."""
 
     def all_views(self) -> Iterator[ViewDetail]:
         """Yield what each stage of each system returned, in all runs."""
@@ -220,10 +225,53 @@ class DrillDown:
     """The metrics of which neither more nor less is better, as tokens."""
 
 
+# The records as compressed JSON, which the scripts of the page read: few things as objects, many as arrays.
+
+
+_DIGITS = 4
+"""How many digits of a score or a value are kept."""
+_LEVEL = 6
+"""Of gzip: 9 takes twice as long for half a percent."""
+
+
+def packed(drill_down: DrillDown) -> bytes:
+    """Return the queries as JSON, packed by gzip: an object has the fields of its record that are not at their default.
+
+    A number that is not finite is null. A lone surrogate is U+FFFD, one for one, so that offsets hold.
+
+    Args:
+        drill_down: what to pack.
+    """
+    content = {field.name: _as_json(getattr(drill_down, field.name)) for field in fields(drill_down)}
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return gzip.compress(encodable(text).encode(), _LEVEL, mtime=0)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, float):
+        return _rounded(value)
+    if isinstance(value, tuple):
+        return [_as_json(one) for one in value]
+    if isinstance(value, Annotator):
+        return value.name
+    if is_dataclass(value):
+        known = {field.name: (getattr(value, field.name), field.default) for field in fields(value)}
+        return {name: _as_json(content) for name, (content, default) in known.items() if content != default}
+    return value
+
+
+def _rounded(value: float) -> float | None:
+    """Return a number that JSON has, with as many digits as anyone reads."""
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.{_DIGITS}g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
 # The size budget of the query browser: what is left out first if the page would be too large.
 
 
-CAPABILITIES = 3_800_000
+MAX_BYTES = 3_800_000
 """How many bytes the queries may take in a page by default: with the scripts it is under 5 MB."""
 
 
@@ -242,11 +290,9 @@ _LENGTHS = (
     _Lengths(100, 500),
     _Lengths(100, 300),
 )
-_SAMPLED_QUERIES, _SAMPLED_CHARACTERS, _RUN = 40, 300_000, 20_000
-"""How much is packed to tell how well all packs: queries, and characters of chunks, so many of neighbours at a time."""
 
 
-def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
+def within(drill_down: DrillDown, shown: int | None, max_bytes: int) -> DrillDown:
     """Return the queries, reduced to the size budget.
 
     What matches nothing goes first: hits below a depth, then the ends of texts. Then the texts around what matched are
@@ -256,82 +302,58 @@ def within(drill_down: DrillDown, shown: int | None, room: int) -> DrillDown:
     Args:
         drill_down: everything.
         shown: down to which rank hits that match nothing are shown; None for as far as the size budget allows.
-        room: its maximum size in the page, in bytes.
+        max_bytes: its maximum size in the page.
     """
-    selections: dict[int | None, _Selection] = {}
-    low_by = 1.0
-    for depth, lengths in _steps(drill_down.k, shown):
-        if depth not in selections:
-            selections[depth] = _Selection.of(drill_down, depth)
-        selection = selections[depth]
-        chunks = selection.cut(lengths)
-        estimate = selection.estimated_rest + _estimate(chunks)
-        # To pack everything takes a second: what is too much by its estimate is not tried
-        if estimate * low_by <= room:
-            left = selection.drill_down(chunks, lengths)
-            size = _size(left)
-            if size <= room:
-                return left
-            low_by = size / estimate
-    return selection.drill_down(chunks, lengths)
+    k = drill_down.k
+    depths: tuple[int | None, ...] = (None, max(20, k), k) if shown is None else (shown,)
+    fewest: tuple[int | None, ...] = (min(k, 3), 0) if shown is None else (shown,)
+
+    @cache
+    def reduced(depth: int | None, lengths: _Lengths) -> tuple[DrillDown, bool]:
+        left = _reduced(drill_down, depth, lengths)
+        return left, _size(left) <= max_bytes
+
+    left, fits = reduced(depths[0], _LENGTHS[0])
+    if fits:
+        return left
+    first = bisect_left(_LENGTHS, True, key=lambda lengths: reduced(depths[-1], lengths)[1])
+    lengths, depths = (_LENGTHS[first], depths) if first < len(_LENGTHS) else (_LENGTHS[-1], fewest)
+    for depth in depths:
+        left, fits = reduced(depth, lengths)
+        if fits:
+            break
+    return left
 
 
-def _steps(k: int, shown: int | None) -> Iterator[tuple[int | None, _Lengths]]:
-    """Yield what could be shown, most first: down to which rank, and how much of each text."""
-    depths = (shown,) if shown is not None else tuple(dict.fromkeys((None, max(20, k), k)))
-    for lengths in _LENGTHS:
-        yield from ((depth, lengths) for depth in depths)
-    if shown is None:
-        yield from ((depth, _Lengths(100, 300)) for depth in (min(k, 3), 0))
+def _size(drill_down: DrillDown) -> int:
+    """Return the bytes in the page: base64 has four for three."""
+    return -(-len(packed(drill_down)) // 3) * 4
 
 
-@dataclass(frozen=True, eq=False)
-class _Selection:
-    """The hits that are shown at one depth."""
+def _reduced(whole: DrillDown, depth: int | None, lengths: _Lengths) -> DrillDown:
+    """Return the hits that are shown at a depth, with so much of the texts, and what is not in the notes."""
+    queries = [_shortened(query, depth) for query in whole.queries]
+    marks: dict[int, tuple[int, int] | None] = {}
+    for hit in (hit for query in queries for hit in query.all_hits()):
+        marks[hit.chunk] = _wider(marks.get(hit.chunk), hit.matches)
+    numbers = {number: place for place, number in enumerate(sorted(marks))}
+    chunks = [
+        _cut(whole.chunks[number], mark or (0, 0), lengths.others if mark is None else lengths.matching)
+        for number, mark in sorted(marks.items())
+    ]
+    notes = *whole.notes, *_hits_left_out(whole.queries, queries, depth), *_cut_texts(chunks, lengths)
+    renumbered = tuple(_renumbered(query, numbers, chunks) for query in queries)
+    return replace(whole, chunks=tuple(chunks), queries=renumbered, notes=notes)
 
-    whole: DrillDown
-    depth: int | None
-    queries: Sequence[QueryDetail]
-    """With the hits that are left."""
-    marks: Mapping[int, tuple[int, int] | None]
-    """The chunks that are left, ascending: the first and last character that matched in any; None for no match."""
-    estimated_rest: float
-    """About how many bytes all but the texts of chunks take in the page."""
 
-    @classmethod
-    def of(cls, whole: DrillDown, depth: int | None) -> _Selection:
-        queries = [_shortened(query, depth) for query in whole.queries]
-        marks: dict[int, tuple[int, int] | None] = {}
-        for hit in (hit for query in queries for hit in query.all_hits()):
-            marks[hit.chunk] = _wider(marks.get(hit.chunk), hit.matches)
-        sample = queries[:: max(1, len(queries) // _SAMPLED_QUERIES)]
-        rest = _size(replace(whole, chunks=(), queries=tuple(sample))) * len(queries) / max(len(sample), 1)
-        return cls(whole, depth, queries, dict(sorted(marks.items())), rest)
-
-    def cut(self, lengths: _Lengths) -> list[ShownChunk]:
-        """Return the chunks that are left, with as much of their texts as is shown."""
-        return [
-            _cut(self.whole.chunks[number], mark or (0, 0), lengths.others if mark is None else lengths.matching)
-            for number, mark in self.marks.items()
-        ]
-
-    def drill_down(self, chunks: Sequence[ShownChunk], lengths: _Lengths) -> DrillDown:
-        """Return what is left, with the chunks numbered anew, and what is not in the notes."""
-        numbers = {number: place for place, number in enumerate(self.marks)}
-        queries = tuple(_renumbered(query, numbers, chunks) for query in self.queries)
-        notes = *self.whole.notes, *self._hits_left_out(), *_cut_texts(chunks, lengths)
-        return replace(self.whole, chunks=tuple(chunks), queries=queries, notes=notes)
-
-    def _hits_left_out(self) -> Iterator[str]:
-        every, left = (
-            sum(1 for query in queries for _ in query.all_hits()) for queries in (self.whole.queries, self.queries)
+def _hits_left_out(whole: Sequence[QueryDetail], left: Sequence[QueryDetail], depth: int | None) -> Iterator[str]:
+    every, shown = (sum(1 for query in queries for _ in query.all_hits()) for queries in (whole, left))
+    if shown < every:
+        place = f", ranked below {depth} in each of its rankings" if depth else ""
+        yield (
+            f"to keep the page small, {every - shown:,} of {every:,} hits are left out: those of chunks that match "
+            f"nothing of the query{place}"
         )
-        if left < every:
-            place = f", ranked below {self.depth} in each of its rankings" if self.depth else ""
-            yield (
-                f"to keep the page small, {every - left:,} of {every:,} hits are left out: those of chunks that match "
-                f"nothing of the query{place}"
-            )
 
 
 def _cut_texts(chunks: Sequence[ShownChunk], lengths: _Lengths) -> Iterator[str]:
@@ -394,19 +416,3 @@ def _moved(match: ShownMatch, chunk: ShownChunk) -> ShownMatch:
     """Return a match with those of its characters that are shown."""
     start, end = max(match.start - chunk.skipped, 0), min(match.end - chunk.skipped, len(chunk.text))
     return match._replace(start=start, end=end) if start < end else match._replace(start=0, end=0)
-
-
-def _size(drill_down: DrillDown) -> int:
-    """Return the bytes in the page: base64 has four for three."""
-    return -(-len(packed(drill_down)) // 3) * 4
-
-
-def _estimate(chunks: Sequence[ShownChunk]) -> float:
-    """Return about how many bytes the texts of chunks take in the page, from some runs of neighbours."""
-    characters = sum(len(chunk.text) for chunk in chunks)
-    together = max(1, _RUN * len(chunks) // max(characters, 1))
-    runs = [chunks[start : start + together] for start in range(0, len(chunks), together)]
-    step = max(1, round(characters / _SAMPLED_CHARACTERS))
-    sample = "".join(chunk.text for run in runs[::step] for chunk in run)
-    share = len(zlib.compress(sample.encode(errors="replace"))) / max(len(sample), 1)
-    return share * characters * 4 / 3

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
-import json
-import math
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -14,29 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from raglift.base.display import encodable, printable, shorten
+from raglift.base.display import printable, shorten
 from raglift.base.limits import is_folder, is_stream, is_symlink_loop, is_there, resolved
 from raglift.base.replacing import beside, write_to_stream
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.rendering.document import Document, Table
 from raglift.report.page.layout import Definitions, in_summary, laid_sections, laid_table
+from raglift.report.page.query_browser import packed
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     from jinja2 import Environment
 
-    from raglift.records.labels import Passage
-    from raglift.report.page.query_browser import (
-        DrillDown,
-        QueryDetail,
-        ShownCall,
-        ShownHit,
-        ShownMatch,
-        ShownSession,
-        ViewDetail,
-    )
+    from raglift.report.page.query_browser import DrillDown
 
 
 # Inlined styles and scripts, allowed by their hashes only.
@@ -67,133 +55,6 @@ def one_script(*scripts: str) -> str:
 def source_hash(block: str) -> str:
     """Return what a content security policy calls a script or style that is in the page."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
-
-
-# The data of the query browser in a page: compressed JSON.
-
-
-_DIGITS = 4
-"""What is kept of a score or a value."""
-_LEVEL = 6
-"""Of gzip: 9 takes twice as long for half a percent."""
-
-
-def packed(drill_down: DrillDown) -> bytes:
-    """Return the queries as JSON, packed by gzip: many things as arrays, few as objects.
-
-    A number that is not finite is null. A lone surrogate is U+FFFD, one for one, so that offsets hold.
-
-    Args:
-        drill_down: what to pack.
-    """
-    documents = {name: number for number, name in enumerate(_documents(drill_down))}
-    content = {
-        "views": [{"system": view.system, "stage": view.stage, "title": view.title} for view in drill_down.views],
-        "systems": drill_down.systems,
-        "left": drill_down.left,
-        "right": drill_down.right,
-        "metrics": drill_down.metrics,
-        "neutral": drill_down.neutral,
-        "primary": drill_down.primary,
-        "k": drill_down.k,
-        "match": drill_down.match,
-        "notes": drill_down.notes,
-        "documents": list(documents),
-        "chunks": [
-            (documents.get(chunk.document, -1), *chunk[1:5], *([chunk.skipped] if chunk.skipped else ()))
-            for chunk in drill_down.chunks
-        ],
-        "queries": [_query(query) for query in drill_down.queries],
-    }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return gzip.compress(encodable(text).encode(), _LEVEL, mtime=0)
-
-
-def _documents(drill_down: DrillDown) -> dict[str, None]:
-    return dict.fromkeys(chunk.document for chunk in drill_down.chunks if chunk.document)
-
-
-def _query(query: QueryDetail) -> Mapping[str, object]:
-    content: dict[str, object] = {
-        "id": query.id,
-        "text": query.text,
-        "tags": query.tags,
-        "answerable": query.answerable,
-        "facts": [[_passage(passage) for passage in alternatives] for alternatives in query.facts],
-        "fates": query.all_outcomes,
-        "views": [_view(view) for view in query.views],
-    }
-    if any(query.sessions):
-        content["sessions"] = [[_session(run) for run in runs] for runs in query.sessions]
-    return content
-
-
-def _session(run: ShownSession) -> Mapping[str, object]:
-    content: dict[str, object] = {
-        "calls": [_call(call) for call in run.calls],
-        "fates": run.outcomes,
-        "tokens": run.tokens,
-        "all": run.all_tokens,
-        "value": _number(run.value),
-    }
-    if run.context is not None:
-        content["context"] = [_hit(hit) for hit in run.context]
-    if run.views:
-        content["views"] = [_view(view) for view in run.views]
-    return content if run.error is None else content | {"error": run.error}
-
-
-def _call(call: ShownCall) -> Mapping[str, object]:
-    known = {"seen": _number(call.seen), "seconds": _number(call.seconds), "error": call.error}
-    said = {"again": call.again, "tool": call.tool, "arguments": call.arguments, "reported": call.is_reported}
-    return {
-        "query": call.query,
-        "tokens": call.tokens,
-        "new": call.new,
-        **{name: value for name, value in known.items() if value is not None},
-        **{name: value for name, value in said.items() if value},
-    }
-
-
-def _passage(passage: Passage) -> Mapping[str, object]:
-    content: dict[str, object] = {
-        "document": passage.doc_id,
-        "start": passage.start,
-        "end": passage.end,
-        "text": passage.text,
-        "chunk_id": passage.chunk_id,
-        "grade": passage.grade,
-    }
-    return content if passage.annotator is None else content | {"annotator": passage.annotator.name}
-
-
-def _view(view: ViewDetail) -> Mapping[str, object]:
-    content: dict[str, object] = {
-        "hits": [_hit(hit) for hit in view.hits],
-        "returned": view.returned,
-        "values": [_number(value) for value in view.values],
-        "facts": view.facts,
-    }
-    if view.calls or view.found_by:
-        content |= {"calls": view.calls, "by": view.found_by}
-    return content if view.error is None else content | {"error": view.error}
-
-
-def _hit(hit: ShownHit) -> tuple[object, ...]:
-    return hit.rank, hit.chunk, _number(hit.score), [_match(match) for match in hit.matches]
-
-
-def _match(match: ShownMatch) -> tuple[object, ...]:
-    flags = int(match.counts), int(match.satisfies)
-    return match.fact, match.passage, match.direction, *flags, _number(match.covered), match.start, match.end
-
-
-def _number(value: float | None) -> float | None:
-    """Return a number that JSON has, with as many digits as anyone reads."""
-    if value is None or not math.isfinite(value):
-        return None
-    rounded = float(f"{value:.{_DIGITS}g}")
-    return int(rounded) if rounded.is_integer() else rounded
 
 
 # Pages as one HTML file: everything inlined, no network requests, every text escaped.

@@ -59,6 +59,7 @@ from raglift.report.sentences import (
 )
 from raglift.report.views import figures
 from raglift.report.views.agents import agents_sections
+from raglift.report.views.measured import measured_together, queries_text
 from raglift.report.views.parts import (
     beside_columns,
     cost_columns,
@@ -66,10 +67,8 @@ from raglift.report.views.parts import (
     failure_table,
     few_text,
     has_tags,
-    measured_together,
     method_section,
     named_columns,
-    queries_text,
     slices_table,
     truncation,
 )

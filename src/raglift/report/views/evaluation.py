@@ -41,8 +41,8 @@ from raglift.report.sentences import (
 )
 from raglift.report.views import figures
 from raglift.report.views.abstention import abstention_section
-from raglift.report.views.costs import cost_section, index_text
-from raglift.report.views.holes import holes_section
+from raglift.report.views.analyses import holes_section
+from raglift.report.views.measured import cost_section, index_text, measured, queries_text
 from raglift.report.views.parts import (
     by_depth,
     failure_table,
@@ -50,9 +50,7 @@ from raglift.report.views.parts import (
     few_text,
     has_tags,
     marks_explained,
-    measured,
     method_section,
-    queries_text,
     slices_table,
     truncation,
 )
@@ -256,7 +254,7 @@ def _over_k(evaluation: EvaluationRecord, primary: Metric) -> Section | None:
     if has_curve(primary):
         return Section(
             "Quality by depth (k)",
-            figures=(replace(figures.over_k(evaluation, primary), table=table),),
+            figures=(figures.over_k(evaluation, primary, table),),
             detail=Detail.DETAILS,
         )
     return None if table is None else Section("Quality by depth (k)", tables=(table,), detail=Detail.DETAILS)

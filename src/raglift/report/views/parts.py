@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CONTEXT, median_latency
 from raglift.analysis.outcomes import OUTCOMES
@@ -22,7 +20,6 @@ from raglift.report.format import (
     level,
     outcome_text,
     percent_text,
-    stage_title,
     table_metrics,
 )
 from raglift.report.sentences import BEYOND_CANDIDATES
@@ -32,8 +29,7 @@ if TYPE_CHECKING:
 
     from raglift.analysis.fairness import Fairness
     from raglift.analysis.outcomes import FailureAnalysis, OutcomeFacts
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Method, TagSlice, TagSlices
-    from raglift.records.dataset import Dataset
+    from raglift.analysis.records import EvaluationRecord, Method, TagSlice, TagSlices
     from raglift.records.metric import Calls, Tokens
 
 
@@ -350,121 +346,3 @@ def method_section(method: Method | None, metrics: Sequence[Metric], *, correcte
         "The measures, for one query", ("measure", "definition"), rows, text_columns=(0, 1), rests_on_labels=False
     )
     return Section("Method", tuple(filter(None, paragraphs)), (table,), detail=Detail.REFERENCE)
-
-
-# Settings of the measurement: the system, the questions, the match rule, the machine, the date.
-
-
-_AROUND = ("python", "machine", "system", "processor", "cores")
-"""What an environment says besides the versions of packages."""
-
-
-def measured(evaluation: EvaluationRecord, primary: Metric, *, match: str) -> tuple[tuple[str, str], ...]:
-    """Return what was measured of one system, as names and values.
-
-    Args:
-        evaluation: the evaluation.
-        primary: the metric that decides.
-        match: the match rule, in words.
-    """
-    stages = [(stage_title(stage.name), stage.system) for stage in evaluation.run.stages]
-    return (*stages, *_rows([evaluation], primary, match))
-
-
-def measured_together(comparison: ComparisonRecord, *, match: str) -> tuple[tuple[str, str], ...]:
-    """Return what was measured of several systems, as names and values.
-
-    Args:
-        comparison: the systems.
-        match: the match rule, in words.
-    """
-    every, shared = comparison.evaluations, len(comparison.query_ids)
-    systems = f"{counted(len(every), 'system')}, each beside {comparison.baseline}"
-    together = (
-        [] if all(len(one.dataset) == shared for one in every) else [("Queries that all answered", f"{shared:,}")]
-    )
-    return (("Compared", systems), *together, *_rows(every, comparison.primary, match))
-
-
-def _rows(evaluations: Sequence[EvaluationRecord], primary: Metric, match: str) -> list[tuple[str, str]]:
-    """Return what holds of all systems; where they differ, each value once."""
-    specs = [one.run.spec for one in evaluations]
-    profiles = _each(one.profile for one in evaluations)
-    found = [
-        ("Dataset", _each(_dataset(one) for one in evaluations)),
-        ("Failed queries", _failed(evaluations)),
-        ("Match rule", match),
-        ("Primary metric", mean_title(primary)),
-        ("Conventions", "" if profiles == "default" else profiles),
-        ("Candidates", _each(f"{spec['candidates']:,} per query" for spec in specs)),
-        ("Chunks", _chunks(evaluations)),
-        ("Measured on", _days(specs)),
-        ("Versions", _each(_versions(spec.get("environment", {})) for spec in specs)),
-        ("Machine", _each(_machine(spec.get("environment", {})) for spec in specs)),
-    ]
-    return [(name, value) for name, value in found if value]
-
-
-def _each(values: Iterable[str]) -> str:
-    """Return different values once each, in order."""
-    return "; ".join(dict.fromkeys(value for value in values if value))
-
-
-def _dataset(evaluation: EvaluationRecord) -> str:
-    dataset = evaluation.dataset
-    digest = evaluation.run.spec.get("dataset", {}).get("hash")
-    return f"{dataset.name}: {queries_text(dataset)}" + (f" (hash {digest})" if digest else "")
-
-
-def queries_text(dataset: Dataset) -> str:
-    """Return how many queries there are, and how many of them count."""
-    labelled = sum(query.is_labelled for query in dataset)
-    unanswerable = sum(not query.answerable for query in dataset)
-    facts = sum(len(query.facts) for query in dataset if query.is_labelled)
-    parts = [] if labelled == len(dataset) else [f"{labelled:,} of them labelled"]
-    parts += [f"{unanswerable:,} marked unanswerable"] if unanswerable else []
-    return ", ".join([counted(len(dataset), "query"), *parts, counted(facts, "fact")])
-
-
-def _failed(evaluations: Sequence[EvaluationRecord]) -> str:
-    counts = [sum(trace.error is not None for trace in one.run.traces) for one in evaluations]
-    if not any(counts):
-        return "0"
-    if len(evaluations) == 1:
-        return f"{counts[0]:,} (scored as 0)"
-    told = [f"{count:,} in {counted(many, 'system')}" for count, many in sorted(Counter(counts).items())]
-    return f"{', '.join(told)} (scored as 0)"
-
-
-def _chunks(evaluations: Sequence[EvaluationRecord]) -> str:
-    counts = sorted({one.run.inventory.chunks for one in evaluations if one.run.inventory is not None})
-    if not counts:
-        return ""
-    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-
-
-def _days(specs: Iterable[Mapping[str, Any]]) -> str:
-    """Return when runs began, from the first to the last."""
-    found = sorted({_minute(str(spec.get("started") or "")) for spec in specs} - {""})
-    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}" if found else ""
-
-
-def _minute(started: str) -> str:
-    """Return a time to the minute; unchanged if it is not a time."""
-    try:
-        moment = datetime.fromisoformat(started)
-    except ValueError:
-        return started
-    return f"{moment:%Y-%m-%d %H:%M}" if moment.tzinfo is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _versions(environment: Mapping[str, str]) -> str:
-    packages = [f"{name} {version}" for name, version in environment.items() if name not in _AROUND]
-    python = environment.get("python")
-    return ", ".join(packages[:1] + ([f"Python {python}"] if python else []) + packages[1:])
-
-
-def _machine(environment: Mapping[str, str]) -> str:
-    cores = environment.get("cores")
-    parts = [environment.get("processor"), f"{cores} cores" if cores else None, environment.get("machine")]
-    return ", ".join(part for part in (*parts, environment.get("system")) if part)

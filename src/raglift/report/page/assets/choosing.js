@@ -37,7 +37,7 @@ function searchable(query) {
 function searched(data, search) {
   const terms = [...new Set(folded(search).split(/\s+/).filter(Boolean))].slice(0, 30);
   if (!terms.length) return data.queries;
-  data.chunkTexts ??= data.chunks.map(([document, , , text]) => folded(`${document < 0 ? "" : data.documents[document]}\n${text}`));
+  data.chunkTexts ??= data.chunks.map(([document, , , text]) => folded(`${document}\n${text}`));
   const held = Uint32Array.from(data.chunkTexts, (text) => maskOf(terms, text));
   const every = 2 ** terms.length - 1;
   return data.queries.filter((query) => {

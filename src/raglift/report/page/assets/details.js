@@ -128,7 +128,7 @@ function factList(data, query, state, one) {
 function shownFate(data, query, fact, state) {
   const run = runOf(data, query, state.right, state);
   const isLast = stagesOf(data, state.right).at(-1) === state.right;
-  return run && isLast ? run.fates[fact] : fateOf(data, query, fact, state.right);
+  return run && isLast ? run.outcomes[fact] : fateOf(data, query, fact, state.right);
 }
 
 function placeOfFact(data, query, fact, view, state) {
@@ -157,8 +157,8 @@ function standingTone(before, after, one) {
 }
 
 function alternative(passage, number) {
-  const where = place(passage.document, passage.start, passage.end);
-  const grade = passage.grade === 1 ? null : element("span", null, `grade ${passage.grade}`);
+  const where = place(passage.doc_id, passage.start, passage.end);
+  const grade = (passage.grade ?? 1) === 1 ? null : element("span", null, `grade ${passage.grade}`);
   const judge = passage.annotator ? element("span", { dir: "auto" }, `by ${short(passage.annotator, 80)}`) : null;
   const text = passage.chunk_id === null || passage.chunk_id === undefined
     ? longText(passage.text ?? "", [], { before: 0, after: 0 }, { class: "passage" })

@@ -11,7 +11,7 @@ function exported(data, state, queries) {
       name: data.views[view].title,
       metrics: Object.fromEntries(data.metrics.map((name, metric) => [name, valueOf(query, metric, view)])),
       fact_ranks: query.views[view].facts,
-      ...(runsOf(data, query, view).length ? { calls: callsOf(data, query, view), fact_calls: query.views[view].by, fact_outcomes: runsOf(data, query, view)[0].fates } : {}),
+      ...(runsOf(data, query, view).length ? { calls: callsOf(data, query, view), fact_calls: query.views[view].found_by, fact_outcomes: runsOf(data, query, view)[0].outcomes } : {}),
     })),
   }));
 }

@@ -57,7 +57,7 @@ function hitRow(data, query, [rank, number, score, matches], ranks, role, { earl
     element("span", { class: "rank" }, element("span", { class: "visually-hidden" }, "Rank "), String(rank)),
     movement(rank, number, ranks, role),
     from ? element("span", { class: "from" }, from) : null,
-    element("span", { class: "source", title: placeName(document < 0 ? "" : data.documents[document], start, end) }, place(document < 0 ? null : data.documents[document], start, end)),
+    element("span", { class: "source", title: placeName(document, start, end) }, place(document, start, end)),
     edge,
   );
   const body = longText(text, spans, { before, after }, { class: "hit-text" }, matches.length ? "" : "more", readable);

@@ -79,7 +79,7 @@ function outcomesOf(data, query, left, right) {
 // where the fact stands in it and in those before it says the same.
 function fateOf(data, query, fact, view) {
   const stages = stagesOf(data, view);
-  const fate = (query.fates[systemOf(data, view)] ?? [])[fact];
+  const fate = (query.all_outcomes[systemOf(data, view)] ?? [])[fact];
   if (view === stages.at(-1)) return fate;
   const rank = query.views[view].facts[fact];
   if (rank !== null) return within(rank, data.k) || hasSessions(data, view) ? "found" : "below_k";

@@ -35,7 +35,7 @@ function secondsText(seconds) {
 
 // Recall after each call, and after the tokens that had been returned when each fact was found.
 function sessionCurves(query, run, stage) {
-  const { by } = run.views[stage];
+  const { found_by: by = [] } = run.views[stage];
   const share = (count) => count / query.facts.length;
   const afterCall = run.calls.map((_, n) => [n + 1, share(by.filter((call) => call !== null && call <= n + 1).length)]);
   const few = run.calls.length <= 8 ? run.calls.map((_, n) => n + 1) : [1, run.calls.length];
@@ -45,7 +45,7 @@ function sessionCurves(query, run, stage) {
   if (stage === last) {
     const found = run.tokens.filter((spent) => spent !== null).sort((one, other) => one - other);
     const rising = found.map((spent, n) => [spent, share(n + 1)]).filter(([spent], n) => spent !== found[n + 1]);
-    const all = Math.max(run.all, found.at(-1) ?? 0);
+    const all = Math.max(run.all_tokens, found.at(-1) ?? 0);
     charts.push(stepChart("Recall after so many tokens of hits", rising, all,
       rising.length ? `Recall after tokens: ${rising.slice(0, 20).map(([spent, value]) => `${percentOf(value)} after ${whole(spent)}`).join(", ")}, of ${whole(all)}` : `Nothing was found in ${plural(all, "token")}`,
       all > 0 ? [0, all] : [0]));
@@ -75,7 +75,7 @@ function callHits({ hits, calls = [] }) {
 
 function callItem(data, query, run, stage, n, hits, before, role) {
   const call = run.calls[n];
-  const { by, calls: counts } = run.views[stage];
+  const { found_by: by = [], calls: counts = [] } = run.views[stage];
   const earlier = new Map(by.flatMap((found, fact) => (found !== null && found <= n ? [[fact, found]] : [])));
   const list = element("ol", { class: "hits" });
   const ranks = before && new Map(before.map(([rank, chunk]) => [chunk, rank]));
@@ -99,7 +99,7 @@ function callFacts(call, returned) {
   const parts = [
     call.tool ? element("bdi", { class: "id" }, short(call.tool, 80)) : null,
     element("span", null, plural(returned, "hit")),
-    element("span", { title: call.reported ? "as the agent's framework counted them" : "of the texts of its hits" }, plural(call.tokens, "token")),
+    element("span", { title: call.is_reported ? "as the agent's framework counted them" : "of the texts of its hits" }, plural(call.tokens, "token")),
     call.seconds === undefined ? null : element("span", null, secondsText(call.seconds)),
     call.seen ? element("span", { class: "seen" }, `${percent(call.seen)}% seen before`) : null,
   ];
@@ -146,8 +146,8 @@ function finalContext(data, query, run, stage) {
   const whence = ([, chunk]) => origin.get(chunk) ?? "of no call";
   const list = element("ol", { class: "hits" });
   fillHits(list, data, query, run.context, run.context, null, "right", { whence, apart: true });
-  const out = run.fates.flatMap((fate, fact) => (fate === "left_out" ? [fact] : []));
-  const { by, facts } = run.views[stage];
+  const out = run.outcomes.flatMap((fate, fact) => (fate === "left_out" ? [fact] : []));
+  const { found_by: by = [], facts } = run.views[stage];
   return element("section", { class: "final-context" },
     element("div", { class: "column-head" }, heading, element("p", { class: "muted count" }, plural(run.context.length, "hit"))),
     out.length ? element("ul", { class: "left-out-facts", "aria-label": "Found and left out" }, out.map((fact) =>
@@ -158,6 +158,6 @@ function finalContext(data, query, run, stage) {
 
 // Where a fact stands in a session: the call that found it, and its rank there.
 function standingInSession(run, stage, fact) {
-  const { by, facts } = run.views[stage];
+  const { found_by: by = [], facts } = run.views[stage];
   return by[fact] === null || by[fact] === undefined ? "not found" : `call ${by[fact]}, rank ${facts[fact]}`;
 }
