@@ -69,14 +69,6 @@ def asked(evaluation, text):
     return dataclasses.replace(evaluation, dataset=dataset)
 
 
-def test_columns_of_texts_are_texts_where_they_are_empty(ranked, tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    _, queries = export(ranked([1]), tmp_path / "results.parquet")
-    assert pq.read_schema(queries).field("error").type in (pa.string(), pa.large_string())
-
-
 def test_what_is_there_is_kept_unless_it_may_be_replaced(evaluation, tmp_path):
     (tmp_path / "results.queries.csv").write_text("mine", encoding="utf-8")
     with pytest.raises(RunError, match=r"results\.queries\.csv: found a file; expected a free name"):

@@ -100,7 +100,7 @@ def test_each_table_and_figure_of_a_page_says_it(shown, name, tmp_path):
 def test_each_chart_says_it_below_its_title(shown):
     def subtitles(evaluation, comparison):
         charts = [evaluation.plot.over_k("recall"), evaluation.plot.failure_analysis(), evaluation.plot.lift("rr@3")]
-        charts += [comparison.plot.intervals(), comparison.plot.differences(), comparison.plot.tags()]
+        charts += [comparison.plot.intervals(), comparison.plot.differences(), evaluation.plot.tags()]
         charts.append(comparison.plot.tradeoff(cost="context_tokens"))
         return [json.dumps(chart.to_dict()["title"]) for chart in charts]
 

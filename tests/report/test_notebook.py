@@ -71,15 +71,6 @@ def test_hostile_texts_do_not_change_the_structure(hostile, hostile_text):
         assert len(told) < 100_000
 
 
-def test_an_evaluation_is_told_with_its_verdict_and_table(ranked):
-    html = ranked([2] * 30, reranked=[1] * 30, metrics=["ndcg"])._repr_html_()
-    texts = read(html).texts
-    assert any(text == "The reranker helped: NDCG@3 rose from 0.631 to 1.000." for text in texts)
-    assert "better" in texts
-    assert any(text.startswith("+0.369") for text in texts)
-    assert "background:" in html
-
-
 def test_the_colours_are_the_notebooks_own(ranked):
     html = ranked([1, 2], reranked=[1, 1])._repr_html_()
     assert not {"color:", "font-family"} & set(html.replace("background-color", "").split(";"))
@@ -92,19 +83,6 @@ def test_a_dataset_shows_counts_tags_and_an_example():
     assert f"{len(dataset):,}" in texts
     assert any(dataset.queries[0].text in text for text in texts)
     assert not any("more" in text for text in read(rl.Dataset(())._repr_html_()).texts)
-
-
-def test_an_audit_names_what_is_broken():
-    dataset = rl.Dataset.from_dict({"where?": "nowhere at all is this"}, documents=[rl.Document("d", "something else")])
-    texts = read(rl.audit(dataset)._repr_html_()).texts
-    assert "nowhere" in texts
-    assert "labels: 1 broken, 0 warnings" in texts
-
-
-def test_a_tradeoff_and_a_sweep_are_tables(ranked):
-    comparison = compare({"a": ranked([1, 2]), "b": ranked([2, 2])}, primary="rr@3")
-    tags = [tag for tag, _ in read(comparison.pareto(known={"dollars": {"a": 2, "b": 1}})._repr_html_()).tags]
-    assert tags.count("tr") == 3
 
 
 def test_dollars_are_no_formula():

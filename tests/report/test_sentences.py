@@ -10,11 +10,9 @@ import pytest
 import raglift as rl
 from raglift.analysis import FailureAnalysis
 from raglift.analysis.outcomes import OutcomeFacts
-from raglift.base.display import counted
 from raglift.errors import QueryFailed
 from raglift.metrics.parsing import parse
 from raglift.records.rankings import Cost, IndexCost
-from raglift.report.format import confidence_text, interval_text, p_equation, p_text, percent_text, signed
 from raglift.report.sentences import (
     best_of,
     causes_sentence,
@@ -30,9 +28,6 @@ from raglift.report.sentences import (
     verdict_sentence,
 )
 from raglift.results.comparison import compare
-from raglift.stats.intervals import Interval
-
-UP, DOWN = [3] * 30 + [1] * 6, [1] * 30 + [2] * 6
 
 
 def breakdown(*losses: tuple[str, int], k: int = 10) -> FailureAnalysis:
@@ -43,57 +38,67 @@ def breakdown(*losses: tuple[str, int], k: int = 10) -> FailureAnalysis:
     return FailureAnalysis(k, sum(facts for _, facts in losses), found, (), chunks_known=True)
 
 
-def test_a_reranker_that_helps_and_one_that_hurts(ranked):
-    assert lift_sentence(ranked(UP, reranked=DOWN).reranker_lift("rr@3")) == (
-        "The reranker helped: MRR@3 rose from 0.444 to 0.917."
-    )
-    assert lift_sentence(ranked(DOWN, reranked=UP).reranker_lift("rr@3")) == (
-        "The reranker hurt: MRR@3 fell from 0.917 to 0.444."
-    )
+UP, DOWN = [3] * 30 + [1] * 6, [1] * 30 + [2] * 6
+FIRST = ("rr", "hit_rate")
 
 
-def test_how_often_the_right_passage_comes_first_is_said_where_it_was_scored(ranked):
-    metrics = ("rr", "hit_rate")
-    assert lift_sentence(ranked(UP, reranked=DOWN, metrics=metrics).reranker_lift("rr@3")) == (
-        "The reranker helped: the right passage comes first for 30 of 36 questions, up from 6."
-    )
-    many = ranked([1, 2] * 100, reranked=[2, 3] * 100, metrics=metrics).reranker_lift("rr@3")
-    assert lift_sentence(many) == (
-        "The reranker hurt: the right passage comes first for 0 of 100 questions, down from 50."
-    )
+@pytest.mark.parametrize(
+    ("before", "after", "options", "sentence"),
+    [
+        pytest.param(UP, DOWN, {}, "helped: MRR@3 rose from 0.444 to 0.917.", id="better"),
+        pytest.param(DOWN, UP, {}, "hurt: MRR@3 fell from 0.917 to 0.444.", id="worse"),
+        pytest.param(
+            UP, DOWN, {"metrics": FIRST},
+            "helped: the right passage comes first for 30 of 36 questions, up from 6.", id="first passages",
+        ),
+        pytest.param(
+            [1, 2] * 100, [2, 3] * 100, {"metrics": FIRST},
+            "hurt: the right passage comes first for 0 of 100 questions, down from 50.", id="of a hundred",
+        ),
+        pytest.param(
+            [3] * 30 + [1], [2] * 30 + [1], {"metrics": FIRST},
+            "helped: MRR@3 rose from 0.355 to 0.516.", id="first passages did not move",
+        ),
+        pytest.param(
+            [2, 1, 2, 1], [1, 2, 1, 1], {},
+            "made no clear difference: MRR@3 went from 0.750 to 0.875, which may be chance on 4 queries.", id="chance",
+        ),
+        pytest.param(
+            [2, 1], [1, 2], {},
+            "made no clear difference: MRR@3 stays at 0.750 on average, which may be chance on 2 queries.",
+            id="same mean",
+        ),
+        pytest.param(
+            [1, 2], [1, 2], {},
+            "did not change MRR@3 for any query: it stays at 0.750 on 2 queries.", id="no change",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_reranker_did(ranked, before, after, options, sentence):
+    lift = ranked(before, reranked=after, **options).reranker_lift("rr@3")
+    assert lift_sentence(lift) == f"The reranker {sentence}"
 
 
-def test_the_metric_that_decides_is_named_where_the_first_passages_did_not_move_as_it_did(ranked):
-    before, after = [3] * 30 + [1], [2] * 30 + [1]
-    lift = ranked(before, reranked=after, metrics=("rr", "hit_rate")).reranker_lift("rr@3")
-    assert lift_sentence(lift) == "The reranker helped: MRR@3 rose from 0.355 to 0.516."
-
-
-def test_what_may_be_chance_is_no_finding(ranked):
-    assert lift_sentence(ranked([2, 1, 2, 1], reranked=[1, 2, 1, 1]).reranker_lift("rr@3")) == (
-        "The reranker made no clear difference: MRR@3 went from 0.750 to 0.875, which may be chance on 4 queries."
-    )
-    assert lift_sentence(ranked([2, 1], reranked=[1, 2]).reranker_lift("rr@3")) == (
-        "The reranker made no clear difference: MRR@3 stays at 0.750 on average, which may be chance on 2 queries."
-    )
-
-
-def test_a_reranker_that_changes_nothing(ranked):
-    assert lift_sentence(ranked([1, 2], reranked=[1, 2]).reranker_lift("rr@3")) == (
-        "The reranker did not change MRR@3 for any query: it stays at 0.750 on 2 queries."
-    )
-
-
-def test_no_fair_pair_and_no_labelled_query_say_nothing_of_the_lift(ranked):
+def test_without_a_fair_pair_or_labels_no_lift_is_reported(ranked):
     cut = ranked([1, 2, 3], reranked=[1, 1, 1], top_n=2).reranker_lift("rr@3")
-    assert lift_sentence(cut) == (
-        "Lift is not reported: rerank returned no more than 2 hits, whatever was asked, so MRR@3 before and after "
-        "reranking cannot be compared."
-    )
+    assert lift_sentence(cut).startswith("Lift is not reported: rerank returned no more than 2 hits")
     nothing = ranked([1], reranked=[1], unlabelled=[0])
-    assert verdict_sentence(nothing, nothing.reranker_lift("rr@3"), parse("rr@3")) == (
-        "No query has labels that count, so MRR@3 cannot be computed."
-    )
+    assert verdict_sentence(nothing, nothing.reranker_lift("rr@3"), parse("rr@3")).startswith("No query has labels")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (UP, DOWN, "new is better than old: MRR@3 0.917 against 0.444, statistically significant on 36 queries."),
+        (DOWN, UP, "old is better than new: MRR@3 0.917 against 0.444, statistically significant on 36 queries."),
+        ([1, 2, 1], [1, 1, 1],
+         "No clear difference between new and old: MRR@3 1.000 against 0.833, which may be chance on 3 queries."),
+        ([1, 2], [1, 2], "new and old have the same MRR@3, 0.750, on 2 queries: none differs."),
+    ],
+    ids=["better", "worse", "chance", "equal"],
+)  # fmt: skip
+def test_two_systems_are_a_pair(ranked, old, new, sentence):
+    assert comparison_sentence(rl.compare({"old": ranked(old), "new": ranked(new)}, primary="rr@3")) == sentence
 
 
 def test_one_stage_has_a_mean_and_no_verdict(ranked):
@@ -141,24 +146,6 @@ def test_where_recall_is_lost(losses, expected):
     assert failure_analysis_sentence(breakdown(*losses)) == expected
 
 
-def test_the_system_is_named_where_there_are_several():
-    assert (
-        failure_analysis_sentence(breakdown(("found", 2)), "dense")
-        == "With dense, all 2 facts are found in the top 10."
-    )
-
-
-def test_two_systems_are_a_pair(ranked):
-    better = comparison_sentence(rl.compare({"old": ranked(UP), "new": ranked(DOWN)}, primary="rr@3"))
-    assert better == "new is better than old: MRR@3 0.917 against 0.444, statistically significant on 36 queries."
-    worse = comparison_sentence(rl.compare({"old": ranked(DOWN), "new": ranked(UP)}, primary="rr@3"))
-    assert worse == "old is better than new: MRR@3 0.917 against 0.444, statistically significant on 36 queries."
-    even = comparison_sentence(rl.compare({"old": ranked([1, 2, 1]), "new": ranked([1, 1, 1])}, primary="rr@3"))
-    assert even == (
-        "No clear difference between new and old: MRR@3 1.000 against 0.833, which may be chance on 3 queries."
-    )
-
-
 def test_of_several_systems_the_best_is_named_with_what_it_is_worth(ranked):
     systems = {"old": ranked(UP), "new": ranked(DOWN), "same": ranked(UP), "cut": ranked(UP, top_n=2)}
     comparison = rl.compare(systems, primary="rr@3", baseline="old", hold_out=True)
@@ -180,31 +167,6 @@ def test_the_baseline_may_be_best_and_nothing_may_be_comparable(ranked):
     assert comparison_sentence(unfair) == "No verdict: no system can be compared with old in MRR@3."
     blank = ranked([1], unlabelled=[0])
     assert "No query has labels" in comparison_sentence(rl.compare({"a": blank, "b": blank}, primary="rr@3"))
-
-
-@pytest.mark.parametrize(
-    ("p", "cell", "sentence"),
-    [
-        (0.0009999, "<0.001", "p < 0.001"),
-        (0.001, "0.001", "p = 0.001"),
-        (0.0213, "0.021", "p = 0.021"),
-        (None, "–", "p = –"),
-    ],
-)
-def test_p_values_have_three_decimals_and_a_floor(p, cell, sentence):
-    assert (p_text(p), p_equation(p)) == (cell, sentence)
-
-
-def test_numbers_have_three_decimals_and_a_true_minus():
-    assert [signed(0.1924), signed(-0.0313), signed(-0.0001), signed(1234.5, 1)] == [
-        "+0.192",
-        "−0.031",
-        "0.000",
-        "+1,234.5",
-    ]
-    assert interval_text(-0.25, Interval(-0.5, 0.125)) == "−0.250 [−0.500, 0.125]"
-    assert [percent_text(share) for share in (0.0, 0.8354, 1.0)] == ["0%", "83.5%", "100%"]
-    assert [confidence_text(one) for one in (0.95, 0.999)] == ["95%", "99.9%"]
 
 
 LONG = "recursive:1000/100 · minilm-static · hybrid + bm25 · late-interaction number"
@@ -235,15 +197,6 @@ def test_the_verdict_says_which_system_leads_without_truncated_chunks(ranked):
     systems = {"base": ranked(UP), "cut": cut(ranked(DOWN)), "whole": ranked([2] * 36)}
     text = comparison_sentence(rl.compare(systems, primary="rr@3", baseline="base"))
     assert text.endswith("above the baseline's 0.444; without truncated chunks whole leads.")
-
-
-def test_nouns_have_their_plural():
-    assert [counted(1, "query"), counted(2, "query"), counted(1200, "fact")] == ["1 query", "2 queries", "1,200 facts"]
-
-
-def test_two_systems_that_agree_on_every_query_are_not_called_noise(ranked):
-    told = comparison_sentence(compare({"old": ranked([1, 2]), "new": ranked([1, 2])}, primary="rr@3"))
-    assert told == "new and old have the same MRR@3, 0.750, on 2 queries: none differs."
 
 
 def test_of_equal_means_the_baseline_is_the_best(ranked):

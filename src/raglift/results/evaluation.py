@@ -194,7 +194,7 @@ class Evaluation(EvaluationRecord):
 
     @property
     def plot(self) -> EvaluationPlots:
-        """Its charts: `.over_k("recall")`, `.lift()`, `.failure_analysis()`, `.intervals()`, `.tags()`."""
+        """Its charts: `.over_k("recall")`, `.lift()`, `.failure_analysis()`, `.tags()`."""
         from raglift.report.charts.plots import EvaluationPlots
 
         return EvaluationPlots(self)

@@ -48,7 +48,6 @@ def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
         "over_k": one.over_k("rr"),
         "lift": one.lift("rr@3"),
         "loss": one.failure_analysis(3),
-        "intervals": one.intervals("rr@3", "recall@3"),
         "tags": one.tags("rr@3"),
         "over_k of systems": many.over_k("rr"),
         "by_prompt_size": many.by_prompt_size(),
@@ -56,6 +55,4 @@ def every_chart(reranked: Evaluation, compared: Comparison) -> dict[str, Any]:
         "intervals of systems": many.intervals(),
         "differences": many.differences(),
         "tradeoff": many.tradeoff(),
-        "tags of systems": many.tags(),
-        "means by tag": many.tags(lift=False),
     }

@@ -104,20 +104,6 @@ def test_charts_are_accessible(drawn: Callable[..., Any], every_chart: dict[str,
     page.close()
 
 
-def test_a_chart_is_drawn_again_in_its_place(drawn: Callable[..., Any], every_chart: dict[str, Any]) -> None:
-    page, said = drawn([every_chart["lift"]])
-    again = "dark => raglift_show_chart(document.getElementById('chart0'), charts[0], { dark })"
-    colour = "getComputedStyle(document.querySelector('svg .role-axis-label text')).fill"
-    light = page.evaluate(colour)
-    page.evaluate(again, True)
-    assert page.locator("svg").count() == 1
-    assert page.evaluate(colour) != light
-    page.evaluate(again, False)
-    assert page.evaluate(colour) == light
-    assert said == []
-    page.close()
-
-
 @pytest.mark.slow
 def test_the_script_cannot_end_the_element_it_stands_in() -> None:
     told = javascript().lower()

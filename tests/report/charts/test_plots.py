@@ -108,23 +108,6 @@ def test_each_outcome_has_a_bar_of_its_facts(reranked: Any) -> None:
     assert chart.description.startswith("Bars: what became of 6 facts: 3 found by rank 1, 2 ranked too low")
 
 
-def test_means_before_and_after_have_the_intervals_of_their_values(reranked: Any) -> None:
-    found = rows(reranked.plot.intervals("rr@3"), "l", "h")
-    assert [row["s"] for row in found] == ["retrieve", "rerank"]
-    for row, values in zip(found, (BEFORE_AT_3, AFTER_AT_3), strict=True):
-        assert row["v"] == pytest.approx(np.mean(values))
-        assert (row["l"], row["h"]) == pytest.approx(mean_interval(values))
-    by_default = rows(reranked.plot.intervals("rr@3", "recall@3"), "l", "h")
-    assert [row["n"] for row in by_default][::2] == ["MRR@3, retrieve", "Recall@3, retrieve"]
-
-
-def test_a_stage_without_a_value_at_that_depth_is_left_out_of_the_means(ranked: Any) -> None:
-    evaluation = ranked([2, 3, 4], reranked=[1, 1, 1], top_n=2)
-    chart = evaluation.plot.intervals("rr@3")
-    assert [row["s"] for row in rows(chart, "l")] == ["retrieve"]
-    assert [row["a"] for row in rows(chart, "a")] == ["rerank returns at most 2"]
-
-
 def test_systems_stand_best_first_with_their_intervals(compared: Any, hostile: str) -> None:
     found = rows(compared.plot.intervals(), "l", "h")
     assert [row["v"] for row in found] == pytest.approx([1, 5 / 6, (1 / 2 + 1 / 2 + 1 / 3) / 3])
@@ -154,14 +137,9 @@ def test_the_front_is_marked(compared: Any, hostile: str) -> None:
     }
 
 
-def test_of_many_systems_those_on_the_front_are_named(ranked: Any) -> None:
-    from raglift.results.comparison import compare
-
-    dollars = {"dollars": {f"s{number}": number for number in range(1, 10)}}
-    systems = {name: ranked([1 if name == "s3" else 2]) for name in dollars["dollars"]}
-    chart = compare(systems, baseline="s1", primary="rr@3").plot.tradeoff(cost="dollars", known=dollars)
-    points = {row["n"]: row["l"] for row in rows(chart, "l", "q")}
-    assert {name: label for name, label in points.items() if label} == {"s1": "s1", "s3": "s3"}
+def test_tags_have_their_means_where_nothing_reranks(ranked: Any) -> None:
+    found = rows(ranked([1, 2] * 6, tags=[("t",)] * 12).plot.tags("rr@3"), "l", "h")
+    assert [(row["w"], row["v"]) for row in found] == [(False, 0.75)]
 
 
 def test_tags_have_their_changes_and_few_queries_are_hollow(reranked: Any, hostile: str) -> None:
@@ -173,13 +151,6 @@ def test_tags_have_their_changes_and_few_queries_are_hollow(reranked: Any, hosti
     ]
     assert all(row["w"] for row in found)
     assert hostile.replace("\u202e", "�") in [row["n"] for row in found]
-    means = rows(reranked.plot.tags("rr@3", lift=False), "l", "h")
-    assert [row["v"] for row in means] == pytest.approx([one.mean for one in reranked.by_tag("rr@3").slices])
-
-
-def test_a_tag_of_many_queries_is_filled(ranked: Any) -> None:
-    found = rows(ranked([1, 2] * 6, tags=[("t",)] * 12).plot.tags("rr@3"), "l", "h")
-    assert [(row["w"], row["v"]) for row in found] == [(False, 0.75)]
 
 
 def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any) -> None:
@@ -197,13 +168,6 @@ def test_what_cannot_be_shown_is_told(ranked: Any, reranked: Any, compared: Any)
         compared.plot.tradeoff(cost="index_bytes")
     with pytest.raises(ConfigurationError, match="system: found 'nobody'"):
         compared.plot.lift("nobody")
-
-
-def test_metrics_on_two_scales_are_not_drawn_on_one(ranked: Any) -> None:
-    evaluation = ranked([1, 2], metrics=("rr", "dcg"))
-    with pytest.raises(ConfigurationError, match="found dcg@3 beside rr@3; expected metrics on one scale"):
-        evaluation.plot.intervals("rr@3", "dcg@3")
-    assert rows(evaluation.plot.intervals("dcg@3"), "l")
 
 
 @pytest.mark.slow

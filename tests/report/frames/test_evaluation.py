@@ -66,12 +66,6 @@ def test_one_stage_has_no_after_and_no_lift():
     assert "stage:retrieve" in frame
 
 
-def test_a_metric_without_a_depth_has_none():
-    frame = measure(metrics=["ndcg@3"]).to_frame()
-    assert frame["k"].tolist() == [3]
-    assert frame["k"].dtype == "Int64"
-
-
 def test_settings_stay_in_the_metrics_name():
     frame = measure(metrics=["ndcg(gain=exponential)@3"]).to_frame()
     assert frame["metric"].tolist() == ["NDCG(gain=exponential)"]

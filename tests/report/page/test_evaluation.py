@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from raglift.errors import ConfigurationError, QueryFailed
-from raglift.records.rankings import Cost, StageLatency
 from raglift.rendering.document import Document, Section
 from raglift.report.page.results import evaluation_page
-from raglift.results.evaluation import load_evaluation
 
 BEFORE = [2, 3, 1, 5, 1, None] * 6
 AFTER = [1, 1, 2, 2, 1, 1] * 6
@@ -65,22 +61,6 @@ def test_what_was_measured_is_named(reranked):
 
 
 @pytest.mark.slow
-def test_every_metric_is_in_the_table_with_its_test(reranked):
-    document = evaluation_page(reranked, primary="rr@3")
-    (table,) = section(document, "All metrics").tables
-    lift = reranked.reranker_lift("rr@3")
-    assert [cells[0] for cells in texts(table.rows)] == [
-        "MRR@1", "MRR@3", "Recall@1", "Recall@3", "NDCG@1", "NDCG@3",
-    ]  # fmt: skip
-    for cells, metric in zip(table.rows, reranked.scores.metrics, strict=True):
-        found = lift.row(metric).difference
-        assert cells[1].text == f"{lift.row(metric).before:.3f}"
-        assert cells[-2].text == f"{found.wins}/{found.ties}/{found.losses}"
-        assert cells[3].emphasis == ("better" if found.p <= 0.05 else "")
-    assert table.sections == (2, 4)
-
-
-@pytest.mark.slow
 def test_loss_tags_and_moved_queries_have_their_sections(reranked):
     document = evaluation_page(reranked, primary="rr@3")
     losses = reranked.failure_analysis(3)
@@ -105,15 +85,6 @@ def test_the_queries_are_those_before_and_after(reranked):
     assert [(view.system, view.stage) for view in queries.views] == [("", "retrieve"), ("", "rerank")]
     assert (queries.left, queries.right, queries.k, len(queries.queries)) == (0, 1, 3, 36)
     assert queries.metrics[queries.primary] == "RR@3"
-
-
-def test_a_system_of_one_stage_has_means_and_no_lift(ranked):
-    document = evaluation_page(ranked([1, 2, None] * 12), primary="rr@3")
-    assert document.headline.titles == ("metric", "mean [95%]", "queries")
-    assert document.lead.startswith("MRR@3 is 0.500 (95% interval ")
-    assert "Winners and losers" not in [one.heading for one in document.sections]
-    assert document.queries is not None
-    assert document.queries.left == document.queries.right
 
 
 def test_few_queries_failures_and_notes_are_told(ranked):
@@ -151,43 +122,6 @@ def test_no_labels_and_no_fair_pair_still_make_a_page(ranked):
 
 
 @pytest.mark.slow
-def test_costs_are_shown_where_they_are_known(reranked):
-    latencies = (StageLatency("retrieve", 10, 0.012, 0.02), StageLatency("rerank", 10, 1.2, 2.0))
-    cost = Cost(latencies, StageLatency("whole", 10, 1.3, 2.1), throughput={"retrieve": 50.0, "rerank": None})
-    document = evaluation_page(replace(reranked, run=replace(reranked.run, cost=cost)))
-    (table,) = section(document, "Cost").tables
-    assert table.caption.startswith("Latency of 10 queries, one at a time")
-    assert texts(table.rows) == [
-        ["retrieve", "12.0 ms", "20.0 ms", "50"],
-        ["rerank", "1.20 s", "2.00 s", "from the cache"],
-        ["together", "1.30 s", "2.10 s", ""],
-    ]
-    assert "Cost" not in [one.heading for one in evaluation_page(reranked).sections]
-
-
-@pytest.mark.slow
-def test_a_loaded_evaluation_makes_the_same_page(reranked, tmp_path: Path):
-    loaded = load_evaluation(reranked.save(tmp_path / "run"))
-    first, second = evaluation_page(reranked, primary="rr@3"), evaluation_page(loaded, primary="rr@3")
-    assert (first.lead, first.headline, first.measured) == (second.lead, second.headline, second.measured)
-    assert [one.tables for one in first.sections] == [one.tables for one in second.sections]
-
-
-def test_no_figure_is_made_of_nothing(ranked):
-    document = evaluation_page(ranked([None, None], reranked=[None, None]), primary="rr@3")
-    cells = [cell for row in document.headline.rows for cell in row]
-    assert not any(value is not None and math.isnan(value) for cell in cells for value in (cell.low, cell.high))
-
-
-@pytest.mark.slow
-def test_every_table_has_as_many_cells_as_columns(reranked):
-    document = evaluation_page(reranked, primary="rr@3")
-    tables = [document.headline, *(table for one in document.sections for table in one.tables)]
-    assert len(tables) >= 5
-    assert all({len(row) for row in table.rows} <= {len(table.columns)} for table in tables)
-
-
-@pytest.mark.slow
 def test_report_writes_the_page_and_returns_its_path(reranked, tmp_path: Path):
     path = reranked.report(tmp_path / "report.html", primary="rr@3")
     assert path == tmp_path / "report.html"
@@ -213,8 +147,3 @@ def test_the_page_is_whole_in_a_browser(reranked, open_page):
     page.wait_for_selector(".query-head .id")
     assert page.evaluate("location.hash").startswith("#queries?query=q")
     assert page.locator(".standing").first.inner_text().startswith("rank 1 → ")
-
-
-def test_a_phone_needs_no_scrolling_sideways(reranked, open_page):
-    page = open_page(evaluation_page(reranked), viewport={"width": 390, "height": 844}).page
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

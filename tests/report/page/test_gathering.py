@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +23,7 @@ from raglift.records.labels import Fact, Passage, Query
 from raglift.records.metric import Metric
 from raglift.report.page.gathering import drill_down
 from raglift.report.page.query_browser import DrillDown, ShownHit, packed
-from raglift.results.evaluation import Evaluation, load_evaluation
+from raglift.results.evaluation import Evaluation
 from raglift.running.evaluation import evaluate
 from raglift.testing.fakes import FakeReranker, FakeRetriever
 
@@ -157,10 +156,6 @@ def test_the_ends_are_those_of_the_failure_analysis(measured: Evaluation) -> Non
     assert {one: all_outcomes.count(one) for one in all_outcomes} == {
         loss.outcome: loss.facts for loss in losses if loss.facts
     }
-
-
-def test_a_loaded_evaluation_gives_the_same_page(measured: Evaluation, tmp_path: Path) -> None:
-    assert str(gathered(load_evaluation(measured.save(tmp_path / "run")))) == str(gathered(measured))
 
 
 def test_each_distinct_chunk_is_there_once_in_the_order_of_its_document(measured: Evaluation) -> None:

@@ -70,14 +70,6 @@ def test_nothing_that_reorders_a_line_is_left(open_page: Callable) -> None:
     assert unkept == 0
 
 
-def test_every_query_can_be_opened_by_its_address(open_page: Callable) -> None:
-    page = open_page(hostile(EVERYTHING)).page
-    address = page.locator(".rows a").first.get_attribute("href")
-    again = open_page(hostile(EVERYTHING), address).page
-    assert again.locator(".detail h3").text_content().startswith(MARKUP)
-    assert again.locator(".rows a").first.get_attribute("aria-current") == "true"
-
-
 @pytest.mark.parametrize("text", [LINE, "ab \U0001f30a" * 250_000], ids=["one word", "beyond the basic plane"])
 def test_lines_of_a_megabyte_neither_hang_nor_break_the_page(open_page: Callable, text: str) -> None:
     page = open_page(hostile(text)).page

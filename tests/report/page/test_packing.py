@@ -123,13 +123,5 @@ def test_a_score_has_the_digits_that_anyone_reads(score: float, shown: float) ->
     assert read(one_query(score=score))["queries"][0]["views"][0]["hits"][0][2] == shown
 
 
-def test_an_error_is_only_there_where_one_was() -> None:
-    view = ViewDetail((), 0, (0.0,), (None,), error="TimeoutError")
-    one = one_query()
-    failed = DrillDown(**{**vars(one), "queries": (QueryDetail(**{**vars(one.queries[0]), "views": (view,)}),)})
-    assert read(failed)["queries"][0]["views"][0]["error"] == "TimeoutError"
-    assert "error" not in read(one)["queries"][0]["views"][0]
-
-
 def test_the_same_queries_are_the_same_bytes() -> None:
     assert packed(one_query()) == packed(one_query())

@@ -156,11 +156,6 @@ def test_a_query_that_a_table_names_is_a_link_to_it(
     assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 500
 
 
-def test_an_address_of_no_query_opens_the_first(open_page: Callable, document: Document) -> None:
-    page = open_page(document, "#queries?query=unknown&left=7").page
-    assert opened(page) == "fixed"
-
-
 def test_keys_go_through_the_list(open_page: Callable, document: Document) -> None:
     page = open_page(document).page
     page.get_by_role("status").evaluate("node => node.scrollIntoView()")
@@ -229,6 +224,44 @@ def test_any_two_views_can_be_set_side_by_side(open_page: Callable, make_documen
     assert again.locator(".column h4").all_inner_texts() == ["after (rerank)", "BM25"]
 
 
+def test_metrics_of_other_depths_are_shown_when_asked(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    page = open_page(make_document(replace(drill_down, metrics=("NDCG@10", "Recall@1")))).page
+    table = page.get_by_role("group", name="Metrics of this query")
+    assert table.locator("thead th").all_inner_texts()[1:] == ["NDCG@10"]
+    page.get_by_role("button", name="Show all 2 metrics").press("Enter")
+    assert table.locator("tbody th").all_inner_texts() == ["NDCG@10", "Recall@1"]
+    assert page.evaluate("document.activeElement.textContent") == "Show fewer metrics"
+    page.locator(".rows a").nth(1).click()
+    assert table.locator("tbody tr").count() == 2  # on every query
+
+
+def test_a_link_to_a_query_that_is_not_here_says_so(open_page: Callable, document: Document) -> None:
+    page = open_page(document, "#queries?query=never-asked").page
+    told = page.locator("#explorer-trouble")
+    told.wait_for()
+    assert "never-asked" in told.inner_text()
+    page.evaluate("location.hash = '#queries?query=lost'")
+    told.wait_for(state="hidden")
+    assert page.locator("article.detail").inner_text().count("lost")
+
+
+def test_figures_of_a_query_say_whose_labels_they_rest_on(
+    open_page: Callable, make_document: Any, drill_down: DrillDown
+) -> None:
+    model = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
+    first, second = drill_down.queries[0].facts
+    judged = (first, tuple(replace(passage, annotator=model) for passage in second))
+    queries = tuple(replace(query, facts=judged) if query.id == "fixed" else query for query in drill_down.queries)
+    document = make_document(replace(drill_down, queries=queries))
+    note = open_page(document, "#queries?query=fixed").page.locator(".values-table > .source")
+    assert note.inner_text() == "labels: 2 passages judged by openai:gpt-4o-mini (relevance@3f9a1c07), 1 by people"
+    people = open_page(document, "#queries?query=broken").page
+    assert people.locator(".values-table").count() == 1
+    assert people.locator(".values-table > .source").count() == 0
+
+
 def test_one_view_alone_has_no_before(open_page: Callable, make_document: Any, drill_down: DrillDown) -> None:
     queries = tuple(replace(query, views=query.views[:1]) for query in drill_down.queries)
     page = open_page(make_document(replace(drill_down, views=drill_down.views[:1], right=0, queries=queries))).page
@@ -258,49 +291,3 @@ def test_thousands_of_queries_are_listed_as_they_are_scrolled(
     assert page.locator(".rows li").count() == 80
     page.locator(".list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
     expect(page.locator(".rows li")).to_have_count(111)
-
-
-def test_metrics_of_other_depths_are_shown_when_asked(
-    open_page: Callable, make_document: Any, drill_down: DrillDown
-) -> None:
-    page = open_page(make_document(replace(drill_down, metrics=("NDCG@10", "Recall@1")))).page
-    table = page.get_by_role("group", name="Metrics of this query")
-    assert table.locator("thead th").all_inner_texts()[1:] == ["NDCG@10"]
-    page.get_by_role("button", name="Show all 2 metrics").press("Enter")
-    assert table.locator("tbody th").all_inner_texts() == ["NDCG@10", "Recall@1"]
-    assert page.evaluate("document.activeElement.textContent") == "Show fewer metrics"
-    page.locator(".rows a").nth(1).click()
-    assert table.locator("tbody tr").count() == 2  # on every query
-
-
-def test_an_earlier_stage_is_judged_by_its_own_ranking(open_page: Callable, document: Document) -> None:
-    page = open_page(document, "#queries?query=fixed&left=1&right=0").page
-    assert "ranked too low" in page.locator(".fact").first.inner_text()
-    chip(page, "Ranked too low").click()
-    assert listed(page) == ["fixed"]
-    assert chip(page, "Dropped by").count() == 0
-
-
-def test_a_link_to_a_query_that_is_not_here_says_so(open_page: Callable, document: Document) -> None:
-    page = open_page(document, "#queries?query=never-asked").page
-    told = page.locator("#explorer-trouble")
-    told.wait_for()
-    assert "never-asked" in told.inner_text()
-    page.evaluate("location.hash = '#queries?query=lost'")
-    told.wait_for(state="hidden")
-    assert page.locator("article.detail").inner_text().count("lost")
-
-
-def test_figures_of_a_query_say_whose_labels_they_rest_on(
-    open_page: Callable, make_document: Any, drill_down: DrillDown
-) -> None:
-    model = Annotator("openai:gpt-4o-mini", "relevance@3f9a1c07", "2026-11-21")
-    first, second = drill_down.queries[0].facts
-    judged = (first, tuple(replace(passage, annotator=model) for passage in second))
-    queries = tuple(replace(query, facts=judged) if query.id == "fixed" else query for query in drill_down.queries)
-    document = make_document(replace(drill_down, queries=queries))
-    note = open_page(document, "#queries?query=fixed").page.locator(".values-table > .source")
-    assert note.inner_text() == "labels: 2 passages judged by openai:gpt-4o-mini (relevance@3f9a1c07), 1 by people"
-    people = open_page(document, "#queries?query=broken").page
-    assert people.locator(".values-table").count() == 1
-    assert people.locator(".values-table > .source").count() == 0

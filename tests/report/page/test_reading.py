@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -64,27 +63,6 @@ def test_no_width_needs_scrolling_sideways(open_page: Callable, charted: Documen
         assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_on_a_phone_an_opened_query_comes_into_sight(open_page: Callable, document: Document) -> None:
-    page = open_page(document, viewport={"width": 390, "height": 844}).page
-    page.locator(".rows a").nth(1).click()
-    assert page.locator(".query-head .id").inner_text() == "broken"
-    assert page.evaluate("document.activeElement.id") == "query-heading"
-    assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 200
-    tops = [column.bounding_box()["y"] for column in page.locator(".column").all()]
-    assert tops[1] > tops[0] + 100  # one below the other
-
-
-def test_headings_are_in_order(open_page: Callable, charted: Document) -> None:
-    page = open_page(charted).page
-    levels = [
-        int(name[1])
-        for name in page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(node => node.tagName)")
-    ]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
 def test_colours_follow_the_system_and_the_button(open_page: Callable, charted: Document) -> None:
     page = open_page(charted, "#details", color_scheme="dark").page
     paper = "getComputedStyle(document.documentElement).backgroundColor"
@@ -125,3 +103,13 @@ def test_without_javascript_words_and_tables_stand(open_page: Callable, charted:
         assert page.locator(view).bounding_box()["height"] > 50
     assert page.locator("figure noscript p").inner_text() == "NDCG rises from 0.4 at 1 to 0.6 at 10."
     assert not page.locator("#explorer").is_visible()
+
+
+def test_on_a_phone_an_opened_query_comes_into_sight(open_page: Callable, document: Document) -> None:
+    page = open_page(document, viewport={"width": 390, "height": 844}).page
+    page.locator(".rows a").nth(1).click()
+    assert page.locator(".query-head .id").inner_text() == "broken"
+    assert page.evaluate("document.activeElement.id") == "query-heading"
+    assert 0 <= page.locator(".detail h3").bounding_box()["y"] < 200
+    tops = [column.bounding_box()["y"] for column in page.locator(".column").all()]
+    assert tops[1] > tops[0] + 100  # one below the other

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,16 +123,6 @@ def test_the_hits_of_the_context_are_told_with_what_they_match(page_of_one: Page
     assert page_of_one.queries.chunks[context[1].chunk].text == TEXTS["keeper"]
 
 
-def test_tokens_of_a_fact_are_those_of_all_hits_up_to_it(page_of_one: Page, evaluation: rl.Evaluation) -> None:
-    assert page_of_one.queries is not None
-    first = page_of_one.queries.queries[0].sessions[0][0]
-    facts = evaluation.session_analysis().facts[:2]
-    assert first.tokens == tuple(fact.tokens for fact in facts)
-    assert first.tokens[0] is not None
-    assert first.tokens[1] is not None
-    assert first.tokens[0] < first.tokens[1] == first.all_tokens
-
-
 def test_a_page_without_sessions_carries_nothing_of_them() -> None:
     plain = rl.evaluate(lambda _: chunks("lamp"), DATA)
     drill = drill_down({"": plain}, left=("", plain.before), right=("", plain.after), primary=plain.scores.metrics[0])
@@ -193,12 +182,6 @@ def test_recall_after_each_call_is_drawn_and_in_words(evaluation: rl.Evaluation,
     ]
     with pytest.raises(ConfigurationError, match="found no session that found anything"):
         rl.evaluate_sessions([rl.Session(query.id, []) for query in DATA], DATA).plot.recall_after_calls()
-
-
-def test_without_any_call_there_is_no_curve() -> None:
-    page = evaluation_page(rl.evaluate_sessions([rl.Session(query.id, []) for query in DATA], DATA))
-    assert not any(section.figures for section in page.sections if section.heading == "Sessions")
-    assert [tile.label for tile in page.tiles] == ["SessionNDCG@10"]
 
 
 # In a browser.
@@ -374,19 +357,3 @@ def test_printed_a_session_is_whole(open_page: Callable, page_of_one: Page) -> N
     assert page.locator(".dropped-hits .hit").first.is_visible()
     assert not page.locator(".list-pane").is_visible()
     assert not page.locator(".runs").is_visible()
-
-
-@pytest.mark.full
-def test_thousands_of_sessions_open_at_once(open_page: Callable, page_of_one: Page) -> None:
-    assert page_of_one.queries is not None
-    first = page_of_one.queries.queries[0]
-    many = tuple(replace(first, id=f"q{number}") for number in range(5000))
-    document = replace(page_of_one, queries=replace(page_of_one.queries, queries=many))
-    page = open_page(document, "#queries?query=q4321").page
-    spent = page.evaluate(
-        "() => { const start = performance.now(); document.querySelectorAll('.rows a')[3].click();"
-        " document.body.getBoundingClientRect(); return performance.now() - start; }"
-    )
-    assert spent < 500
-    page.get_by_label("Calls", exact=True).select_option("3")
-    assert page.get_by_role("status").inner_text().startswith("5,000 of 5,000 queries")

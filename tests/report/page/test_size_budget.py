@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -120,27 +119,6 @@ def test_of_a_long_text_what_matched_is_shown_and_not_its_beginning() -> None:
 
 
 @pytest.mark.slow
-def test_a_match_longer_than_its_budget_is_shown_from_its_start() -> None:
-    long = whole(queries=1, characters=50_000)
-    matches = (
-        ShownMatch(0, 0, 0, True, True, 1.0, 10_000, 49_000),
-        ShownMatch(1, 0, 0, True, True, 1.0, 45_000, 46_000),
-    )
-    views = [
-        replace(view, hits=tuple(hit._replace(matches=matches if hit.matches else ()) for hit in view.hits))
-        for view in long.queries[0].views
-    ]
-    left = within(replace(long, queries=(replace(long.queries[0], views=tuple(views)),)), None, 20_000)
-    hit = next(hit for hit in hits(left) if hit.matches)
-    first, second = hit.matches
-    chunk = left.chunks[hit.chunk]
-    assert chunk.skipped + first.start == 10_000
-    assert first.end == len(chunk.text)
-    # Of this nothing is shown
-    assert (second.start, second.end) == (0, 0)
-
-
-@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 90_000), st.sampled_from([None, 0, 3, 100]))
 def test_whatever_the_budget_what_matches_is_there_and_what_is_shown_is_true(room: int, shown: int | None) -> None:
@@ -157,10 +135,3 @@ def test_whatever_the_budget_what_matches_is_there_and_what_is_shown_is_true(roo
     left_out = sum(1 for _ in hits(WHOLE)) - sum(1 for _ in hits(left))
     assert (left_out > 0) == any(f" {left_out} of 240 hits" in note for note in left.notes)
     assert any(chunk.left_out or chunk.skipped for chunk in left.chunks) == any("texts" in note for note in left.notes)
-
-
-@pytest.mark.slow
-def test_a_fifth_of_a_page_of_500_queries_takes_a_fifth_of_its_room() -> None:
-    left = within(whole(queries=100, k=10), None, MAX_BYTES // 5)
-    assert MAX_BYTES // 7 < size(left) <= MAX_BYTES // 5
-    assert sum(len(hit.matches) for hit in hits(left)) == 200

@@ -74,17 +74,6 @@ def test_one_view_is_shown_and_the_address_says_which(open_page: Callable, tiled
     assert page.locator(".masthead").bounding_box()["y"] == 0
 
 
-@pytest.mark.parametrize(
-    ("address", "view"),
-    [("#queries-section", "queries"), ("#q=lost", "queries"), ("#section-1", "details"), ("#nowhere", "summary")],
-)
-def test_addresses_of_earlier_pages_lead_somewhere(open_page: Callable, tiled: Page, address: str, view: str) -> None:
-    page = open_page(tiled, address).page
-    assert page.evaluate("document.documentElement.dataset.view") == view
-    if address == "#q=lost":
-        assert opened(page) == "lost"
-
-
 def test_a_part_of_the_bar_opens_the_queries_of_that_outcome(open_page: Callable, tiled: Page) -> None:
     page = open_page(tiled, "").page
     page.locator(".shares svg a").nth(2).click()  # missed: not retrieved, or lost in chunking
@@ -128,17 +117,6 @@ def test_the_search_looks_into_the_texts_of_hits(open_page: Callable, tiled: Pag
     assert listed(page) == ["fixed"]
 
 
-def test_keys_work_at_once_and_only_where_queries_are_shown(open_page: Callable, tiled: Page) -> None:
-    page = open_page(tiled, "").page
-    page.keyboard.press("j")
-    page.get_by_role("link", name="Queries").click()
-    assert opened(page) == "fixed"
-    page.keyboard.press("j")
-    assert opened(page) == "broken"
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "search"
-
-
 def test_a_query_of_any_name_has_an_address(open_page: Callable, make_document: Any, drill_down: DrillDown) -> None:
     names = ("a?b&c=d#e%20+", "übung 🌊 \u202e", "x" * 300, "=1+1")
     queries = tuple(replace(query, id=name) for query, name in zip(drill_down.queries, names, strict=True))
@@ -168,13 +146,6 @@ def test_the_listed_queries_are_downloaded(
         page.get_by_role("button", name="Download the listed queries as JSON").click()
     (only,) = json.loads(Path(started.value.path()).read_text(encoding="utf-8"))
     assert (only["id"], only["outcomes"]) == ("broken", ["broken", "not_attainable", "dropped"])
-
-
-def test_a_link_to_a_query_is_copied(open_page: Callable, tiled: Page) -> None:
-    page = open_page(tiled, "#queries?tag=fog&query=broken", permissions=["clipboard-read", "clipboard-write"]).page
-    page.get_by_role("button", name="Copy link").click()
-    page.get_by_role("button", name="Link copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()").endswith("#queries?query=broken")
 
 
 MARKDOWN = """## Tides and **lamps**
@@ -268,6 +239,13 @@ def test_bars_have_an_axis_with_its_ends(open_page: Callable, make_document: Any
     page = open_page(make_document(), "").page
     assert page.locator(".headline .axis").first.locator("span").all_text_contents() == ["0", "0.84"]
     assert page.locator(".headline .axis").nth(2).locator("span").all_text_contents() == ["−0.01", "+0.18"]
+
+
+def test_a_link_to_a_query_is_copied(open_page: Callable, tiled: Page) -> None:
+    page = open_page(tiled, "#queries?tag=fog&query=broken", permissions=["clipboard-read", "clipboard-write"]).page
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Link copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").endswith("#queries?query=broken")
 
 
 @pytest.mark.full

@@ -9,7 +9,7 @@ from raglift.records.dataset import Dataset
 from raglift.records.rankings import Cost, IndexCost, StageLatency
 from raglift.report.format import bytes_text, seconds_text
 from raglift.running.evaluation import evaluate
-from raglift.testing.fakes import FakeReranker, FakeRetriever
+from raglift.testing.fakes import FakeRetriever
 
 RETRIEVE = StageLatency("retrieve", 50, 0.0041, 0.00602)
 RERANK = StageLatency("rerank", 48, 0.21, 1.2549, failed=2)
@@ -64,16 +64,6 @@ def test_an_index_that_was_not_timed_says_why():
     assert "Index: 1,200 chunks, 1.8 MB (build time unknown: 1,000 of 1,100 embeddings were cached)" in shown
 
 
-def test_a_hostile_processor_name_is_harmless():
-    shown = text_of(Cost((RETRIEVE,), RETRIEVE), {"processor": "\x1b[31m[bold]", "cores": "2"})
-    assert "\x1b" not in shown
-    assert "[bold]" in shown
-
-
-def test_a_run_without_a_processor_name_is_shown():
-    assert "one at a time, models warm, cache off\n" in text_of(Cost((RETRIEVE,), RETRIEVE), {})
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
@@ -106,14 +96,6 @@ def test_times_have_three_digits(seconds, text):
 )
 def test_sizes_are_decimal(count, text):
     assert bytes_text(count) == text
-
-
-def test_measured_figures_print():
-    data = Dataset.from_dict({"who kept the light?": ["Halvard kept the light"]})
-    retriever = FakeRetriever({"who kept the light?": ["Halvard kept the light"]})
-    shown = str(evaluate(retriever, data, reranker=FakeReranker({}), ks=(1,), latency=1))
-    assert "Latency of 1 query, one at a time" in shown
-    assert "together" in shown
 
 
 def test_queries_that_failed_in_the_run_are_said_to_be_missing():

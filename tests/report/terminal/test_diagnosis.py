@@ -54,12 +54,6 @@ def test_ends_are_lined_up_with_shares_and_queries_and_empty_ones_are_left_out()
     ]
 
 
-def test_nothing_found_is_said_and_one_fact_is_no_facts() -> None:
-    text = str(breakdown(OutcomeFacts("found", None, 0, ()), OutcomeFacts("not_retrieved", None, 1, ("q",)), facts=1))
-    assert "The only fact is not found in the top 5: it is not retrieved.\n" in text
-    assert [line.split()[-1] for line in text.splitlines()[6:]] == ["0", "q"]
-
-
 def test_what_a_later_stage_made_findable_is_said_below() -> None:
     made = (OutcomeFacts("made_findable", "expand", 2, ("a", "b")),)
     text = str(breakdown(OutcomeFacts("found", None, 2, ("a", "b")), facts=2, made=made))

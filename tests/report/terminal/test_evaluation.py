@@ -1,6 +1,5 @@
 """Evaluations as text: the table, the notes, and texts that would rather be markup."""
 
-import dataclasses
 import io
 import re
 
@@ -10,9 +9,7 @@ from rich.console import Console
 
 from raglift.analysis.records import Note
 from raglift.metrics.computing import Scores
-from raglift.metrics.parsing import as_metric
 from raglift.records.dataset import Dataset
-from raglift.records.documents import Chunk
 from raglift.records.labels import Fact, Passage, Query
 from raglift.records.rankings import Run, StageInfo, StageTrace, Trace
 from raglift.rendering.document import Detail
@@ -109,11 +106,6 @@ def test_piped_it_is_the_same_plain_text(evaluation):
     assert [line.rstrip() for line in piped.splitlines()] == GOLDEN.splitlines()
 
 
-def test_in_a_notebook_the_text_is_returned_and_not_displayed(evaluation, monkeypatch):
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    assert str(evaluation) == GOLDEN
-
-
 @pytest.mark.parametrize("name", ["FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"])
 def test_the_text_has_no_colours_whatever_the_terminal(evaluation, monkeypatch, name):
     monkeypatch.setenv(name, "1")
@@ -129,20 +121,6 @@ def test_on_a_terminal_a_significant_gain_and_a_loss_have_different_colours_and_
     assert len(set(colours)) == 2
     chance = shown(ranked([2, 1, 2, 3], reranked=[1, 2, 1, 3]), force_terminal=True, color_system="256", width=120)
     assert not any(colour in chance for colour in colours)
-
-
-def test_no_color_is_respected(ranked, monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    told = shown(ranked([2] * 30, reranked=[1] * 30), force_terminal=True, width=120)
-    assert not re.search(r"\x1b\[[\d;]*3\d", told)
-    assert "+0.500" in told
-
-
-def test_a_loss_is_shown_with_its_sign():
-    results = {**RESULTS, "Who kept the light?": [f"so {KEEPER}", "z"]}
-    reranker = FakeReranker({"z": 2.0, "x": 2.0})
-    evaluation = evaluate(FakeRetriever(results), DATA, reranker=reranker, ks=(1,), metrics=["mrr"])
-    assert "−0.500" in str(evaluation)
 
 
 def test_one_stage_has_no_lift_column():
@@ -166,11 +144,6 @@ def test_no_labels_are_dashes_and_not_nan():
     text = str(evaluate(FakeRetriever({}), data, reranker=FakeReranker({}), ks=(1,), metrics=["mrr"]))
     assert "nan" not in text
     assert [line.split() for line in text.splitlines() if line.startswith("MRR")] == [["MRR@1", "–", "–", "–", "–"]]
-
-
-def test_another_profile_is_named():
-    text = str(evaluate(FakeRetriever(RESULTS), DATA, ks=(1,), profile="tutorial"))
-    assert text.splitlines()[1].endswith("; 10 candidates; match by containment; tutorial conventions")
 
 
 def test_where_no_measure_says_how_good_it_is_each_mean_is_shown_with_its_own_n():
@@ -231,42 +204,12 @@ def test_control_characters_are_not_obeyed(text):
     told.encode("utf-8")
 
 
-def test_long_notes_are_not_cut(evaluation):
-    long = "a long story " * 40 + "with an end"
-    told = str(dataclasses.replace(evaluation, remarks=(Note(long),)))
-    assert long in " ".join(told.split())
-
-
-def test_the_chunks_are_no_part_of_it(evaluation):
-    assert Chunk(f"so {ROWLOCK}").text not in str(evaluation)
-
-
 def test_a_cost_has_no_colour(ranked):
     evaluation = ranked([2] * 30, reranked=[1] * 30, metrics=["mrr", "context_tokens"])
     told = shown(evaluation, Detail.DETAILS, force_terminal=True, color_system="standard", width=120).splitlines()
     cost = next(line for line in told if "ContextTokens@1" in line)
     assert "\x1b[" in next(line for line in told if "MRR@1" in line)
     assert not re.search(r"\x1b\[1;3\d", cost)
-
-
-@pytest.mark.slow
-def test_the_metric_that_decides_comes_first_with_its_interval_and_p(ranked):
-    before, after = [2, 3, 1, 5, 1, None] * 6, [1, 1, 2, 2, 1, 1] * 6
-
-    def first(evaluation):
-        lines = str(evaluation).splitlines()
-        return lines[next(number for number, line in enumerate(lines) if line.startswith("──")) + 1]
-
-    both = ranked(before, reranked=after, metrics=["ndcg", "mrr"])
-    lift = both.reranker_lift("ndcg@3").row().difference
-    assert f"{lift.mean:+.3f} [{lift.low:+.3f}, {lift.high:+.3f}]  {lift.p:.3f}  better" in first(both)
-    assert first(both).startswith("NDCG@3")
-    cut = ranked(before, reranked=after, metrics=["ndcg"], top_n=2)  # no fair pair at 3
-    assert first(cut).startswith("NDCG@1")
-    assert first(ranked(before, reranked=after, metrics=["mrr"])).startswith("MRR@3")
-    deeper = ranked(before, reranked=after, metrics=["ndcg"], ks=(1, 10, 20), candidates=20)
-    assert first(deeper).startswith("NDCG@10")
-    assert deeper.reranker_lift().primary == as_metric("ndcg@10")
 
 
 def test_metrics_that_were_asked_for_are_on_the_first_screen(ranked):

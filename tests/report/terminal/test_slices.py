@@ -1,7 +1,5 @@
 """Slices by tag as text."""
 
-from raglift.rendering.presenting import view_of
-from raglift.rendering.terminal import as_text, document_parts
 from raglift.results.comparison import compare
 
 TAGS = [["hard"]] * 10 + [["easy"]] * 3 + [[]] * 2
@@ -19,24 +17,6 @@ def test_each_tag_has_a_block_of_its_systems(ranked):
     assert rows[6][:4] == ["(no", "tag)", "base", "2‡"]
     assert lines[-1] == "- ‡ fewer than 10 queries: these figures are unreliable."
     assert max(map(len, lines)) <= 100
-
-
-def test_long_names_stand_in_the_rows_and_no_line_is_too_long(ranked):
-    name = "recursive 200 · minilm-static · dense + bm25 · late-interaction"
-    systems = {f"{name} {number}": ranked([number] * 15, tags=TAGS) for number in (1, 2)}
-    text = str(compare(systems, primary="rr@3").by_tag())
-    assert "[2]" not in text
-    assert max(map(len, text.splitlines())) <= 100
-
-
-def test_a_narrow_terminal_breaks_no_name(ranked):
-    systems = {"sparse-vectors": ranked([2] * 15, tags=TAGS), "dense-vectors": ranked([1, 2, 1] * 5, tags=TAGS)}
-    parts = document_parts(view_of(compare(systems, primary="rr@3").by_tag()))
-    lines = as_text(parts, width=60).splitlines()
-    assert max(map(len, lines)) <= 60
-    for name in systems:
-        assert sum(name in line for line in lines) >= 3
-    assert "(a wider terminal also shows: p (unadjusted))" in lines
 
 
 def test_one_evaluation_has_no_column_of_systems(ranked):

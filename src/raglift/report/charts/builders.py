@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from raglift.analysis.paired_statistics import is_bounded
 from raglift.base.display import counted
 from raglift.metrics.computing import mean_title
 from raglift.report.charts.parts import (
+    AFTER,
     BEFORE,
     DOWN,
     HEIGHT,
-    PALETTE,
     UP,
     WIDTH,
     altair,
@@ -162,9 +161,10 @@ def lines_chart(
 _NAME = 22.0
 """The height of a row's name, in pixels: it is above the row, so that a long one has the full width."""
 _LINE = 16.0
-"""The height of each interval."""
-_GAP = 8.0
-_TOLD = 12
+"""The height of its interval."""
+_ROW = _NAME + _LINE + 8.0
+"""The height of both, and of the space below."""
+_DESCRIBED = 12
 """So many estimates are in the description of a chart."""
 
 
@@ -172,10 +172,8 @@ _TOLD = 12
 class Estimate:
     """A mean or a difference, and where the true one may lie."""
 
-    row: str
-    """What it is of; neighbours of the same row stand together under one name."""
-    series: str
-    """What tells it from the others of its row."""
+    name: str
+    """What it is of."""
     value: float
     interval: Interval | None
     text: str
@@ -199,63 +197,42 @@ class Scale:
     """What no value leaves."""
 
 
-def estimates_chart(
-    estimates: Sequence[Estimate],
-    scale: Scale,
-    *,
-    title: str,
-    subtitle: str = "",
-    series: Sequence[str] = ("",),
-    colours: Sequence[str] = PALETTE,
-) -> alt.LayerChart:
-    """Return a row for each name with a point and an interval for each of its series.
+def estimates_chart(estimates: Sequence[Estimate], scale: Scale, *, title: str, subtitle: str = "") -> alt.LayerChart:
+    """Return a row for each name with a point and an interval.
 
     Args:
         estimates: in the order of the rows; those without a value are left out.
         scale: how their values are to be read.
         title: of the chart.
         subtitle: what its signs mean.
-        series: all series in their order; a legend tells them apart if there are several.
-        colours: for each series.
     """
     alt = altair()
-    marks: list[dict[str, Any]] = []
-    names: list[dict[str, Any]] = []
-    top = 0.0
     known = [one for one in estimates if not math.isnan(one.value)]
-    for row, group in groupby(known, key=lambda one: one.row):
-        members = list(group)
-        names.append({"y": top + _NAME / 2, "n": plain(row), "a": members[0].aside})
-        for line, one in enumerate(members):
-            name = f"{plain(row)}, {plain(one.series)}" if len(series) > 1 else plain(row)
-            marks.append(_interval_mark(one, top + _NAME + _LINE * (line + 0.5), scale) | {"n": name})
-        top += _NAME + _LINE * len(members) + _GAP
-    height = max(top, _NAME)
+    marks = [_interval_mark(one, _ROW * number + _NAME + _LINE / 2, scale) for number, one in enumerate(known)]
+    height = max(_ROW * len(known), _NAME)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
     across = alt.Scale(domain=_interval_domain(marks, scale), nice=scale.bounds is None)
     axis = alt.Axis(tickCount=6, grid=False, ticks=True, domain=True, **numbers(scale.format))
     low, x = (alt.X(f"{end}:Q", title=scale.title, scale=across, axis=axis) for end in ("l", "v"))
-    plain_series = [plain(name) for name in series]
-    palette = alt.Scale(domain=plain_series, range=list(colours[: len(plain_series)]))
-    colour = alt.Color("s:N", title=None, scale=palette, legend=legend_of(plain_series))
     tooltip = [alt.Tooltip("n:N", title="of"), alt.Tooltip("t:N", title="estimate")]
-    rules = alt.Chart(data_of(marks)).mark_rule(strokeWidth=2.5)
-    layers = [rules.encode(y=y, x=low, x2="h:Q", color=colour, tooltip=tooltip)]
+    rules = alt.Chart(data_of(marks)).mark_rule(strokeWidth=2.5, color=AFTER)
+    layers = [rules.encode(y=y, x=low, x2="h:Q", tooltip=tooltip)]
     for is_weak in (False, True):
         some = [mark for mark in marks if mark["w"] == is_weak]
         if some:
-            points = alt.Chart(data_of(some)).mark_point(size=64, strokeWidth=2, opacity=1, filled=not is_weak)
-            layers.append(points.encode(y=y, x=x, color=colour, tooltip=tooltip))
+            points = alt.Chart(data_of(some))
+            points = points.mark_point(size=64, strokeWidth=2, opacity=1, filled=not is_weak, color=AFTER)
+            layers.append(points.encode(y=y, x=x, tooltip=tooltip))
     if scale.reference is not None:  # in pieces beside the intervals, so that it never runs through a name
         half = _LINE / 2
         pieces = [{"v": scale.reference, "y": mark["y"] - half, "z": mark["y"] + half} for mark in marks]
         dashes = alt.Chart(data_of(pieces)).mark_rule(style="zero", strokeDash=[4, 3], aria=False)
         layers.insert(0, dashes.encode(x=x, y=y, y2="z:Q"))
-    layers += _row_names(names, y)
-    said = "; ".join(f"{mark['n']} {mark['t']}" for mark in marks[:_TOLD])
+    layers += _row_names(known, y)
+    said = "; ".join(f"{mark['n']} {mark['t']}" for mark in marks[:_DESCRIBED])
     return themed(
         alt.layer(*layers).properties(width=WIDTH, height=height, title=alt.Title(title, subtitle=subtitle or [])),
-        f"Points with intervals, {scale.title}: {said}{'; …' if len(marks) > _TOLD else '.'}",
+        f"Points with intervals, {scale.title}: {said}{'; …' if len(marks) > _DESCRIBED else '.'}",
     )
 
 
@@ -265,7 +242,7 @@ def _interval_mark(one: Estimate, y: float, scale: Scale) -> dict[str, Any]:
     low, high = (interval.low, interval.high) if interval is not None and known else (one.value, one.value)
     if scale.bounds is not None:  # an interval of few queries may leave what is possible, and would dwarf the others
         low, high = max(low, scale.bounds[0]), min(high, scale.bounds[1])
-    return {"y": y, "v": one.value, "l": low, "h": high, "s": plain(one.series), "t": one.text, "w": one.is_weak}
+    return {"y": y, "v": one.value, "l": low, "h": high, "n": plain(one.name), "t": one.text, "w": one.is_weak}
 
 
 def _interval_domain(marks: Sequence[Mapping[str, Any]], scale: Scale) -> list[float]:
@@ -279,13 +256,16 @@ def _interval_domain(marks: Sequence[Mapping[str, Any]], scale: Scale) -> list[f
     return [max(scale.bounds[0], low - air), min(scale.bounds[1], high + air)]
 
 
-def _row_names(names: Sequence[Mapping[str, Any]], y: Any) -> list[Any]:
+def _row_names(estimates: Sequence[Estimate], y: Any) -> list[Any]:
     """Return the rows' names, cut before they meet what is at the right end."""
     alt = altair()
-    asides = [name for name in names if name["a"]]
-    beside = 7 * max((len(name["a"]) for name in asides), default=0) + 12
+    rows = [
+        {"y": _ROW * number + _NAME / 2, "n": plain(one.name), "a": one.aside} for number, one in enumerate(estimates)
+    ]
+    asides = [row for row in rows if row["a"]]
+    beside = 7 * max((len(one.aside) for one in estimates), default=0) + 12
     layers = []
-    for some, limit in ((asides, f"width - {beside}"), ([one for one in names if not one["a"]], "width")):
+    for some, limit in ((asides, f"width - {beside}"), ([row for row in rows if not row["a"]], "width")):
         if some:
             mark = alt.Chart(data_of(some)).mark_text(align="left", x=0, limit=alt.expr(limit))
             layers.append(mark.encode(y=y, text="n:N"))

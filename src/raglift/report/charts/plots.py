@@ -11,15 +11,15 @@ import numpy as np
 
 from raglift.analysis.agents import compared_agents
 from raglift.analysis.explanation import over_k as mean_by_depth
-from raglift.analysis.lift import comparison_by_tag, evaluation_by_tag
+from raglift.analysis.lift import evaluation_by_tag
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import interval_of, is_bounded, primary_of, scored
+from raglift.analysis.paired_statistics import is_bounded, primary_of, scored
 from raglift.analysis.prompt_curves import prompt_curves
 from raglift.analysis.sessions import session_analysis
 from raglift.analysis.tradeoffs import tradeoff
 from raglift.components.passage_search import PassageSearch
 from raglift.errors import ConfigurationError
-from raglift.metrics.computing import mean_of, mean_title
+from raglift.metrics.computing import mean_title
 from raglift.metrics.parsing import parse
 from raglift.metrics.prompt_measures import NAMED_BUDGETS
 from raglift.metrics.registry import MEASURES
@@ -37,7 +37,7 @@ from raglift.report.charts.builders import (
 )
 from raglift.report.charts.parts import AFTER, BEFORE, PALETTE, of_labels, plain, quantity
 from raglift.report.format import decimals_of, difference_text, interval_text, level, percent_text
-from raglift.stats.intervals import CONFIDENCE, Interval
+from raglift.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from raglift.analysis.prompt_curves import PromptCurve
-    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlices
+    from raglift.analysis.records import ComparisonRecord, ComparisonRow, EvaluationRecord, TagSlice, TagSlices
     from raglift.analysis.sessions import SessionAnalysis
     from raglift.records.metric import Metric
     from raglift.stats.paired_tests import PairedDifference
@@ -136,30 +136,16 @@ class EvaluationPlots:
         """
         return self._labelled(outcomes_chart(failure_analysis(self.evaluation, k)))
 
-    def intervals(self, *metrics: Metric | str) -> alt.LayerChart:
-        """Return means with 95 % intervals, before and after reranking.
-
-        Args:
-            metrics: what to look at; by default all of quality at the usual depth.
-
-        Raises:
-            ConfigurationError: a metric that was not scored, or metrics that are not on one scale.
-        """
-        return self._labelled(_means_of_stages(self.evaluation, metrics))
-
-    def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
+    def tags(self, metric: Metric | str | None = None) -> alt.LayerChart:
         """Return the queries of each tag: what reranking changed or, without a reranker, the means.
 
         Args:
             metric: what to look at; by default as for `lift`.
-            lift: show changes where there are any; else means after the last stage.
 
         Raises:
             ConfigurationError: the metric was not scored.
         """
-        return self._labelled(
-            _tags_chart(evaluation_by_tag(self.evaluation, _wanted(metric, self.evaluation)), {}, lift=lift)
-        )
+        return self._labelled(_tags_chart(evaluation_by_tag(self.evaluation, _wanted(metric, self.evaluation))))
 
     def _labelled(self, chart: alt.LayerChart) -> alt.LayerChart:
         return of_labels(chart, self.evaluation.label_sources)
@@ -217,7 +203,7 @@ class ComparisonPlots:
             recalls = [(one.tokens, one.recall) for one in points]
             lines.append(Line(self._name(name), recalls, colour, band))
         last = max(curves[name].end for name in colours)
-        said = [f"{plain(self._name(name))} {_recall_at_sizes(curves[name])}" for name in colours]
+        said = [f"{plain(self._name(name))}: {_recall_at_sizes(curves[name])}" for name in colours]
         return self._labelled(
             lines_chart(
                 lines,
@@ -294,7 +280,6 @@ class ComparisonPlots:
         estimates = [
             Estimate(
                 self._name(row.system),
-                "",
                 row.mean,
                 row.interval,
                 interval_text(row.mean, row.interval, decimals_of(wanted)),
@@ -323,7 +308,7 @@ class ComparisonPlots:
                 is_decided = row.verdict in ("better", "worse")
                 aside = str(row.verdict) if is_decided else ""
                 name = self._name(row.system)
-                estimates.append(_difference(wanted, name, "", row.difference, aside, is_weak=not is_decided))
+                estimates.append(_difference(wanted, name, row.difference, aside, is_weak=not is_decided))
         if not estimates:
             raise ConfigurationError(
                 f"differences: found no two systems that can be compared in {wanted}; expected a metric at a depth "
@@ -360,18 +345,6 @@ class ComparisonPlots:
         if all(one.left_out is not None for one in found.systems):
             raise ConfigurationError(f"tradeoff: found no system to show: {'; '.join(found.notes)}")
         return self._labelled(tradeoff_chart(found, self.names))
-
-    def tags(self, metric: Metric | str | None = None, *, lift: bool = True) -> alt.LayerChart:
-        """Return the queries of each tag: each system minus the baseline, or its mean.
-
-        Args:
-            metric: what to look at; by default the primary metric.
-            lift: show differences to the baseline; else means.
-
-        Raises:
-            ConfigurationError: the metric was not compared.
-        """
-        return self._labelled(_tags_chart(comparison_by_tag(self.comparison, metric), self.names, lift=lift))
 
     def _name(self, system: str) -> str:
         return self.names.get(system, system)
@@ -519,73 +492,36 @@ def _best_first(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
     return sorted((row for row in rows if not math.isnan(row.mean)), key=lambda row: -row.mean)[:_MOST_SYSTEMS]
 
 
-def _means_of_stages(evaluation: EvaluationRecord, metrics: Sequence[Metric | str]) -> alt.LayerChart:
-    """Return each metric before and after reranking; by default those of quality at the usual depth."""
-    known = evaluation.scores.metrics
-    wanted = [scored(metric, known, "metrics") for metric in metrics]
-    if not wanted:
-        depth = primary_of(None, known, evaluation.depth_limit).depth
-        wanted = [one for one in known if one.depth == depth and is_bounded(one) and MEASURES[one.name].is_earned]
-    unlike = [str(one) for one in wanted if is_bounded(one) != is_bounded(wanted[0])]
-    if unlike:
-        raise ConfigurationError(
-            f"metrics: found {', '.join(unlike)} beside {wanted[0]}; expected metrics on one scale, as those "
-            "between 0 and 1"
-        )
-    stages = list(dict.fromkeys((evaluation.before, evaluation.after)))
-    estimates = []
-    for metric in wanted:
-        values = np.stack([evaluation.scores.of(stage, metric) for stage in stages])
-        if evaluation.has_fair_lift(metric):  # the same queries on both sides
-            values = np.where(np.isnan(values).any(axis=0), np.nan, values)
-        cut = [stage for stage in stages if evaluation.is_truncated(stage, metric)]
-        aside = f"{cut[-1]} returns at most {evaluation.truncated[cut[-1]]}" if cut else ""
-        for stage, of_stage in zip(stages, values, strict=True):
-            mean = math.nan if stage in cut else mean_of(metric, of_stage)
-            interval = interval_of(metric, of_stage, CONFIDENCE)
-            text = interval_text(mean, interval, decimals_of(metric))
-            estimates.append(Estimate(mean_title(metric), stage, mean, interval, text, aside))
-    colours = (BEFORE, AFTER) if len(stages) > 1 else (AFTER,)
-    scale = Scale("mean, with 95% intervals", quantity(wanted[0]), bounds=_bounds(wanted[0]))
-    return estimates_chart(estimates, scale, title="Means of the stages", series=stages, colours=colours)
-
-
-def _tags_chart(slices: TagSlices, names: Mapping[str, str], *, lift: bool) -> alt.LayerChart:
+def _tags_chart(slices: TagSlices) -> alt.LayerChart:
     """Return the differences on each tag, or the means if there are none; the most frequent tag first."""
-    systems = list(dict.fromkeys(one.system for one in slices.slices))
-    as_lift = lift and any(one.difference is not None for one in slices.slices)
-    shown = [system for system in systems if not (as_lift and system == slices.baseline)][: len(PALETTE)]
     tags, title, metric = slices.tags[:_MOST_TAGS], mean_title(slices.metric), slices.metric
-    estimates = []
-    for one in slices.slices:
-        if one.tag not in tags or one.system not in shown:
-            continue
-        row, name = "without a tag" if one.tag is None else one.tag, names.get(one.system, one.system)
-        aside = f"n = {one.n:,}"
-        if not as_lift:
-            text = interval_text(one.mean, one.interval, decimals_of(metric))
-            estimates.append(Estimate(row, name, one.mean, one.interval, text, aside, is_weak=one.few))
-        elif one.difference is not None:
-            estimates.append(_difference(metric, row, name, one.difference, aside, is_weak=one.few))
+    shown = [one for one in slices.slices if one.tag in tags]
+    changed = [(one, one.difference) for one in shown if one.difference is not None]
+    estimates = [
+        _difference(metric, _tag_name(one), found, f"n = {one.n:,}", is_weak=one.few) for one, found in changed
+    ]
+    for one in () if changed else shown:
+        text = interval_text(one.mean, one.interval, decimals_of(metric))
+        estimates.append(Estimate(_tag_name(one), one.mean, one.interval, text, f"n = {one.n:,}", is_weak=one.few))
     known = f"{level(slices.method)} intervals"
     scale = Scale(f"mean {title}, {known}", quantity(metric), bounds=_bounds(metric))
     words = f"{title} by tag"
-    if as_lift:
+    if changed:
         scale = _scale_of_changes(metric, f"change of {title}, {known}")
-        words += f": change to {names.get(slices.baseline or '', slices.baseline)}"
+        words += f": change to {slices.baseline}"
     if len(tags) < len(slices.tags):
         words += f" (the {len(tags)} most frequent of {len(slices.tags):,})"
     few = "hollow: fewer than 10 queries" if any(one.is_weak for one in estimates) else ""
-    return estimates_chart(
-        estimates, scale, title=plain(words), subtitle=few, series=[names.get(system, system) for system in shown]
-    )
+    return estimates_chart(estimates, scale, title=plain(words), subtitle=few)
 
 
-def _difference(
-    metric: Metric, row: str, series: str, found: PairedDifference, aside: str, *, is_weak: bool
-) -> Estimate:
+def _tag_name(one: TagSlice) -> str:
+    return "without a tag" if one.tag is None else one.tag
+
+
+def _difference(metric: Metric, name: str, found: PairedDifference, aside: str, *, is_weak: bool) -> Estimate:
     text = difference_text(found, decimals_of(metric))
-    return Estimate(row, series, found.mean, Interval(found.low, found.high), text, aside, is_weak)
+    return Estimate(name, found.mean, Interval(found.low, found.high), text, aside, is_weak)
 
 
 def _bounds(metric: Metric) -> tuple[float, float] | None:

@@ -8,13 +8,7 @@ const listeners = {}; // what a view does when the address names it, by view
 function addressed(hash) {
   const cut = hash.indexOf("?");
   const [name, asked] = cut < 0 ? [hash.slice(1), ""] : [hash.slice(1, cut), hash.slice(cut + 1)];
-  if (/^(q|n)=/.test(name)) return { name: "queries", asked: new URLSearchParams(earlier(name)) };
   return { name, asked: new URLSearchParams(asked) };
-}
-
-// Links of earlier reports named a query as #q=…, where q is now a search.
-function earlier(asked) {
-  return asked.replace(/^q=/, "query=");
 }
 
 function shownView() {
