@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raglift.analysis.paired_statistics import interval_of
+from raglift.base.display import TRUNCATED
 from raglift.metrics.registry import MEASURES
 from raglift.rendering.document import Cell
 from raglift.report.format import (
@@ -21,7 +23,7 @@ from raglift.report.format import (
 )
 
 if TYPE_CHECKING:
-    from raglift.analysis.records import ComparisonRow, LiftRow
+    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow
     from raglift.records.metric import Metric
     from raglift.report.format import Bounds, Change
     from raglift.stats.intervals import Interval
@@ -58,6 +60,15 @@ def mean_cell(
     if not cell.interval or interval is None or not drawn or not MEASURES[metric.name].is_bounded:
         return cell
     return replace(cell, low=interval.low, middle=mean, high=interval.high)
+
+
+def stage_mean_cell(evaluation: EvaluationRecord, metric: Metric, confidence: float) -> Cell:
+    """Return the mean of a metric after the last stage, with its interval; `–` if it was not scored."""
+    scores, stage = evaluation.scores, evaluation.after
+    if metric not in scores.metrics:
+        return Cell(_NONE, "muted")
+    interval = interval_of(metric, scores.of(stage, metric), confidence)
+    return mean_cell(metric, scores.mean(stage, metric), interval, TRUNCATED * evaluation.is_truncated(stage, metric))
 
 
 def change_cell(found: Change | None, decimals: int = 3, emphasis: str = "", *, drawn: bool = True) -> Cell:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from raglift.analysis.costs import CONTEXT
 from raglift.analysis.lift import reranker_lift
 from raglift.analysis.outcomes import failure_analysis
-from raglift.analysis.paired_statistics import interval_of, primary_of
-from raglift.base.display import TRUNCATED, counted
+from raglift.analysis.paired_statistics import primary_of
+from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title
 from raglift.records.metric import Metric
 from raglift.rendering.document import Cell, Column, Detail, Figure, Section, table_from
-from raglift.report.cells import decided_cell, mean_cell
+from raglift.report.cells import decided_cell, stage_mean_cell
 from raglift.report.format import confidence_text
 from raglift.report.page.rendering import Page
 from raglift.report.sentences import failure_analysis_depth
@@ -168,7 +168,7 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
         Column[IndexedRun]("date", lambda run: Cell(_date(run), value=run.moment)),
         Column[IndexedRun](
             mean_title(primary),
-            lambda run: _mean(run.evaluation, primary),
+            lambda run: stage_mean_cell(run.evaluation, primary, CONFIDENCE),
             definition=definition_of(primary),
         ),
     ]
@@ -185,7 +185,8 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
     shown = {primary, Metric(CONTEXT, primary.depth)}  # the latter has a column among the costs
     named = dict.fromkeys(metric for run in runs for metric in run.evaluation.named_metrics(primary))
     columns += named_columns(
-        (metric for metric in named if metric not in shown), lambda run, metric: _mean(run.evaluation, metric)
+        (metric for metric in named if metric not in shown),
+        lambda run, metric: stage_mean_cell(run.evaluation, metric, CONFIDENCE),
     )
     columns.append(
         Column("facts found", lambda run: _facts(run.evaluation, primary), definition="By the depth of the metric")
@@ -198,15 +199,6 @@ def _columns(runs: Sequence[IndexedRun], primary: Metric) -> list[Column[Indexed
 
 def _date(run: IndexedRun) -> str:
     return "–" if run.moment is None else f"{datetime.fromisoformat(run.started):%Y-%m-%d %H:%M}"
-
-
-def _mean(evaluation: EvaluationRecord, metric: Metric) -> Cell:
-    if metric not in evaluation.scores.metrics:
-        return Cell("–", "muted")
-    values = evaluation.scores.of(evaluation.after, metric)
-    cut = TRUNCATED * evaluation.is_truncated(evaluation.after, metric)
-    mean = evaluation.scores.mean(evaluation.after, metric)
-    return mean_cell(metric, mean, interval_of(metric, values, CONFIDENCE), cut)
 
 
 def _lift(evaluation: EvaluationRecord, metric: Metric) -> Cell:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +66,10 @@ from raglift.report.views.parts import (
     failure_table,
     few_text,
     has_tags,
+    lines_between,
     method_section,
     named_columns,
+    primary_sentence,
     slices_table,
     truncation,
 )
@@ -357,7 +358,6 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
         shown: those with their own lines and rows, if not all fit; the baseline is among them.
     """
     few = only(comparison, shown)
-    said = f"Primary metric: {mean_title(comparison.primary)}. The others are exploratory, with unadjusted p-values."
     found = [
         _pairs_section(comparison),
         *_cost_sections(comparison),
@@ -370,7 +370,7 @@ def comparison_sections(comparison: ComparisonRecord, shown: Sequence[str]) -> l
     ]
     notes = notes_of(comparison)
     found += [Section("Notes of the evaluations", tuple(notes))] if notes else []
-    method = method_section(comparison.method, comparison.metrics, corrected=said)
+    method = method_section(comparison.method, comparison.metrics, corrected=primary_sentence(comparison.primary))
     return [*(replace(one, detail=Detail.DETAILS) for one in found), method]
 
 
@@ -570,12 +570,11 @@ def _metrics_section(comparison: ComparisonRecord) -> Section:
     )
     rows = tuple(row_of(_metric_cells(comparison, metric, shown)) for metric in metrics)
     marked_rows = any(row.truncated for row in comparison.rows)
-    lines = tuple(place for place, (one, two) in enumerate(pairwise(metrics), start=1) if one.name != two.name)
     table = Table(
         "Every metric at every depth",
         ("metric", f"{comparison.baseline} (mean)", *(f"Δ {name}" for name in shown)),
         rows,
-        sections=lines,
+        sections=lines_between(metrics),
         optional=tuple(range(3, 2 + len(shown))),
     )
     return Section("All metrics", (said, *fewer, *truncation(marked=marked_rows)), (table,))

@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING
 
 from raglift.analysis.explanation import has_curve
 from raglift.analysis.lift import evaluation_by_tag
-from raglift.analysis.paired_statistics import interval_of, method_of, primary_of
+from raglift.analysis.paired_statistics import method_of, primary_of
 from raglift.analysis.shared_queries import system_name
 from raglift.analysis.upper_bound import rule_of
 from raglift.analysis.warnings import cannot_read
 from raglift.base.display import BEYOND, TRUNCATED, counted, excerpt
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import mean_title, title
-from raglift.rendering.document import Cell, Detail, Document, Section, Table, row_of
-from raglift.report.cells import decided_cell, difference_cell, mean_cell, p_cell, test_cells, verdict_cell
+from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
+from raglift.report.cells import (
+    decided_cell,
+    difference_cell,
+    mean_cell,
+    p_cell,
+    stage_mean_cell,
+    test_cells,
+    verdict_cell,
+)
 from raglift.report.findings import findings
 from raglift.report.format import (
     confidence_text,
@@ -49,8 +57,10 @@ from raglift.report.views.parts import (
     few_metrics,
     few_text,
     has_tags,
+    lines_between,
     marks_explained,
     method_section,
+    primary_sentence,
     slices_table,
     truncation,
 )
@@ -59,7 +69,7 @@ from raglift.report.views.tiles import evaluation_tiles, shares_of
 from raglift.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raglift.analysis.records import EvaluationRecord, Lift, LiftRow, MovedQuery
     from raglift.records.metric import Metric
@@ -67,7 +77,6 @@ if TYPE_CHECKING:
     from raglift.report.findings import Findings
 
 
-_OF_A_STAGE: tuple[str, ...] = ("metric", "mean", "queries")
 _ONE_DEPTH = 2
 """The columns of a table of metrics at one depth."""
 _QUERIES_NAMED = 20
@@ -197,15 +206,25 @@ def _figures_alone(evaluation: EvaluationRecord) -> Document:
 def _stage_means(evaluation: EvaluationRecord) -> Table:
     """Return the mean of every metric after each stage."""
     scores = evaluation.scores
-    rows = []
-    for metric in scores.metrics:
-        counts = dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages)
-        means = (
-            mean_cell(metric, scores.mean(stage, metric), None, marks(evaluation, stage, metric))
-            for stage in scores.stages
-        )
-        rows.append(row_of((mean_title(metric), *means, "/".join(counts))))
-    return Table("Every metric after each stage", ("metric", *scores.stages, "queries"), tuple(rows))
+
+    def counts(metric: Metric) -> str:
+        return "/".join(dict.fromkeys(f"{scores.n(stage, metric):,}" for stage in scores.stages))
+
+    columns = [
+        Column("metric", mean_title, words=True),
+        *(_stage_column(evaluation, stage, stage) for stage in scores.stages),
+        Column("queries", counts),
+    ]
+    return table_from(columns, scores.metrics, "Every metric after each stage")
+
+
+def _stage_column(evaluation: EvaluationRecord, stage: str, title: str) -> Column[Metric]:
+    """Return the column of the means after a stage, with their marks."""
+
+    def cell(metric: Metric) -> Cell:
+        return mean_cell(metric, evaluation.scores.mean(stage, metric), None, marks(evaluation, stage, metric))
+
+    return Column(title, cell)
 
 
 def _sections(found: Findings, detail: Detail) -> Iterator[Section]:
@@ -267,66 +286,94 @@ def _title(evaluation: EvaluationRecord) -> str:
 def evaluation_headline(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric, confidence: float) -> Table:
     """Return the figures of the first screen: a handful of metrics before and after, with their intervals."""
     chosen = _few(evaluation, primary, evaluation.scores.metrics)
-    percent = confidence_text(confidence)
-    if lift is None:
-        rows = tuple(_stage_row(evaluation, metric, confidence) for metric in chosen)
-        return Table(f"{evaluation.before}, with intervals", _OF_A_STAGE, rows, confidence=percent)
-    columns = ("metric", "before", "after", "lift", "p", "")
-    rows = tuple(_headline_row(lift.row(metric), lift.method.alpha) for metric in chosen)
-    caption = "Before and after reranking, with intervals"
-    return Table(caption, columns, rows, text_columns=(0, 5), confidence=percent)
+    columns, caption = _stage_columns(evaluation, confidence), f"{evaluation.before}, with intervals"
+    if lift is not None:
+        columns, caption = _lift_columns(lift, "before"), "Before and after reranking, with intervals"
+        columns.append(Column("", lambda metric: _verdict_cell(lift.row(metric)), words=True))
+    return table_from(columns, chosen, caption, confidence=confidence_text(confidence))
 
 
-def _headline_row(row: LiftRow, alpha: float) -> tuple[Cell, ...]:
-    marked = TRUNCATED * row.truncated + BEYOND * bool(row.beyond_candidates)
-    return row_of(
-        (
-            mean_title(row.metric),
-            mean_cell(row.metric, row.before, row.before_interval, drawn=False),
-            mean_cell(row.metric, row.after, row.after_interval, marked, drawn=False),
-            difference_cell(row.metric, row.difference, alpha=alpha) if row.exploratory else decided_cell(row),
-            p_cell(None if row.difference is None or not row.difference.n else row.difference.p),
-            Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict),
-        )
-    )
+def _stage_columns(evaluation: EvaluationRecord, confidence: float) -> list[Column[Metric]]:
+    """Return the columns of a system of one stage."""
+    return [
+        Column("metric", mean_title, words=True),
+        Column("mean", lambda metric: stage_mean_cell(evaluation, metric, confidence)),
+        Column("queries", lambda metric: f"{evaluation.scores.n(evaluation.after, metric):,}"),
+    ]
 
 
-def _stage_row(evaluation: EvaluationRecord, metric: Metric, confidence: float) -> tuple[Cell, ...]:
-    stage = evaluation.after
-    interval = interval_of(metric, evaluation.scores.of(stage, metric), confidence)
-    mean = evaluation.scores.mean(stage, metric)
-    cell = mean_cell(metric, mean, interval, TRUNCATED * evaluation.is_truncated(stage, metric))
-    return row_of((mean_title(metric), cell, f"{evaluation.scores.n(stage, metric):,}"))
+def _lift_columns(lift: Lift, before: str, *, over: str | None = None) -> list[Column[Metric]]:
+    """Return the columns of means before and after reranking, with their intervals, the lift and its p-value."""
+    row, alpha = partial(lift.row, over=over), lift.method.alpha
+
+    def after(metric: Metric) -> Cell:
+        found = row(metric)
+        marked = TRUNCATED * found.truncated + BEYOND * bool(found.beyond_candidates)
+        return mean_cell(metric, found.after, found.after_interval, marked, drawn=False)
+
+    def change(metric: Metric) -> Cell:
+        found = row(metric)
+        return difference_cell(metric, found.difference, alpha=alpha) if found.exploratory else decided_cell(found)
+
+    def p(metric: Metric) -> Cell:
+        found = row(metric).difference
+        return p_cell(None if found is None or not found.n else found.p)
+
+    return [
+        Column("metric", mean_title, words=True),
+        Column(before, lambda metric: mean_cell(metric, row(metric).before, row(metric).before_interval, drawn=False)),
+        Column("after", after),
+        Column("lift", change),
+        Column("p", p),
+    ]
+
+
+def _verdict_cell(row: LiftRow) -> Cell:
+    return Cell("exploratory", "muted") if row.exploratory else verdict_cell(row.verdict)
 
 
 def metrics_section(evaluation: EvaluationRecord, lift: Lift | None, confidence: float) -> Section:
     """Return every metric at every depth."""
     known = evaluation.scores.metrics
     metrics = table_metrics(known, evaluation.named_metrics(known[0]))
-    sections = tuple(place for place in range(1, len(metrics)) if metrics[place].name != metrics[place - 1].name)
     marked = any(evaluation.is_truncated(stage, metric) for stage in evaluation.scores.stages for metric in metrics)
-    if lift is None:
-        columns = _OF_A_STAGE
-        rows = tuple(_stage_row(evaluation, metric, confidence) for metric in metrics)
-        said: tuple[str, ...] = ()
-        optional: tuple[int, ...] = ()
-    else:
-        between = evaluation.scores.stages[1:-1]
-        columns = ("metric", f"before ({evaluation.before})", *between, f"after ({evaluation.after})")
-        columns += ("lift", "p (unadjusted)", "win/tie/loss")
-        optional = (len(columns) - 1, len(columns) + (evaluation.candidates is not None))
-        columns += ("queries",) if evaluation.candidates is None else ("over candidates", "queries")
-        rows = tuple(_metric_row(lift, lift.row(metric), between) for metric in metrics)
-        said = (f"Primary metric: {mean_title(lift.primary)}. The others are exploratory, with unadjusted p-values.",)
-    percent = confidence_text(confidence)
-    caption = "Every metric at every depth"
-    table = Table(caption, columns, rows, sections=sections, optional=optional, confidence=percent)
-    beyond = (
-        (f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.",) if evaluation.beyond_candidates else ()
+    columns = _stage_columns(evaluation, confidence) if lift is None else _all_lift_columns(lift)
+    table = table_from(columns, metrics, "Every metric at every depth", confidence=confidence_text(confidence))
+    said = [] if lift is None else [primary_sentence(lift.primary)]
+    said += truncation(marked=marked)
+    if evaluation.beyond_candidates:
+        said.append(f"{BEYOND} {BEYOND_CANDIDATES[0].upper()}{BEYOND_CANDIDATES[1:]}.")
+    return Section(
+        "All metrics",
+        tuple(said),
+        (replace(table, sections=lines_between(metrics)),),
+        detail=Detail.DETAILS,
+        overview=_by_depth(evaluation, lift, metrics),
     )
-    overview = _by_depth(evaluation, lift, metrics)
-    paragraphs = (*said, *truncation(marked=marked), *beyond)
-    return Section("All metrics", paragraphs, (table,), detail=Detail.DETAILS, overview=overview)
+
+
+def _all_lift_columns(lift: Lift) -> list[Column[Metric]]:
+    """Return the columns of means after each stage and of the lift, with its test."""
+    evaluation, alpha = lift.evaluation, lift.method.alpha
+
+    def test(place: int) -> Callable[[Metric], Cell]:
+        return lambda metric: test_cells(metric, lift.row(metric).difference, alpha=alpha)[place]
+
+    def over_candidates(metric: Metric) -> Cell:
+        return difference_cell(metric, lift.row(metric, over=evaluation.candidates).difference, alpha=alpha)
+
+    columns: list[Column[Metric]] = [
+        Column("metric", mean_title, words=True),
+        _stage_column(evaluation, evaluation.before, f"before ({evaluation.before})"),
+        *(_stage_column(evaluation, stage, stage) for stage in evaluation.scores.stages[1:-1]),
+        _stage_column(evaluation, evaluation.after, f"after ({evaluation.after})"),
+        Column("lift", test(0)),
+        Column("p (unadjusted)", test(1)),
+        Column("win/tie/loss", test(2), optional=True),
+    ]
+    if evaluation.candidates is not None:
+        columns.append(Column("over candidates", over_candidates))
+    return [*columns, Column("queries", lambda metric: f"{lift.row(metric).n:,}", optional=True)]
 
 
 def _by_depth(evaluation: EvaluationRecord, lift: Lift | None, metrics: Sequence[Metric]) -> Table | None:
@@ -345,23 +392,6 @@ def _mean_at(evaluation: EvaluationRecord, lift: Lift | None, metric: Metric) ->
     before = number_text(row.before, decimals) + marks(evaluation, evaluation.before, metric)
     tested = difference_cell(metric, row.difference, alpha=lift.method.alpha)
     return Cell(f"{before} → {number_text(row.after, decimals)}{after}", tested.emphasis)
-
-
-def _metric_row(lift: Lift, row: LiftRow, between: Sequence[str]) -> tuple[Cell, ...]:
-    evaluation, metric = lift.evaluation, row.metric
-    before, after = (marks(evaluation, stage, metric) for stage in (evaluation.before, evaluation.after))
-    over = [lift.row(metric, over=evaluation.candidates)] if evaluation.candidates is not None else []
-    return row_of(
-        (
-            mean_title(metric),
-            mean_cell(metric, row.before, None, before),
-            *(mean_cell(metric, evaluation.scores.mean(stage, metric)) for stage in between),
-            mean_cell(metric, row.after, None, after),
-            *test_cells(metric, row.difference, alpha=lift.method.alpha),
-            *(difference_cell(one.metric, one.difference, alpha=lift.method.alpha) for one in over),
-            f"{row.n:,}",
-        )
-    )
 
 
 def _lift_section(lift: Lift) -> Section | None:
@@ -393,16 +423,9 @@ def candidates_section(lift: Lift) -> Section | None:
         "deployed. These are over the candidates that the reranker got: what it alone changed. They are exploratory, "
         "and p-values are not adjusted."
     )
-    columns = ("metric", "candidates", "after", "lift", "p")
-    rows = tuple(
-        _headline_row(lift.row(metric, over=evaluation.candidates), lift.method.alpha)[:-1] for metric in chosen
-    )
-    over = over_candidates_sentence(lift)
-    return Section(
-        "Lift over the candidates",
-        tuple(filter(None, [over, said])),
-        (Table("Candidates and after reranking", columns, rows, confidence=level(lift.method)),),
-    )
+    columns = _lift_columns(lift, "candidates", over=evaluation.candidates)
+    table = table_from(columns, chosen, "Candidates and after reranking", confidence=level(lift.method))
+    return Section("Lift over the candidates", tuple(filter(None, [over_candidates_sentence(lift), said])), (table,))
 
 
 def moved_table(lift: Lift, where: str, rows: Sequence[MovedQuery]) -> Table:
@@ -473,5 +496,5 @@ def _tags_section(found: Findings) -> Section | None:
 
 
 def _method(evaluation: EvaluationRecord, lift: Lift | None, primary: Metric) -> Section:
-    said = f"Primary metric: {mean_title(primary)}. The others are exploratory, with unadjusted p-values."
-    return method_section(None if lift is None else lift.method, evaluation.scores.metrics, corrected=said)
+    method = None if lift is None else lift.method
+    return method_section(method, evaluation.scores.metrics, corrected=primary_sentence(primary))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from raglift.analysis.costs import CONTEXT, median_latency
@@ -325,6 +326,16 @@ def few_text(slices: TagSlices) -> str:
     """Return the explanation of ‡, if it is used."""
     few = any(one.few for one in slices.slices)
     return f"{_FEW} fewer than {slices.slices[0].FEW} queries: these figures are unreliable." if few else ""
+
+
+def primary_sentence(primary: Metric) -> str:
+    """Return which metric decides, and what that makes of the others."""
+    return f"Primary metric: {mean_title(primary)}. The others are exploratory, with unadjusted p-values."
+
+
+def lines_between(metrics: Sequence[Metric]) -> tuple[int, ...]:
+    """Return the rows of a table of metrics above which a line is drawn: the first of each measure but the first."""
+    return tuple(place for place, (one, two) in enumerate(pairwise(metrics), start=1) if one.name != two.name)
 
 
 def method_section(method: Method | None, metrics: Sequence[Metric], *, corrected: str) -> Section:
