@@ -97,23 +97,15 @@ _MOST_COLUMNS = 6
 _LONGEST_QUESTION = 120
 
 
-def comparison_view(
-    comparison: ComparisonRecord, *, shown: Sequence[str] | None = None, detail: Detail = Detail.REFERENCE
-) -> Document:
+def comparison_view(comparison: ComparisonRecord, *, detail: Detail = Detail.REFERENCE) -> Document:
     """Return what is shown of a comparison.
 
     Args:
         comparison: the systems.
-        shown: those whose curves and failures are shown, the baseline among them; by default all.
         detail: sections of more detail than this are not made.
     """
-    names = comparison.names if shown is None else shown
-    matched = {name: comparison.evaluation(name) for name in names}
-    comparison = replace(
-        comparison, evaluations=tuple(matched.get(name, comparison.evaluation(name)) for name in comparison.names)
-    )
     baseline = comparison.evaluation(comparison.baseline)
-    agents = _agents(only(comparison, names))
+    agents = _agents(comparison)
     of_agents = () if agents is None else agents_sections(agents, comparison.baseline)
     method = f"{comparison.method.text}; seed {comparison.method.seed}; confidence {level(comparison.method)}"
     return Document(
@@ -125,8 +117,8 @@ def comparison_view(
         notes=(*_findings(comparison), *_marks(comparison), *comparison.notes),
         sections=(
             *(section for section in of_agents if section.detail <= detail),
-            *prompt_sections(only(comparison, names)),
-            *(comparison_sections(comparison, names) if detail >= Detail.DETAILS else ()),
+            *prompt_sections(comparison),
+            *(comparison_sections(comparison, comparison.names) if detail >= Detail.DETAILS else ()),
         ),
         about=(
             f"{_counts(comparison)}; match by {rule_of(baseline)}{_profile(baseline)}{_systems(comparison)}",
