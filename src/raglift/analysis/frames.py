@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,7 +15,6 @@ from raglift.base.replacing import beside, is_of_saved_run
 from raglift.errors import ConfigurationError, RunError
 from raglift.metrics.computing import mean_title
 from raglift.metrics.registry import MEASURES
-from raglift.records.rankings import CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,11 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from raglift.analysis.recommendation import Recommendation
-    from raglift.analysis.records import ComparisonRecord, EvaluationRecord, Lift, TagSlices, Tradeoff
+    from raglift.analysis.records import ComparisonRow, EvaluationRecord, LiftRow, TagSlice
     from raglift.records.labels import LabelSources
     from raglift.records.metric import Metric
-    from raglift.stats.intervals import Interval
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -66,7 +63,8 @@ def evaluation_frame(evaluation: EvaluationRecord) -> pd.DataFrame:
         }
         row |= {f"stage:{stage}": scores.mean(stage, metric) for stage in scores.stages}
         if evaluation.candidates is not None:
-            row[f"lift:{evaluation.candidates}"] = _or_nan(evaluation.mean_lift(metric, over=evaluation.candidates))
+            over_candidates = evaluation.mean_lift(metric, over=evaluation.candidates)
+            row[f"lift:{evaluation.candidates}"] = math.nan if over_candidates is None else over_candidates
         rows.append(row)
     return pd.DataFrame(rows).astype({"k": "Int64", "tokens": "Int64"})
 
@@ -129,132 +127,34 @@ def per_query_frames(evaluations: Mapping[str, EvaluationRecord], named: str) ->
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({named: []})
 
 
-# Comparisons as pandas frames.
+# Rows of results as pandas frames: the fields of a dataclass are the columns.
 
 
-def comparison_frame(comparison: ComparisonRecord) -> pd.DataFrame:
-    """Return one row per metric and system, the primary metric first.
+def row_columns(row: ComparisonRow | LiftRow | TagSlice, metric: Metric) -> dict[str, Any]:
+    """Return the fields of a row by name: intervals as two bounds, and the difference with its statistics.
 
-    Columns: `metric` (as `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`, `baseline_mean`,
-    `difference`, `low`, `high`, `p`, `p_holm`, `wins`, `ties`, `losses`, `effect_size`,
-    `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`. What a row does not have (the baseline a
-    difference, an exploratory metric `p_holm`) is missing.
+    The bounds of `interval` are `mean_low` and `mean_high`, those of `before_interval` are `before_low` and
+    `before_high`. A difference is `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses` and `effect_size`. What
+    the row does not have is missing.
     """
-    stages = comparison.stages
-    rows = [
-        {"metric": str(row.metric), "system": row.system, "stage": stages[row.system], "n": row.n, "mean": row.mean}
-        | _bounds("mean_", row.interval)
-        | {"baseline_mean": row.baseline_mean}
-        | _difference(row.difference, row.metric)
-        | {
-            "p_holm": _or_nan(row.p_holm),
-            "minimum_detectable_effect": _or_nan(row.minimum_detectable_effect),
-            "verdict": row.verdict,
-            "exploratory": row.exploratory,
-            "truncated": row.truncated,
-        }
-        for row in comparison.rows
-    ]
-    return _frame(rows)
+    columns: dict[str, Any] = {}
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if field.name.endswith("interval"):
+            prefix = field.name.removesuffix("interval") or "mean_"
+            low, high = (math.nan, math.nan) if value is None else value
+            columns |= {f"{prefix}low": low, f"{prefix}high": high}
+        elif field.name == "difference":
+            columns |= _difference_columns(value, metric)
+        elif field.name == "metric":
+            columns["metric"] = str(metric)
+        else:
+            columns[field.name] = math.nan if value is None and "float" in str(field.type) else value
+    return columns
 
 
-def lift_frame(lift: Lift) -> pd.DataFrame:
-    """Return one row per metric, the primary one first; where the candidates are a stage, then one over these.
-
-    Columns: `metric`, `over` (the stage that `before` is of), `n`, `before`, `before_low`, `before_high`, `after`,
-    `after_low`, `after_high`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
-    `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`, `beyond_candidates`.
-    """
-    over = [(lift.evaluation.before, row) for row in lift.rows]
-    over += [(CANDIDATES, row) for row in lift.over_candidates]
-    rows = [
-        {"metric": str(row.metric), "over": stage, "n": row.n, "before": row.before}
-        | _bounds("before_", row.before_interval)
-        | {"after": row.after}
-        | _bounds("after_", row.after_interval)
-        | _difference(row.difference, row.metric)
-        | {
-            "minimum_detectable_effect": _or_nan(row.minimum_detectable_effect),
-            "verdict": row.verdict,
-            "exploratory": row.exploratory,
-            "truncated": row.truncated,
-            "beyond_candidates": row.beyond_candidates,
-        }
-        for stage, row in over
-    ]
-    return _frame(rows)
-
-
-def slices_frame(slices: TagSlices) -> pd.DataFrame:
-    """Return one row per tag and system.
-
-    Columns: `tag` (missing for queries without any), `system`, `n`, `few`, `mean`, `mean_low`, `mean_high`,
-    `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`.
-    """
-    rows = [
-        {"tag": one.tag, "system": one.system, "n": one.n, "few": one.few, "mean": one.mean}
-        | _bounds("mean_", one.interval)
-        | {"baseline_mean": _or_nan(one.baseline_mean)}
-        | _difference(one.difference, slices.metric)
-        for one in slices.slices
-    ]
-    return _frame(rows)
-
-
-def tradeoff_frame(tradeoff: Tradeoff) -> pd.DataFrame:
-    """Return one row per system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
-    import pandas as pd
-
-    rows = [
-        {"system": one.system, "quality": one.quality}
-        | {cost: one.costs.get(cost, math.nan) for cost in tradeoff.costs}
-        | {"on_front": one.on_front, "beaten_by": one.beaten_by, "left_out": one.left_out}
-        for one in tradeoff.systems
-    ]
-    return pd.DataFrame(rows)
-
-
-def recommendation_frame(found: Recommendation) -> pd.DataFrame:
-    """Return one row per system: `system`, `mean`, the difference to the best with its interval, `p`, and costs.
-
-    `lower` is the least lower bound of its differences to the others, and `is_shown` whether it is above −margin;
-    `held_out_check` has the verdict in the row of the choice.
-    """
-    import pandas as pd
-
-    verdict = None if found.check is None else found.check.verdict
-    rows = [
-        {"system": one.system, "mean": one.mean, "may_be_best": one.may_be_best, "p": one.p}
-        | {"lower": math.nan if one.lower is None else one.lower, "is_shown": one.is_shown}
-        | {
-            "difference": 0.0 if one.difference is None else one.difference.mean,
-            "low": math.nan if one.difference is None else one.difference.low,
-            "high": math.nan if one.difference is None else one.difference.high,
-        }
-        | {"truncated_share": one.truncated_share, "recommended": one.system == found.recommended}
-        | {"held_out_check": verdict if one.system == found.choice else None}
-        | dict(one.costs)
-        for one in (*found.equals, *found.beaten)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows).astype(dict.fromkeys(("wins", "ties", "losses"), "Int64") if rows else {})
-
-
-def _bounds(prefix: str, interval: Interval | None) -> dict[str, float]:
-    low, high = (math.nan, math.nan) if interval is None else interval
-    return {f"{prefix}low": low, f"{prefix}high": high}
-
-
-def _difference(found: PairedDifference | None, metric: Metric) -> dict[str, Any]:
-    """Return the columns of a difference; missing values where there is none.
-
-    Wins and losses are missing too where more is not a win, as of tokens.
-    """
+def _difference_columns(found: PairedDifference | None, metric: Metric) -> dict[str, Any]:
+    """Return the columns of a difference; no wins and losses where more is not a win, for example of tokens."""
     counted = None if MEASURES[metric.name].is_neutral else found
     return {
         "difference": math.nan if found is None else found.mean,
@@ -268,8 +168,11 @@ def _difference(found: PairedDifference | None, metric: Metric) -> dict[str, Any
     }
 
 
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value
+def frame_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows as a frame in which wins, ties and losses are integers that may be missing."""
+    import pandas as pd
+
+    return pd.DataFrame(rows).astype(dict.fromkeys(("wins", "ties", "losses"), "Int64") if rows else {})
 
 
 # Results as CSV and Parquet, for other programs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ import numpy as np
 
 from raglift.analysis.comparison import halves
 from raglift.analysis.costs import cheaper_in, cheapest_first, costs_of
-from raglift.analysis.frames import recommendation_frame
 from raglift.analysis.held_out_check import held_out_check
 from raglift.analysis.outcomes import failure_analysis
 from raglift.analysis.paired_statistics import bound_of, within_reach
@@ -145,8 +145,29 @@ class Recommendation(Presentable):
         return len(self.equals) + len(self.beaten)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per system, those that may be the best first: mean, bound, difference to the best, costs."""
-        return recommendation_frame(self)
+        """Return one row per system, those that may be the best first.
+
+        Columns: `system`, `mean`, `may_be_best`, `p`, `lower` (the least lower bound of its differences to the others)
+        and `is_shown` (whether that is above −margin), the `difference` to the best with its `low` and `high`,
+        `truncated_share`, `recommended`, `held_out_check` (the verdict, in the row of the choice), and each cost.
+        """
+        import pandas as pd
+
+        check = None if self.check is None else self.check.verdict
+        rows = [
+            {"system": one.system, "mean": one.mean, "may_be_best": one.may_be_best, "p": one.p}
+            | {"lower": math.nan if one.lower is None else one.lower, "is_shown": one.is_shown}
+            | {
+                "difference": 0.0 if one.difference is None else one.difference.mean,
+                "low": math.nan if one.difference is None else one.difference.low,
+                "high": math.nan if one.difference is None else one.difference.high,
+            }
+            | {"truncated_share": one.truncated_share, "recommended": one.system == self.recommended}
+            | {"held_out_check": check if one.system == self.choice else None}
+            | dict(one.costs)
+            for one in (*self.equals, *self.beaten)
+        ]
+        return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.recommended!r}, is_shown={self.is_shown}, {self.systems} systems)"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from raglift.analysis.frames import lift_frame, slices_frame, tradeoff_frame
+from raglift.analysis.frames import frame_of, row_columns
 from raglift.analysis.truncation import truncation_of
 from raglift.base.display import counted
 from raglift.errors import ConfigurationError
@@ -242,18 +243,18 @@ class Method:
 class ComparisonRow:
     """One system on one metric, compared with the baseline."""
 
-    system: str
-    """Its name in the comparison."""
     metric: Metric
     """At the last stage of each system."""
+    system: str
+    """Its name in the comparison."""
+    n: int
+    """How many queries count for both; for the baseline, how many of its own."""
     mean: float
-    """Over the queries that count for both; for the baseline over its own. NaN if none counts."""
+    """Over these queries; NaN if none counts."""
     interval: Interval | None
     """Where the mean of all such queries may lie; None if no query counts."""
     baseline_mean: float
     """The baseline's mean over the same queries."""
-    n: int
-    """How many queries these are."""
     difference: PairedDifference | None = None
     """The system minus the baseline, query by query; None for the baseline, and where there is no fair pair."""
     p_holm: float | None = None
@@ -431,7 +432,9 @@ class LiftRow:
     """One metric before and after reranking: same queries, same candidates, same k."""
 
     metric: Metric
-    """The metric."""
+    """What is measured."""
+    n: int
+    """How many queries the means are over."""
     before: float
     """The mean after the first stage, or after the stage that the lift is over."""
     before_interval: Interval | None
@@ -440,8 +443,6 @@ class LiftRow:
     """The mean after the last stage."""
     after_interval: Interval | None
     """Likewise."""
-    n: int
-    """How many queries the means are over."""
     difference: PairedDifference | None
     """After minus before; None if there is no fair pair."""
     minimum_detectable_effect: float | None = None
@@ -524,8 +525,17 @@ class Lift(Presentable):
         raise ConfigurationError(f"metric: found {wanted}, which was not scored; expected one of {known}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric: before, after, difference, interval, p-value, wins, ties and losses."""
-        return lift_frame(self)
+        """Return one row per metric, the primary one first; where the candidates are a stage, then one over these.
+
+        Columns: `metric`, `over` (the stage that `before` is of), `n`, `before`, `before_low`, `before_high`, `after`,
+        `after_low`, `after_high`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`,
+        `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`, `beyond_candidates`.
+        """
+        over = [(self.evaluation.before, row) for row in self.rows]
+        over += [(CANDIDATES, row) for row in self.over_candidates]
+        return frame_of(
+            [{"metric": str(row.metric), "over": stage} | row_columns(row, row.metric) for stage, row in over]
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.evaluation.dataset.name!r}, {self.primary}; print() shows the table)"
@@ -583,8 +593,16 @@ class TagSlices(Presentable):
         return tuple(dict.fromkeys(one.tag for one in self.slices))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per tag and system, with `few` where the slice has fewer than 10 queries."""
-        return slices_frame(self)
+        """Return one row per tag and system.
+
+        Columns: `tag` (missing for queries without any), `system`, `n`, `few` (fewer than 10 queries), `mean`,
+        `mean_low`, `mean_high`, `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`,
+        `effect_size`.
+        """
+        head = ("tag", "system", "n", "few")
+        return frame_of(
+            [{name: getattr(one, name) for name in head} | row_columns(one, self.metric) for one in self.slices]
+        )
 
 
 # Cost against quality.
@@ -635,5 +653,14 @@ class Tradeoff(Presentable):
         return tuple(f"{one.system}: {one.left_out}" for one in self.systems if one.left_out is not None)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per system: quality, each cost, whether it is on the front, and what beats it."""
-        return tradeoff_frame(self)
+        """Return one row per system: `system`, `quality`, each cost, `on_front`, `beaten_by`, `left_out` (why)."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"system": one.system, "quality": one.quality}
+                | {cost: one.costs.get(cost, math.nan) for cost in self.costs}
+                | {"on_front": one.on_front, "beaten_by": one.beaten_by, "left_out": one.left_out}
+                for one in self.systems
+            ]
+        )

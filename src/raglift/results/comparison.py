@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeGuard
 
 from raglift.analysis.agents import Agents, compared_agents
 from raglift.analysis.comparison import compare_systems
-from raglift.analysis.frames import comparison_frame, per_query_frames
+from raglift.analysis.frames import frame_of, per_query_frames, row_columns
 from raglift.analysis.lift import comparison_by_tag
 from raglift.analysis.recommendation import Recommendation, recommendation
 from raglift.analysis.records import ComparisonRecord, EvaluationRecord, TagSlices, Tradeoff
@@ -59,8 +59,21 @@ class Comparison(ComparisonRecord):
         return Evaluation.from_record(super().evaluation(name))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric and system: means, difference, intervals, p-values, wins, ties and losses."""
-        return comparison_frame(self)
+        """Return one row per metric and system, the primary metric first.
+
+        Columns: `metric` (for example `ndcg@10`), `system`, `stage`, `n`, `mean`, `mean_low`, `mean_high`,
+        `baseline_mean`, `difference`, `low`, `high`, `p`, `wins`, `ties`, `losses`, `effect_size`, `p_holm`,
+        `minimum_detectable_effect`, `verdict`, `exploratory`, `truncated`. What a row does not have (the baseline a
+        difference, an exploratory metric `p_holm`) is missing.
+        """
+        stages = self.stages
+        return frame_of(
+            [
+                {"metric": str(row.metric), "system": row.system, "stage": stages[row.system]}
+                | row_columns(row, row.metric)
+                for row in self.rows
+            ]
+        )
 
     def per_query(self) -> pd.DataFrame:
         """Return one row per system, query, metric and stage, with the value and, for failures, the error."""
