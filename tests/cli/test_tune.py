@@ -43,7 +43,6 @@ def test_a_threshold_is_that_of_the_library(run, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (("--risk", "0.2"), "--risk: found it without --threshold"),
-        (("--made",), "--made: found it without --threshold"),
         (("--threshold", "--candidates", "2"), "--candidates: found it with --threshold"),
         (("--threshold", "-k", "1,3"), "--threshold: found -k 1,3; expected one run, and one depth at most"),
         (("--candidates", "many"), "--candidates: found 'many'; expected integers"),

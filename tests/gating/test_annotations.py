@@ -37,17 +37,6 @@ def test_one_error_a_check_that_failed(ranked) -> None:
     ]
 
 
-def test_a_run_that_passes_has_none(ranked) -> None:
-    assert rl.gate(ranked([1]), minimum={"rr@3": 0.5}).to_github() == ""
-
-
-def test_missing_queries_are_an_error(ranked) -> None:
-    result = rl.gate(ranked([1]), minimum={"rr@3": 0.5}, dataset=ranked([1] * 2).dataset)
-    assert commands(result.to_github()) == [
-        ("raglift gate: missing queries (fake)", "1 query missing in the run: q0001: the run cannot pass")
-    ]
-
-
 def test_more_errors_than_github_shows_are_told_in_the_last(ranked) -> None:
     asked = {f"{name}@{k}": 1.0 for name in ("rr", "recall", "ndcg") for k in (1, 2, 3, 4)}
     found = commands(rl.gate(ranked([None] * 3), minimum=asked).to_github())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -16,8 +15,9 @@ from raglift.gating.records import Outcome
 from raglift.records.dataset import Dataset
 
 
-def test_a_run_that_keeps_its_bounds_passes(ranked) -> None:
-    result = rl.gate(ranked([1, 1, 2, None]), minimum={"mrr@3": 0.6, "recall@3": 0.75}, maximum={"failures": 0})
+def test_a_run_passes_if_it_keeps_its_bounds_and_fails_by_one_figure(ranked) -> None:
+    run = ranked([1, 1, 2, None])
+    result = rl.gate(run, minimum={"mrr@3": 0.6, "recall@3": 0.75}, maximum={"failures": 0})
     assert isinstance(result, GateResult)
     assert (result.passed, result.outcome, int(result.outcome)) == (True, Outcome.PASSED, 0)
     assert [(check.name, check.found, check.bound, check.passed) for check in result.checks] == [
@@ -25,16 +25,12 @@ def test_a_run_that_keeps_its_bounds_passes(ranked) -> None:
         ("recall@3", 0.75, 0.75, True),
         ("failures", 0.0, 0.0, True),
     ]
-    assert (result.expected, result.missing, result.method) == (None, (), None)
+    assert (result.expected, result.missing, result.method, result.to_github()) == (None, (), None, "")
     assert str(result).startswith("fake: PASSED (3 checks)\n")
-    assert "FAIL" not in str(result)
-
-
-def test_one_figure_on_the_wrong_side_is_enough_to_fail(ranked) -> None:
-    result = rl.gate(ranked([1, 1, 2, None]), minimum={"recall@3": 0.75, "rr@3": 0.9})
-    assert (result.passed, result.outcome, int(result.outcome)) == (False, Outcome.FAILED, 1)
-    assert "FAILED (1 of 2 checks)" in str(result)
-    assert "Worst queries\n  rr@3: q0003 0.000, q0002 0.500\n" in str(result)
+    assert result.to_markdown().startswith("### ✅ fake: PASSED (3 checks)\n")
+    failed = rl.gate(run, minimum={"recall@3": 0.75, "rr@3": 0.9})
+    assert (failed.passed, failed.outcome, int(failed.outcome)) == (False, Outcome.FAILED, 1)
+    assert [check.passed for check in failed.checks] == [True, False]
 
 
 ranks = st.lists(st.sampled_from([1, 2, 3, None, ValueError("no")]), min_size=4, max_size=4)
@@ -65,15 +61,12 @@ def test_a_gate_passes_if_and_only_if_everything_holds(ranked, ranks, rr, recall
 def test_a_run_that_lacks_queries_of_the_set_cannot_pass(ranked) -> None:
     result = rl.gate(ranked([1] * 4), minimum={"rr@3": 0.5}, dataset=ranked([1] * 6).dataset)
     assert (result.outcome, int(result.outcome), result.missing) == (Outcome.INCOMPLETE, 3, ("q0004", "q0005"))
-    assert result.expected == 6
-    assert not result.passed
+    assert (result.expected, result.passed) == (6, False)
     assert all(check.passed for check in result.checks)
-    for told in (str(result), result.to_markdown(), result.to_junit(), result.to_github()):
-        assert "2 queries missing in the run: q0004, q0005" in told
-    assert "INCOMPLETE: 2 queries missing, so the run cannot pass (1 check would pass)" in str(result)
+    for text in (str(result), result.to_markdown(), result.to_junit(), result.to_github()):
+        assert "2 queries missing in the run: q0004, q0005" in text
     failing = rl.gate(ranked([None] * 4), minimum={"rr@3": 0.5}, dataset=ranked([1] * 6).dataset)
     assert failing.outcome is Outcome.INCOMPLETE
-    assert "(1 of 1 check failed besides)" in str(failing)
 
 
 def test_without_a_set_the_baseline_says_what_the_whole_is(ranked) -> None:
@@ -88,30 +81,14 @@ def test_without_a_set_the_baseline_says_what_the_whole_is(ranked) -> None:
     assert rl.gate(baseline, baseline=run, no_regression=["rr@3"]).passed
 
 
-def plain(text: str) -> str:
-    """Return a text without its line ends."""
-    return " ".join(text.split())
-
-
-def test_queries_taken_out_of_the_set_are_warned_of_near_the_top_of_everything(ranked) -> None:
+def test_queries_taken_out_of_the_set_are_warned_of_at_the_top(ranked) -> None:
     run, baseline = ranked([1] * 6), ranked([1] * 8)
     result = rl.gate(run, baseline=baseline, no_regression=["rr@3"], dataset=run.dataset)
     assert (result.passed, result.missing, result.dropped) == (True, (), ("q0006", "q0007"))
-    told = (
-        "2 queries of the baseline are in the labelled set no more, so the gate does not hold the run to them: "
-        "q0006, q0007"
-    )
-    assert f": 6 queries, none missing {told}." in plain(str(result))
-    assert told in plain(result.to_junit())
     above, _, _ = result.to_markdown().partition("Against the baseline")
-    assert told in above
-    one = rl.gate(ranked([1] * 7), baseline=baseline, no_regression=["rr@3"], dataset=ranked([1] * 7).dataset)
-    assert (
-        "1 query of the baseline is in the labelled set no more, so the gate does not hold the run to it: q0007"
-        in plain(str(one))
-    )
+    assert "2 queries of the baseline are in the labelled set no more" in above
     whole = rl.gate(baseline, baseline=run, no_regression=["rr@3"], dataset=baseline.dataset)
-    assert (whole.dropped, "no more" in str(whole)) == ((), False)
+    assert whole.dropped == ()
 
 
 def test_a_query_that_failed_is_not_missing(ranked) -> None:
@@ -148,21 +125,12 @@ def test_a_set_with_other_labels_or_questions_is_refused(ranked) -> None:
         rl.gate(run, minimum={"rr@3": 0.5}, dataset=other)
 
 
-def test_a_real_set_agrees_with_a_run_that_was_saved_and_loaded(tmp_path: Path) -> None:
-    from raglift.running.systems import LocalSystem, build_retriever
-
-    data = rl.load_dataset("lighthouse")
-    system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(500, 0), "minilm", "float32"))
-    folder = rl.evaluate(system, data, ks=(1, 10)).save(tmp_path / "run")
-    result = rl.gate(rl.load_evaluation(folder), minimum={"ndcg@10": 0.2, "recall@5": 0.2}, dataset=data)
-    assert (result.passed, result.expected, result.missing) == (True, len(data), ())
-
-
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "found nothing to check; expected a bound"),
         ({"no_regression": ["rr@3"]}, "no_regression: found no baseline"),
+        ({"minimum": {"rr@3": 0.5}, "baseline": "itself"}, "baseline: found no metric that must not be worse"),
         ({"minimum": {"rr@3": 0.5}, "seed": -1}, "seed"),
         ({"minimum": {"rr@3": 0.5}, "confidence": 95}, "confidence"),
         ({"minimum": {"rr@3": 0.5}, "margin": -1}, "margin"),
@@ -171,14 +139,14 @@ def test_a_real_set_agrees_with_a_run_that_was_saved_and_loaded(tmp_path: Path) 
         ({"baseline": "runs/main", "no_regression": ["rr@3"]}, "gate: baseline: found a str; expected an Evaluation"),
     ],
 )
-def test_what_cannot_be_gated_is_told(ranked, options, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
-        rl.gate(ranked([1]), **options)
+def test_what_cannot_be_gated_is_refused(ranked, options, message: str) -> None:
+    run = ranked([1])
+    options = options | ({"baseline": run} if options.get("baseline") == "itself" else {})
+    with pytest.raises(ConfigurationError, match=message):
+        rl.gate(run, **options)
 
 
-def test_a_baseline_without_metrics_and_a_folder_are_told(ranked) -> None:
-    with pytest.raises(ConfigurationError, match="baseline: found no metric that must not be worse"):
-        rl.gate(ranked([1]), minimum={"rr@3": 0.5}, baseline=ranked([1]))
+def test_a_folder_is_no_evaluation() -> None:
     with pytest.raises(ConfigurationError, match=r"found a str; expected an Evaluation: rl\.load_evaluation"):
         rl.gate("runs/new", minimum={"rr@3": 0.5})
 

@@ -41,13 +41,6 @@ def test_one_test_case_a_check(ranked) -> None:
     assert found["ndcg@3 ≥ 0.9"].message == "ndcg@3 is 0.500 (fair) over 9 queries; expected ≥ 0.9"
     assert "MRR@3 got worse: 1.000 → 0.333" in found["no regression in MRR@3"].message
     assert "\nq0008: 1.000 → 0.333" in found["no regression in MRR@3"].text
-    assert "✓  the stone with the number 0000" in found["no regression in MRR@3"].text
-
-
-def test_a_run_that_passes_has_no_failures(ranked) -> None:
-    suite = suite_of(rl.gate(ranked([1]), minimum={"rr@3": 0.5}))
-    assert (suite.tests, suite.failures) == (1, 0)
-    assert failures(suite) == {}
 
 
 def test_missing_queries_are_a_case_of_their_own_with_all_their_names(ranked) -> None:

@@ -13,7 +13,6 @@ from raglift.analysis.comparison import halves
 from raglift.analysis.upper_bound import depth_of, match_tables_of
 from raglift.errors import ConfigurationError
 from raglift.metrics.computing import compute
-from raglift.metrics.measure import relevant_hits
 from raglift.metrics.rank_measures import HitRate, Recall
 from raglift.rendering.presenting import Presentable
 from raglift.stats.intervals import Interval, checked_fraction, checked_integer
@@ -35,9 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raglift.analysis.records import EvaluationRecord
-    from raglift.matching.matches import MatchTable
     from raglift.records.labels import Query
-    from raglift.records.rankings import Ranking
 
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -46,7 +43,6 @@ RISK, DELTA = 0.1, 0.1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Which quantiles are shown of the scores of each group."""
 _DIGITS = range(1, 17)
-_MADE = "; or made=True (--made), which makes unanswerable ones of those with labels"
 
 
 @dataclass(frozen=True)
@@ -121,8 +117,6 @@ class Abstention(Presentable):
     """Which share of the unanswerable queries may be answered."""
     delta: float
     """How often the promise may fail, over the choice of the first half of the queries."""
-    made: bool
-    """Whether queries were made unanswerable by taking their labelled documents out of the rankings."""
     threshold: float
     """The lowest score at which to answer; −∞ if every query may be answered."""
     chosen_on: AtThreshold
@@ -137,8 +131,6 @@ class Abstention(Presentable):
     """How well each stage of the system tells answerable queries from unanswerable ones."""
     curve: RiskCoverage
     """Which share of answers is wrong if only the queries with the highest scores are answered, over all queries."""
-    left_out: int
-    """How many queries that were to be made unanswerable have no hits of other documents, so that nothing is known."""
 
     @property
     def separation(self) -> Separation | None:
@@ -163,7 +155,6 @@ class _Cases:
     right: Flags
     """Of the answerable ones, those with a relevant hit in the first k."""
     recall: Numbers
-    left_out: int = 0
 
     def take(self, places: Sequence[int]) -> _Cases:
         rows = np.asarray(places, dtype=np.intp)
@@ -185,7 +176,6 @@ def abstention(
     delta: float = DELTA,
     stage: str | None = None,
     k: int | None = None,
-    made: bool = False,
     seed: int = 0,
 ) -> Abstention:
     """Return from which score of the first hit on a query should be answered.
@@ -200,8 +190,6 @@ def abstention(
         delta: how often the promise may fail, above 0 and below 1.
         stage: whose scores; by default the last stage.
         k: the depth; by default the deepest that was scored.
-        made: make unanswerable queries, where the dataset has few: of a random half of the answerable ones, the hits of
-            all documents with a label are taken out of the rankings, as if these documents were not there.
         seed: of the halves.
 
     Raises:
@@ -214,8 +202,8 @@ def abstention(
     names = [each.name for each in evaluation.run.stages]
     stage = names[-1] if stage is None else stage
     depth = depth_of(evaluation, k)
-    chosen = _cases_at(evaluation, stage, depth, made=made, seed=seed)
-    _check_kinds(chosen, made=made)
+    chosen = _cases_at(evaluation, stage, depth)
+    _check_kinds(chosen)
     first, second = (chosen.take(half) for half in _halves(chosen, seed))
     unanswerable = int(np.count_nonzero(~first.answerable))
     smallest = smallest_certifiable_rate(max(1, unanswerable), delta=delta)
@@ -223,7 +211,7 @@ def abstention(
         raise ConfigurationError(
             f"risk: found {risk:g}; expected at least {smallest:.3f}, the smallest share of false answers that "
             f"{unanswerable:,} unanswerable queries of one half certify at delta {delta:g}; or about "
-            f"{2 * fewest_queries(risk, delta=delta):,} unanswerable queries in all{'' if made else _MADE}"
+            f"{2 * fewest_queries(risk, delta=delta):,} unanswerable queries in all"
         )
     threshold = _threshold(first, risk, delta)
     return Abstention(
@@ -232,35 +220,29 @@ def abstention(
         k=depth,
         risk=risk,
         delta=delta,
-        made=made,
         threshold=threshold,
         chosen_on=first.at(threshold),
         checked_on=second.at(threshold),
         smallest_risk=smallest,
         groups=tuple(_groups(chosen)),
-        stages=_separations(evaluation, depth, made=made, seed=seed),
+        stages=_separations(evaluation, depth),
         curve=risk_coverage(chosen.scores, ~chosen.right),
-        left_out=chosen.left_out,
     )
 
 
 def separations(evaluation: EvaluationRecord) -> tuple[StageSeparation, ...]:
-    """Return how well the scores of each stage tell answerable from unanswerable queries, as the dataset has them.
-
-    Args:
-        evaluation: the evaluation.
-    """
+    """Return how well the scores of each stage tell answerable from unanswerable queries."""
     if evaluation.run.has_sessions or any(trace.repetitions for trace in evaluation.run.traces):
         return ()
     if all(query.answerable for query in evaluation.dataset.queries):
         return ()
-    return _separations(evaluation, depth_of(evaluation, None), made=False, seed=0)
+    return _separations(evaluation, depth_of(evaluation, None))
 
 
-def _separations(evaluation: EvaluationRecord, k: int, *, made: bool, seed: int) -> tuple[StageSeparation, ...]:
+def _separations(evaluation: EvaluationRecord, k: int) -> tuple[StageSeparation, ...]:
     found = []
     for place, stage in enumerate(evaluation.run.stages):
-        cases = _cases(evaluation, place, k, made=made, seed=seed)
+        cases = _cases(evaluation, place, k)
         apart = None
         if cases is not None and cases.answerable.any() and not cases.answerable.all():
             apart = separation(cases.scores[cases.answerable], cases.scores[~cases.answerable])
@@ -268,22 +250,7 @@ def _separations(evaluation: EvaluationRecord, k: int, *, made: bool, seed: int)
     return tuple(found)
 
 
-def at_threshold(evaluation: EvaluationRecord, threshold: float, *, stage: str, k: int | None = None) -> AtThreshold:
-    """Return what a threshold does on all queries of an evaluation; `made` ones are not among them.
-
-    Args:
-        evaluation: the evaluation.
-        threshold: the lowest score of a first hit at which to answer.
-        stage: whose scores.
-        k: the depth; by default the deepest that was scored.
-
-    Raises:
-        ConfigurationError: no stage has that name, or it gives no scores.
-    """
-    return _cases_at(evaluation, stage, depth_of(evaluation, k), made=False, seed=0).at(threshold)
-
-
-def _cases_at(evaluation: EvaluationRecord, stage: str, k: int, *, made: bool, seed: int) -> _Cases:
+def _cases_at(evaluation: EvaluationRecord, stage: str, k: int) -> _Cases:
     """Return the queries with what is known of them at a stage.
 
     Raises:
@@ -292,13 +259,13 @@ def _cases_at(evaluation: EvaluationRecord, stage: str, k: int, *, made: bool, s
     names = [each.name for each in evaluation.run.stages]
     if stage not in names:
         raise ConfigurationError(f"stage: found {stage!r}; expected one of {', '.join(map(repr, names))}")
-    cases = _cases(evaluation, names.index(stage), k, made=made, seed=seed)
+    cases = _cases(evaluation, names.index(stage), k)
     if cases is None:
         raise ConfigurationError(f"stage: found {stage!r}, which gives no scores; expected one whose hits have scores")
     return cases
 
 
-def _cases(evaluation: EvaluationRecord, place: int, k: int, *, made: bool, seed: int) -> _Cases | None:
+def _cases(evaluation: EvaluationRecord, place: int, k: int) -> _Cases | None:
     """Return the queries with what is known of them at one stage; None where its hits have no scores."""
     table = match_tables_of(evaluation)[place]
     queries = evaluation.dataset.queries
@@ -307,23 +274,10 @@ def _cases(evaluation: EvaluationRecord, place: int, k: int, *, made: bool, seed
         return None
     labelled = np.array([query.is_labelled for query in queries])
     unanswerable = np.array([not query.answerable for query in queries])
-    scores = np.array([_first_score(ranking) for ranking in table.rankings])
+    first = [ranking.hits[0].score if ranking.hits else None for ranking in table.rankings]
+    scores = np.array([math.nan if score is None else score for score in first], dtype=np.float64)
     right = np.nan_to_num(compute(table, HitRate @ k, evaluation.profile)) > 0.0
     recall = np.nan_to_num(compute(table, Recall @ k, evaluation.profile))
-    left_out = 0
-    if made:
-        # Each query has one of the two roles, so that all are independent of each other
-        _, emptied = halves([query for query in queries if query.is_labelled], seed)
-        places = np.flatnonzero(labelled)[emptied]
-        documents = _labelled_documents(table)
-        for query in places.tolist():
-            scores[query] = _first_score(table.rankings[query], without=documents[query])
-        gone = np.zeros(len(queries), dtype=np.bool_)
-        gone[places] = np.isnan(scores[places])
-        left_out = int(np.count_nonzero(gone))
-        unanswerable[places] = True
-        labelled[places] = False
-        unanswerable &= ~gone
     rows = np.flatnonzero(labelled | unanswerable)
     answerable = labelled[rows]
     return _Cases(
@@ -332,37 +286,7 @@ def _cases(evaluation: EvaluationRecord, place: int, k: int, *, made: bool, seed
         answerable,
         right[rows] & answerable,
         np.where(answerable, recall[rows], 0.0),
-        left_out,
     )
-
-
-def _first_score(ranking: Ranking, without: frozenset[str] = frozenset()) -> float:
-    """Return the score of the first hit that is of none of some documents and none of some chunks; NaN without one."""
-    for hit in ranking.hits:
-        if hit.chunk.id not in without and (hit.chunk.doc_id is None or _document(hit.chunk.doc_id) not in without):
-            return math.nan if hit.score is None else float(hit.score)
-    return math.nan
-
-
-def _document(name: str) -> str:
-    """Return what a document is called among ids of chunks, which it is not confused with."""
-    return f"\0{name}"
-
-
-def _labelled_documents(table: MatchTable) -> list[frozenset[str]]:
-    """Return, for each query, the documents of its passages and of its relevant hits, and the ids of these hits."""
-    found: list[set[str]] = [set() for _ in range(table.queries)]
-    for fact, query in enumerate(table.facts.query.tolist()):
-        first = int(table.passages.first[fact])
-        for row in range(first, first + int(table.facts.passages[fact])):
-            location = table.passages.places[row]
-            if location is not None:
-                found[query].add(_document(location[0]))
-    query_of, rank, _ = relevant_hits(table, None)
-    for query, place in zip(query_of.tolist(), rank.tolist(), strict=True):
-        chunk = table.rankings[query].hits[place - 1].chunk
-        found[query].add(chunk.id if chunk.doc_id is None else _document(chunk.doc_id))
-    return [frozenset(each) for each in found]
 
 
 def _halves(cases: _Cases, seed: int) -> tuple[list[int], list[int]]:
@@ -375,13 +299,13 @@ def _halves(cases: _Cases, seed: int) -> tuple[list[int], list[int]]:
     return sorted(first), sorted(second)
 
 
-def _check_kinds(cases: _Cases, *, made: bool) -> None:
+def _check_kinds(cases: _Cases) -> None:
     answerable = int(np.count_nonzero(cases.answerable))
     others = len(cases.answerable) - answerable
     if not answerable or not others:
         raise ConfigurationError(
             f"abstention: found {answerable:,} labelled queries and {others:,} marked unanswerable; expected some of "
-            f"each{'' if made else _MADE}"
+            'each: {"answerable": false} marks a question that the documents do not answer'
         )
 
 

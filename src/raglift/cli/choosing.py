@@ -148,7 +148,7 @@ class Tune:
     Several runs over the same chunks are fused; of one with a reranker, the number of candidates is tried. What tuning
     gains is measured on queries that took no part in the choice. With --threshold: find the score of the first hit
     below which a question is better not answered. It is chosen on one half of the questions, with a guarantee, and
-    checked on the other. It takes questions that are marked as unanswerable, or --made.
+    checked on the other. It takes questions that are marked as unanswerable.
     """
 
     runs: SavedRuns
@@ -174,6 +174,4 @@ class Tune:
     """With --threshold: how often the guarantee may fail. Default: 0.1."""
     stage: Annotated[str | None, RARE] = None
     """With --threshold: stage of the pipeline. Default: the last."""
-    made: Annotated[bool, RARE] = False
-    """With --threshold: make half of the labelled questions unanswerable: take their documents out."""
     as_json: AsJson = False

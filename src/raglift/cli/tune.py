@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 _TUNING_ONLY = ("primary", "constants", "candidates", "cut_offs")
-_THRESHOLD_ONLY = ("risk", "delta", "stage", "made")
+_THRESHOLD_ONLY = ("risk", "delta", "stage")
 
 
 def run(request: Tune) -> None:
@@ -104,7 +104,7 @@ def _tuning_as_json(found: Tuning) -> dict[str, Any]:
 
 def _threshold_as_json(found: Abstention) -> dict[str, Any]:
     return {
-        **attributes(found, "stage", "system", "k", "risk", "delta", "made", "threshold"),
+        **attributes(found, "stage", "system", "k", "risk", "delta", "threshold"),
         "answers_everything": found.threshold == -math.inf,
         "chosen_on": _side(found.chosen_on),
         "checked_on": _side(found.checked_on),
@@ -112,7 +112,6 @@ def _threshold_as_json(found: Abstention) -> dict[str, Any]:
         "scores": found.groups,
         "auroc": {each.stage: each.found for each in found.stages},
         "area_under_risk_coverage": found.curve.area,
-        "left_out": found.left_out,
     }
 
 

@@ -53,9 +53,6 @@ LATENCIES = {"p50_latency": "p50", "p95_latency": "p95"}
 """Figures in seconds, and the field of a stage's latency that holds each."""
 COUNTS = ("failures", "empty", "unlabelled")
 """Figures that count queries."""
-AT_SCORE = ("answered", "false_answers", "wrong_answers", "no_answers", "recall")
-"""Figures of what answering from a score on does, as `false_answers(0.73)`: shares of queries or answers, or recall."""
-_AT_SCORE = re.compile(rf"({'|'.join(AT_SCORE)})(?:@([1-9][0-9]{{0,5}}))?\(([^()]*)\)")
 _RESAMPLES = 10_000
 """How many assignments of signs the paired test draws where there are too many to try all."""
 _SECONDS = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>s|ms)?\s*")
@@ -76,10 +73,6 @@ class Bound:
     bound: float
     """In seconds for a latency."""
     is_minimum: bool
-    score: float | None = None
-    """Of a figure of `AT_SCORE`: from which score of the first hit on queries are answered."""
-    k: int | None = None
-    """Of such a figure: the depth at which an answer needs a relevant hit; None for the deepest that was scored."""
 
 
 def bounds_of(
@@ -191,27 +184,11 @@ def _bound(argument: str, name: str, bound: float | str, stages: Sequence[str]) 
             raise ConfigurationError(f"{where}: found a stage; expected {figure} alone: it is of the whole run")
         value = _seconds(where, bound) if figure in LATENCIES else _count(where, bound)
         return Bound(name.strip(), stage, figure, None, value, is_minimum=False)
-    at_score = _AT_SCORE.fullmatch(figure.replace(" ", ""))
-    if at_score is not None:
-        return _bound_at_score(where, name.strip(), stage, at_score, bound, is_minimum=argument == "minimum")
     metric = _parsed(argument, figure)
     value = _number(where, bound)
     if is_bounded(metric) and not 0.0 <= value <= 1.0:
         raise ConfigurationError(f"{where}: found {value:g}; expected a number from 0 to 1, as {metric} is")
     return Bound(name.strip(), stage, str(metric), metric, value, argument == "minimum")
-
-
-def _bound_at_score(
-    where: str, name: str, stage: str | None, figure: re.Match[str], bound: float | str, *, is_minimum: bool
-) -> Bound:
-    score = _as_float(figure[3])
-    if math.isnan(score):
-        raise ConfigurationError(f"{where}: found {short_repr(figure[3])}; expected a score, as {figure[1]}(0.73)")
-    value = _number(where, bound)
-    if not 0.0 <= value <= 1.0:
-        raise ConfigurationError(f"{where}: found {value:g}; expected a number from 0 to 1")
-    k = None if figure[2] is None else int(figure[2])
-    return Bound(name, stage, f"{figure[1]}@{k}({score!r})", None, value, is_minimum, score, k)
 
 
 def _stage_and_figure(argument: str, name: str, stages: Sequence[str]) -> tuple[str | None, str]:
@@ -233,10 +210,6 @@ def _parsed(argument: str, text: str) -> Metric:
         figures = (*LATENCIES, *COUNTS)
         near = difflib.get_close_matches(text.lower(), figures, n=1)
         meant = f" (as a maximum, did you mean {near[0]!r}?)" if near else ""
-        if text.partition("@")[0] in AT_SCORE:
-            raise ConfigurationError(
-                f"{argument}: found {short_repr(text)}; expected a score, as {text}(0.73)"
-            ) from None
         raise ConfigurationError(f"{argument}: {error}; or, as a maximum, one of {', '.join(figures)}{meant}") from None
     if metric.depth is None and MEASURES[metric.name].needs_k:
         raise ConfigurationError(f"{argument}: found {short_repr(text)}; expected a depth, as {metric.name}@10")

@@ -11,7 +11,7 @@ from raglift.base.display import counted
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import bounds_of, check_power, checked_margin, compared_metrics
 from raglift.gating.ci import gate_annotations, gate_junit
-from raglift.gating.records import FailedQuery, GateResultRecord, Outcome
+from raglift.gating.records import FailedQuery, Outcome
 from raglift.gating.regressions import regressions_of
 from raglift.gating.values import check_of, with_metrics
 from raglift.gating.view import gate_view
@@ -22,15 +22,40 @@ from raglift.results.evaluation import Evaluation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from raglift.analysis.records import Method
+    from raglift.gating.records import Check, Regression
     from raglift.records.metric import Metric
 
 
-view_of.register(GateResultRecord, whole(gate_view))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class GateResult(Presentable, GateResultRecord):
+class GateResult(Presentable):
     """Whether a run may pass, and why not."""
+
+    name: str
+    """What the run is called."""
+    evaluation: Evaluation
+    outcome: Outcome
+    checks: tuple[Check, ...]
+    regressions: tuple[Regression, ...]
+    missing: tuple[str, ...] = ()
+    """Queries that the labelled set or the baseline has and the run has not: with any, it cannot pass."""
+    expected: int | None = None
+    """How many queries the labelled set or, without one, the baseline has; None if neither was given."""
+    failed: tuple[FailedQuery, ...] = ()
+    """The queries that failed: they count 0, and fail the gate only by the bounds, as `failures`."""
+    method: Method | None = None
+    """How the differences to the baseline were tested; None without a baseline."""
+    warnings: tuple[str, ...] = ()
+    """Why the differences may not mean what they seem to."""
+    notes: tuple[str, ...] = ()
+    """Further notes of the run, and of the queries that were compared."""
+    dropped: tuple[str, ...] = ()
+    """Queries that only the baseline has, the labelled set that was given having them no more: nothing holds them."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bound is kept, nothing got really worse, and no query is missing."""
+        return self.outcome is Outcome.PASSED
 
     def to_junit(self) -> str:
         """Return the checks as JUnit XML: one test case a check."""
@@ -41,7 +66,11 @@ class GateResult(Presentable, GateResultRecord):
         return gate_annotations(self)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}; print() shows them)"
+        found = f"{self.name!r}, {self.outcome.name}, {len(self.checks)} checks"
+        return f"{type(self).__name__}({found}; print() shows them)"
+
+
+view_of.register(GateResult, whole(gate_view))
 
 
 def gate(

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from raglift.gating.bounds import band_of
 
 if TYPE_CHECKING:
-    from raglift.analysis.records import Method
     from raglift.gating.bounds import Band
     from raglift.records.metric import Metric
     from raglift.records.rankings import Hit
-    from raglift.results.evaluation import Evaluation
     from raglift.stats.paired_tests import PairedDifference
 
 
@@ -51,9 +49,7 @@ class Check:
     queries: tuple[str, ...] = ()
     """Of a count: the queries that it counts."""
     metric: Metric | None = None
-    """What was measured; None for a latency, a count, or what a threshold of scores does."""
-    is_share: bool = False
-    """Whether it is a share or a mean, of what a threshold of scores does; else it is what `metric` and `unit` say."""
+    """What was measured; None for a latency or a count."""
     stage: str | None = None
     """Where; None for a latency of the whole run, and for failures."""
     note: str = ""
@@ -67,7 +63,7 @@ class Check:
     @property
     def is_count(self) -> bool:
         """Whether it is a number of queries."""
-        return self.metric is None and not self.unit and not self.is_share
+        return self.metric is None and not self.unit
 
     @property
     def passed(self) -> bool:
@@ -142,37 +138,3 @@ class FailedQuery:
 
     query_id: str
     error: str
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GateResultRecord:
-    """Whether a run may pass, and why not."""
-
-    name: str
-    """What the run is called."""
-    evaluation: Evaluation
-    outcome: Outcome
-    checks: tuple[Check, ...]
-    regressions: tuple[Regression, ...]
-    missing: tuple[str, ...] = ()
-    """Queries that the labelled set or the baseline has and the run has not: with any, it cannot pass."""
-    expected: int | None = None
-    """How many queries the labelled set or, without one, the baseline has; None if neither was given."""
-    failed: tuple[FailedQuery, ...] = ()
-    """The queries that failed: they count 0, and fail the gate only by the bounds, as `failures`."""
-    method: Method | None = None
-    """How the differences to the baseline were tested; None without a baseline."""
-    warnings: tuple[str, ...] = ()
-    """Why the differences may not mean what they seem to."""
-    notes: tuple[str, ...] = ()
-    """Further notes of the run, and of the queries that were compared."""
-    dropped: tuple[str, ...] = ()
-    """Queries that only the baseline has, the labelled set that was given having them no more: nothing holds them."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether every bound is kept, nothing got really worse, and no query is missing."""
-        return self.outcome is Outcome.PASSED
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.outcome.name}, {len(self.checks)} checks)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raglift.analysis.shared_queries import named
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from raglift.analysis.records import Method
-    from raglift.gating.records import Check, GateResultRecord, Regression
+    from raglift.gating.deciding import GateResult
+    from raglift.gating.records import Check, Regression
     from raglift.records.rankings import Hit
 
 
@@ -28,11 +30,10 @@ _BEGINNING = 84
 """So many characters of a hit are shown: its location, and the beginning of its text."""
 
 
-def verdict_sentence(result: GateResultRecord) -> str:
+def verdict_sentence(result: GateResult) -> str:
     """Return how the gate ended, in one sentence."""
-    asked = len(result.checks) + len(result.regressions)
-    broken = sum(not one.passed for one in result.checks) + sum(not one.passed for one in result.regressions)
-    checks = counted(asked, "check")
+    asked = [*(one.passed for one in result.checks), *(one.passed for one in result.regressions)]
+    broken, checks = asked.count(False), counted(len(asked), "check")
     if result.outcome is Outcome.INCOMPLETE:
         told = f"{broken:,} of {checks} failed besides" if broken else f"{checks} would pass"
         return f"INCOMPLETE: {counted(len(result.missing), 'query')} missing, so the run cannot pass ({told})"
@@ -49,7 +50,7 @@ def found_text(check: Check) -> str:
         return f"{check.found:,.0f}"
     factor, unit = _scale(check, check.found)
     value = check.found * factor
-    decimals = 3 if check.is_share else 3 - len(f"{min(value, 999.0):.0f}")
+    decimals = 3 - len(f"{min(value, 999.0):.0f}")
     if check.metric is not None:
         decimals = decimals_of(check.metric)
     while decimals < _MOST_DECIMALS and check.allows(round(value, decimals) / factor) != check.passed:
@@ -132,21 +133,47 @@ def worst_text(check: Check) -> str:
     return ", ".join(f"{query} {number_text(value, decimals)}" for query, value in check.worst[:_WORST])
 
 
-def check_lines(check: Check) -> Iterator[str]:
-    """Yield what is to be said of a check next to its figures, and of one that failed the worst queries."""
-    yield from check_notes(check)
-    if worst := worst_text(check):
-        yield f"{check.name}: worst queries: {worst}"
+@dataclass(frozen=True)
+class Finding:
+    """What one check of a gate found, in words: JUnit XML, GitHub's commands and failed tests are made of it."""
+
+    name: str
+    """What was checked: `ndcg@10 ≥ 0.75`."""
+    subject: str
+    """What it is about: `ndcg@10`."""
+    passed: bool
+    sentence: str
+    """What was found, and what was expected."""
+    lines: tuple[str, ...] = ()
+    """Notes, and the queries that are behind it, one a line."""
 
 
-def missing_sentence(result: GateResultRecord) -> str:
+def findings_of(result: GateResult) -> Iterator[Finding]:
+    """Yield what was found: of the queries that should be there, of each bound, and of each metric compared."""
+    if result.expected is not None:
+        yield Finding(
+            "no query missing", "missing queries", not result.missing, missing_sentence(result), result.missing
+        )
+    for check in result.checks:
+        worst = worst_text(check)
+        lines = (*check_notes(check), *([f"{check.name}: worst queries: {worst}"] if worst else []))
+        yield Finding(f"{check.name} {bound_text(check)}", check.name, check.passed, check_sentence(check), lines)
+    for one in result.regressions:
+        name = mean_title(one.metric)
+        changes = (
+            f"{query.query_id}: {number_text(query.before)} → {number_text(query.after)}" for query in one.regressed
+        )
+        yield Finding(f"no regression in {name}", name, one.passed, regression_sentence(one), tuple(changes))
+
+
+def missing_sentence(result: GateResult) -> str:
     """Name the queries that the run lacks; empty if it lacks none."""
     if not result.missing:
         return ""
     return f"{counted(len(result.missing), 'query')} missing in the run: {named(result.missing)}"
 
 
-def dropped_sentence(result: GateResultRecord) -> str:
+def dropped_sentence(result: GateResult) -> str:
     """Name the queries of the baseline that are in the labelled set no more; empty if none is."""
     if not result.dropped:
         return ""
@@ -157,7 +184,7 @@ def dropped_sentence(result: GateResultRecord) -> str:
     )
 
 
-def failed_sentence(result: GateResultRecord) -> str:
+def failed_sentence(result: GateResult) -> str:
     """Name the queries that failed; empty if none did."""
     if not result.failed:
         return ""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raglift.analysis.answering import at_threshold
 from raglift.errors import ConfigurationError
 from raglift.gating.bounds import LATENCIES
 from raglift.gating.records import Check
@@ -17,7 +16,6 @@ from raglift.running.scoring import rescore
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raglift.analysis.answering import AnsweredShare
     from raglift.gating.bounds import Bound
     from raglift.records.metric import Metric
     from raglift.results.evaluation import Evaluation
@@ -80,12 +78,10 @@ def check_of(evaluation: Evaluation, bound: Bound) -> Check:
     """Return one figure next to its bound.
 
     Raises:
-        ConfigurationError: a latency that was not measured, or a stage that gives no scores.
+        ConfigurationError: a latency that was not measured.
     """
     if bound.metric is not None:
         return _metric_check(evaluation, bound, bound.metric)
-    if bound.score is not None:
-        return _score_check(evaluation, bound, bound.score)
     return _latency_check(evaluation, bound) if bound.figure in LATENCIES else _count_check(evaluation, bound)
 
 
@@ -109,32 +105,6 @@ def _metric_check(evaluation: Evaluation, bound: Bound, metric: Metric) -> Check
         metric=metric,
         stage=stage,
         note=note,
-    )
-
-
-def _score_check(evaluation: Evaluation, bound: Bound, score: float) -> Check:
-    stage = bound.stage or evaluation.after
-    at = at_threshold(evaluation, score, stage=stage, k=bound.k)
-    figure = bound.figure.partition("@")[0]
-    if figure == "recall":
-        found, n = at.recall, at.answered.of
-    elif figure == "no_answers":
-        found, n = at.no_answer_rate, at.answered.of + at.false_answers.of
-    else:
-        share: AnsweredShare = getattr(at, figure)
-        found, n = share.share, share.of
-        if figure == "wrong_answers" and not n:
-            found = 0.0  # no answer is wrong
-    kind = "unanswerable" if figure == "false_answers" else "labelled"
-    return Check(
-        bound.name,
-        found,
-        bound.bound,
-        bound.is_minimum,
-        n=n,
-        is_share=True,
-        stage=stage,
-        note="" if n or figure == "wrong_answers" else f"no query is {kind}",
     )
 
 

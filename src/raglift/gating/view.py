@@ -32,7 +32,8 @@ from raglift.report.format import decimals_of, level, number_text, p_text, stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raglift.gating.records import Check, FailedQuery, GateResultRecord, RegressedQuery, Regression
+    from raglift.gating.deciding import GateResult
+    from raglift.gating.records import Check, FailedQuery, RegressedQuery, Regression
     from raglift.records.rankings import Hit
 
 
@@ -47,7 +48,7 @@ _QUESTION, _ERROR, _HIT = 80, 200, 74
 _PASSED, _FAILED = Cell("pass", "passed"), Cell("FAIL", "failed")
 
 
-def gate_view(result: GateResultRecord) -> Document:
+def gate_view(result: GateResult) -> Document:
     """Return what is shown of a gate's result; where something failed, `print` shows all of it."""
     dataset = result.evaluation.dataset
     whole = ", none missing" if result.expected is not None and not result.missing else ""
@@ -67,12 +68,12 @@ def gate_view(result: GateResultRecord) -> Document:
     )
 
 
-def _above_all(result: GateResultRecord) -> tuple[str, ...]:
+def _above_all(result: GateResult) -> tuple[str, ...]:
     """Return which queries were not asked, are held to nothing, or failed; empty texts where there are none."""
     return missing_sentence(result), dropped_sentence(result), failed_sentence(result)
 
 
-def _measured(result: GateResultRecord) -> Iterator[tuple[str, str]]:
+def _measured(result: GateResult) -> Iterator[tuple[str, str]]:
     dataset, run = result.evaluation.dataset, result.evaluation.run
     yield "Dataset", f"{dataset.name}: {counted(len(dataset), 'query')}"
     if result.expected is not None:
@@ -97,7 +98,7 @@ _CHECKS: tuple[Column[Check], ...] = (
 )
 
 
-def _sections(result: GateResultRecord) -> Iterator[Section]:
+def _sections(result: GateResult) -> Iterator[Section]:
     worst = [f"{check.name}: {queries}" for check in result.checks if (queries := worst_text(check))]
     if worst:
         yield Section("Worst queries", entries=tuple(map(Entry, worst)))
@@ -110,7 +111,7 @@ def _sections(result: GateResultRecord) -> Iterator[Section]:
         yield Section("Against the baseline", (*said, *how), (table,))
     shown: dict[str, int] = {}
     for one in result.regressions:
-        yield from regressed_sections(one, shown)
+        yield from _regressed_sections(one, shown)
     if result.failed:
         heading = f"{counted(len(result.failed), 'query')} failed"
         table = table_from(_ERRORS, result.failed, "The error of each")
@@ -149,16 +150,15 @@ _REGRESSIONS: tuple[Column[Regression], ...] = (
 )
 
 
-def regressed_sections(one: Regression, shown: dict[str, int] | None = None) -> Iterator[Section]:
+def _regressed_sections(one: Regression, shown: dict[str, int]) -> Iterator[Section]:
     """Yield the queries that did worse; with both rankings where that failed the gate.
 
     Args:
         one: a metric against the baseline.
-        shown: for each query whose rankings were shown, their depth; more are added. None to show them all.
+        shown: for each query whose rankings were shown, their depth; more are added.
     """
     if not one.regressed:
         return
-    shown = {} if shown is None else shown
     heading = f"{counted(len(one.regressed), 'query')} did worse in {title(one.metric)} than with the baseline"
     most = f"; the {_WORSE} that lost most" if len(one.regressed) > _WORSE else ""
     table = table_from(_REGRESSED, one.regressed[:_WORSE], "The largest drop first")

@@ -105,7 +105,6 @@ class Evaluation(EvaluationRecord):
         delta: float = DELTA,
         stage: str | None = None,
         k: int | None = None,
-        made: bool = False,
         seed: int = 0,
     ) -> Abstention:
         """Return from which score of the first hit on a query should be answered, so that errors are rare.
@@ -118,15 +117,13 @@ class Evaluation(EvaluationRecord):
             delta: how often the promise may fail, above 0 and below 1.
             stage: whose scores; by default the last stage.
             k: the depth; by default the deepest that was scored.
-            made: make unanswerable queries, where the dataset has few: of a random half of the answerable ones, the
-                hits of all documents with a label are taken out of the rankings, as if these were not there.
             seed: of the halves.
 
         Raises:
             ConfigurationError: an argument outside its range, a stage without scores, an evaluation of sessions or of
                 repeated queries, no queries of either kind, or a risk that so few queries cannot certify.
         """
-        return abstention(self, risk=risk, delta=delta, stage=stage, k=k, made=made, seed=seed)
+        return abstention(self, risk=risk, delta=delta, stage=stage, k=k, seed=seed)
 
     def explain(self, query_id: str, *, stage: str | None = None) -> Explanation:
         """Return which hit of one query matched which passage, and what it earned in each metric.

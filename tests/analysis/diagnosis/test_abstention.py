@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import raglift as rl
-from raglift.analysis.answering import at_threshold
 from raglift.errors import ConfigurationError
 from raglift.records import Fact, Passage, Query
 from raglift.records.rankings import Ranking
@@ -64,22 +63,14 @@ def few():
     return measured(FEW)
 
 
-def test_what_a_threshold_does_by_hand(few):
-    at = at_threshold(few, 0.7, stage="retrieve")
-    assert (at.answered.count, at.answered.of) == (2, 3)
-    assert (at.false_answers.count, at.false_answers.of) == (1, 2)
-    assert (at.wrong_answers.count, at.wrong_answers.of) == (1, 3)
-    assert at.recall == pytest.approx(2 / 3)
-    assert at.no_answer_rate == pytest.approx(2 / 5)
-
-
-def test_a_query_without_hits_is_never_answered(few):
-    at = at_threshold(few, -math.inf, stage="retrieve")
-    assert (at.answered.count, at.false_answers.count) == (3, 1)
-
-
-def test_an_answer_needs_a_relevant_hit_among_the_first_k(few):
-    assert at_threshold(few, 0.7, stage="retrieve", k=1).wrong_answers.count == 2
+def test_a_threshold_answers_by_the_first_score_and_a_query_without_hits_never(few):
+    found = few.abstention(risk=0.95, delta=0.5)
+    both = (found.chosen_on, found.checked_on)
+    assert sum(side.answered.of for side in both) == 3
+    assert sum(side.false_answers.of for side in both) == 2
+    for side in both:
+        assert side.wrong_answers.of == side.answered.count + side.false_answers.count
+        assert side.no_answer_rate == 1 - side.wrong_answers.of / (side.answered.of + side.false_answers.of)
 
 
 def test_scores_separate_answerable_from_unanswerable_queries(few):
@@ -126,45 +117,6 @@ def test_the_promise_is_kept(draws):
     assert broken / draws <= 0.1 + 3 * math.sqrt(0.09 / draws)
 
 
-# Queries that are made unanswerable
-
-
-def test_a_labelled_query_is_made_unanswerable_by_taking_its_documents_out():
-    rows = [
-        ("a", [("a2", "d", 0.95), ("a", "d", 0.9), ("x", "e", 0.5)]),  # the whole document goes
-        ("b", [("x", "e", 0.7), ("b", "d", 0.6)]),
-    ] * 20
-    found = measured(rows, ks=(3,)).abstention(made=True, risk=0.5)
-    assert [group.queries for group in found.groups] == [20, 0, 20]
-    assert {found.groups[2].quantiles[0], found.groups[2].quantiles[-1]} <= {0.5, 0.7}
-
-
-def test_a_query_with_hits_of_labelled_documents_alone_is_left_out():
-    rows = [("a", [("a", "d", 0.9)]), ("b", [("x", "e", 0.7), ("b", "d", 0.6)])] * 10
-    found = measured(rows).abstention(made=True, risk=0.9)
-    assert found.left_out > 0
-    assert found.left_out + found.groups[2].queries == 10
-
-
-@pytest.mark.slow
-def test_dense_retrieval_without_the_documents_has_the_same_first_scores():
-    """What is made of rankings is what an index without the documents gives."""
-    from raglift.running import LocalSystem, build_retriever
-
-    data = rl.load_dataset("lighthouse")
-    system = LocalSystem("dense", rl.RecursiveChunker(1000, 100), "minilm-static", "float32")
-    whole = rl.evaluate(build_retriever(data, system), data, depth="deep", candidates=200)
-    asked = [query for query in data.queries if query.is_labelled][:6]
-    made = []
-    for query in asked:
-        gone = {passage.doc_id for fact in query.facts for passage in fact.passages}
-        left = rl.Dataset((), tuple(one for one in data.documents if one.id not in gone))
-        ranking = build_retriever(left, system).retrieve([query.text], 1)[0]
-        hits = [hit for hit in whole.hits(query.id) if hit.chunk.doc_id not in gone]
-        made.append((hits[0].score, ranking.hits[0].score))
-    assert [before for before, _ in made] == pytest.approx([after for _, after in made])
-
-
 # What is shown
 
 
@@ -202,8 +154,8 @@ def test_too_few_queries_are_told_with_how_many_it_takes():
         drawn(5).abstention(risk=0.01)
 
 
-def test_a_dataset_without_unanswerable_queries_is_told_how_to_make_some():
-    with pytest.raises(ConfigurationError, match=r"3 labelled queries and 0 marked unanswerable.*or made=True"):
+def test_a_dataset_without_unanswerable_queries_is_refused():
+    with pytest.raises(ConfigurationError, match="3 labelled queries and 0 marked unanswerable"):
         measured(FEW[:3]).abstention()
 
 
@@ -225,36 +177,3 @@ def test_a_stage_without_scores_is_told():
     rows = [(label, [(name, doc, None) for name, doc, _ in hits]) for label, hits in FEW]
     with pytest.raises(ConfigurationError, match="stage: found 'retrieve', which gives no scores"):
         measured(rows).abstention()
-
-
-# Gates
-
-
-def test_a_gate_holds_what_a_threshold_does(few):
-    result = rl.gate(
-        few,
-        minimum={"answered(0.7)": 0.6, "recall@2(0.7)": 0.7, "no_answers(0.7)": 0.4},
-        maximum={"false_answers(0.7)": 0.5, "retrieve:wrong_answers@1(0.7)": 0.5},
-    )
-    assert [check.found for check in result.checks] == pytest.approx([2 / 3, 2 / 3, 2 / 5, 1 / 2, 2 / 3])
-    assert [check.passed for check in result.checks] == [True, False, True, True, False]
-    assert "FAIL  recall@2(0.7)" in str(result)
-
-
-def test_a_model_with_other_scores_fails_the_gate():
-    """A threshold of a model that was changed: the scores are on another scale."""
-    scaled = measured([(label, [(name, doc, score / 10) for name, doc, score in hits]) for label, hits in FEW])
-    assert not rl.gate(scaled, minimum={"answered(0.7)": 0.6}).passed
-
-
-@pytest.mark.parametrize(
-    ("name", "bound", "told"),
-    [
-        ("answered(x)", 0.5, "found 'x'; expected a score"),
-        ("answered", 0.5, r"expected a score, as answered\(0.73\)"),
-        ("answered(0.5)", 5, "expected a number from 0 to 1"),
-    ],
-)
-def test_wrong_figures_of_gates_are_told(few, name, bound, told):
-    with pytest.raises(ConfigurationError, match=told):
-        rl.gate(few, minimum={name: bound})

@@ -11,7 +11,7 @@ from raglift.analysis.shared_queries import named
 from raglift.base.display import counted, lines_text, printable
 from raglift.errors import ConfigurationError
 from raglift.gating.records import ROUNDING
-from raglift.gating.text import check_sentence, hit_words, missing_sentence, regression_sentence
+from raglift.gating.text import findings_of, hit_words
 from raglift.metrics.computing import title
 from raglift.records.labels import passage_text
 from raglift.report.format import figure_text
@@ -46,9 +46,7 @@ def bounds_failure(result: GateResult, misses: Mapping[Bound, Sequence[tuple[str
         result: of the gate.
         misses: for each bound on single queries, those that did not keep it with their values, worst first.
     """
-    said = [check_sentence(check) for check in result.checks if not check.passed]
-    said += [regression_sentence(one) for one in result.regressions if not one.passed]
-    said += [missing_sentence(result)] if result.missing else []
+    said = [found.sentence for found in findings_of(result) if not found.passed]
     said += [
         f"{bound.name} is below {bound.bound:.10g} for {counted(len(queries), 'query')}: "
         f"{named([query for query, _ in queries])}"

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from raglift.analysis.answering import QUANTILES, separations
-from raglift.base.display import counted
 from raglift.rendering.document import Cell, Column, Detail, Document, Section, Table, row_of, table_from
 from raglift.report.cells import figure_cell
 from raglift.report.format import interval_text, number_text, percent_text, stage_title
@@ -33,7 +32,7 @@ _COVERAGES = tuple(share / 10 for share in range(1, 11))
 def abstention_view(found: Abstention) -> Document:
     """Return what is shown of a threshold, and of the scores that it is taken from."""
     sections = (
-        Section("Scores of the first hit", _left_out(found), (_groups(found), _stages(found.stages))),
+        Section("Scores of the first hit", (), (_groups(found), _stages(found.stages))),
         Section("Risk and coverage", (_area(found),), (_curve(found),), detail=Detail.DETAILS),
         Section("Method", (_method(found),), detail=Detail.DETAILS),
     )
@@ -79,21 +78,6 @@ def _warnings(found: Abstention) -> Iterator[str]:
             f"these scores do not tell answerable questions from unanswerable ones: AUROC "
             f"{interval_text(known.auroc, known.interval)}"
         )
-
-
-def _left_out(found: Abstention) -> tuple[str, ...]:
-    said = []
-    if found.made:
-        said.append(
-            "Half of the labelled questions were made unanswerable: the hits of their labelled documents are taken "
-            "out. Other documents may still answer them."
-        )
-    if found.left_out:
-        said.append(
-            f"{counted(found.left_out, 'question')} left out: all hits are of their labelled documents, so that the "
-            "score of the next one is not known; evaluate with more candidates."
-        )
-    return tuple(said)
 
 
 def _at_threshold(found: Abstention) -> Table:
