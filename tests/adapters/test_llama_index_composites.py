@@ -108,7 +108,7 @@ def test_an_engine_that_answers_inside_a_retriever_keeps_its_depth(index, nodes)
     (stage,) = retriever_stages(retriever)
 
     assert len(stage.retriever.retrieve_one(QUERY, 10)) == 1  # the answer is the one node
-    assert stage.retriever._at_depth(10)._query_engine_dict["engine"] is engine
+    assert stage.retriever.copy(10)._query_engine_dict["engine"] is engine
 
 
 def test_objects_behind_index_nodes_are_deepened(nodes):
@@ -157,7 +157,7 @@ def test_a_retriever_that_holds_itself_is_copied_once(index):
     retriever = index.as_retriever()
     retriever.object_map["itself"] = retriever
     (stage,) = retriever_stages(retriever)
-    deep = stage.retriever._at_depth(9)
+    deep = stage.retriever.copy(9)
 
     assert deep.object_map["itself"] is deep
     assert retriever.object_map["itself"] is retriever

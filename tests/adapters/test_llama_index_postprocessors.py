@@ -63,8 +63,8 @@ def test_top_n_is_raised_on_a_copy(nodes, tiny_cross_encoder):
 def test_top_n_is_never_lowered(nodes, tiny_cross_encoder):
     (stage,) = reranker_stages(SentenceTransformerRerank(model=str(tiny_cross_encoder), top_n=8))
 
-    assert stage.reranker._copy(3).top_n == 8
-    assert stage.reranker._copy(12).top_n == 12
+    assert stage.reranker.copy(3).top_n == 8
+    assert stage.reranker.copy(12).top_n == 12
 
 
 def test_chunks_come_back_themselves_with_new_scores(nodes, tiny_cross_encoder):

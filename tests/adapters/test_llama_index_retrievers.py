@@ -64,8 +64,8 @@ def test_a_result_is_cut_and_a_depth_is_never_lowered(index):
     (stage,) = retriever_stages(retriever)
 
     assert len(stage.retriever.retrieve_one(QUERY, 3)) == 3
-    assert stage.retriever._at_depth(3)._similarity_top_k == 9
-    assert stage.retriever._at_depth(3) is stage.retriever._at_depth(3)
+    assert stage.retriever.copy(3)._similarity_top_k == 9
+    assert stage.retriever.copy(3) is stage.retriever.copy(3)
 
 
 def test_an_index_is_asked_through_its_retriever(index):
@@ -92,11 +92,11 @@ def test_faiss_beyond_the_corpus(nodes):
 
 def test_hybrid_depths_are_raised_where_they_are_set(index):
     retriever = index.as_retriever(similarity_top_k=2, sparse_top_k=3, hybrid_top_k=4)
-    deep = retriever_stages(retriever)[0].retriever._at_depth(6)
+    deep = retriever_stages(retriever)[0].retriever.copy(6)
 
     assert (deep._similarity_top_k, deep._sparse_top_k, deep._hybrid_top_k) == (6, 6, 6)
     assert (retriever._similarity_top_k, retriever._sparse_top_k, retriever._hybrid_top_k) == (2, 3, 4)
-    assert retriever_stages(index.as_retriever())[0].retriever._at_depth(6)._sparse_top_k is None
+    assert retriever_stages(index.as_retriever())[0].retriever.copy(6)._sparse_top_k is None
 
 
 def test_bm25_is_never_asked_for_more_than_its_corpus(nodes, caplog):

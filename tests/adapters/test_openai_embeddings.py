@@ -76,20 +76,6 @@ def test_the_vectors_are_the_servers(server):
     np.testing.assert_allclose(vector, row["embedding"], rtol=1e-6)
 
 
-def test_texts_go_as_they_are_each_once_many_at_a_time(server):
-    embed(embedder_by_name(NAME), [*TEXTS, *TEXTS], "document", Cache(None))
-    assert sorted(server.inputs) == sorted(TEXTS)
-    assert len(server.requests) == 1
-
-
-def test_queries_are_embedded_apart_from_documents(server):
-    cache = Cache(None)
-    embedder = embedder_by_name(NAME)
-    embed(embedder, ["who?"], "document", cache)
-    assert embed(embedder, ["who?", "when?"], "query", cache).computed == 2
-    assert embed(embedder, ["who?", "when?"], "query", cache).computed == 0
-
-
 def test_vectors_that_come_in_another_order_are_put_in_theirs(server):
     right = quick().embed(["lamp", "boat"], "document")
     given = server.paths["/v1/embeddings"]
@@ -175,35 +161,11 @@ def test_what_does_not_pass_is_asked_once(server, answer):
     assert len(server.requests) == 1
 
 
-def test_the_attempts_are_bounded_and_the_error_says_what_came_back(server):
-    server.answer_next(*[Answer(status=503)] * 9)
-    with pytest.raises(
-        ModelOutputError, match=r"failed after 4 attempts and .*InternalServerError: .*scripted status 503"
-    ):
-        quick(attempts=4).embed(["who?"], "query")
-    assert len(server.requests) == 4
-
-
 def test_a_reply_that_stays_damaged_is_asked_for_three_times(server):
     server.answer_next(*[Answer(vectors="nan")] * 9)
     with pytest.raises(ModelOutputError, match=r"after 3 attempts .*not finite, of shape \(1, 64\); expected 1 rows"):
         quick(attempts=8).embed(["who?"], "query")
     assert len(server.requests) == 3
-
-
-def test_a_wait_longer_than_the_bound_is_not_begun(server):
-    server.answer_next(Answer(status=429, headers={"Retry-After": "3600"}))
-    with pytest.raises(ModelOutputError, match=r"it asks to wait 3,600 s more, and at most 5 s are waited in all"):
-        quick(longest_wait=5).embed(["who?"], "query")
-
-
-def test_waits_grow_when_the_server_does_not_say(server):
-    server.answer_next(*[Answer(status=500)] * 3)
-    OpenAIEmbedder("text-embedding-3-small", retry_policy=RetryPolicy(first_wait=0.04)).embed(["who?"], "query")
-    first, second, third = gaps(server)
-    assert first >= 0.03
-    assert second >= 0.06
-    assert third >= 0.12
 
 
 def test_a_wait_is_shown(server, monkeypatch, capsys):
@@ -306,14 +268,6 @@ def test_the_tokens_that_were_billed_are_counted_from_the_replies(server):
     assert embedder.tokens_billed == 4
     embedder.embed(["who?"], "query")
     assert embedder.tokens_billed == 5
-
-
-def test_a_reply_without_usage_counts_nothing(server):
-    given = server.paths["/v1/embeddings"]
-    server.paths["/v1/embeddings"] = lambda body, answer: {**given(body, answer), "usage": None}
-    embedder = quick()
-    embedder.embed(["who?"], "query")
-    assert embedder.tokens_billed == 0
 
 
 @pytest.mark.slow

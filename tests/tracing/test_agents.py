@@ -11,7 +11,7 @@ import pytest
 
 import raglift as rl
 from raglift.adapters.langchain_documents import chunk_of as langchain_chunk
-from raglift.adapters.llama_index_nodes import ranking_of as llama_index_ranking
+from raglift.adapters.llama_index_nodes import scored_nodes
 from raglift.records import Ranking
 from raglift.tracing import TraceImport
 
@@ -111,7 +111,7 @@ def test_searches_of_an_agent_of_llama_index_are_calls(some: rl.Dataset, tmp_pat
         rl.Session(
             query.id,
             [
-                rl.Call.of(text, llama_index_ranking(retriever.retrieve(text), None))
+                rl.Call.of(text, Ranking.of(scored_nodes(retriever.retrieve(text), "the retriever", None)))
                 for text in agents.searches_for(query.text, 2)
             ],
         )

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from raglift.adapters.agent_texts import hits_in, places_of
+from raglift.adapters.asking import BothWays, Refusals
+from raglift.errors import QueryFailed
 from raglift.records.rankings import Call, Ranking, StageTrace
+from raglift.records.sessions import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from raglift.records.documents import Chunk
-    from raglift.records.sessions import Session
 
 
 Scored = tuple[tuple["Chunk", float | None], ...]
@@ -187,7 +189,56 @@ def final_context(calls: Sequence[Call], prompt: Sequence[str] | None) -> Rankin
     return hits_in("\n".join(prompt), every)
 
 
-def ranking_of_calls(session: Session, k: int) -> Ranking:
+class FrameworkAgent(BothWays):
+    """A framework's agent: `ask(query, under_way)` returns a session.
+
+    Args:
+        agent: what is asked; each query is the first of a conversation.
+        who: the name of its class, for messages.
+        sync: whether it can be asked without an event loop.
+        asynchronous: whether it is async of its own.
+    """
+
+    def __init__(self, agent: Any, who: str, *, sync: bool, asynchronous: bool) -> None:
+        self.agent = agent
+        self.who = who
+        self.refusals = Refusals()
+        if sync:
+            self.session_one, self.retrieve_one = self.answer, self._retrieve_one
+        if asynchronous:
+            self.asession_one, self.aretrieve_one = self.answer_async, self._aretrieve_one
+
+    def session(
+        self, query: str, searches: Sequence[Search], documents: Scored | None, prompt: Sequence[str] | None
+    ) -> Session:
+        """Return what the agent did for a query.
+
+        Args:
+            query: the question.
+            searches: that it made.
+            documents: those in its answer, which are the context if the prompt is not known; None if there are none.
+            prompt: the texts that the answer was written from.
+
+        Raises:
+            QueryFailed: every search failed.
+        """
+        calls = tuple(map(call_of, searches))
+        if calls and all(call.error is not None for call in calls):
+            what = f"its tool {calls[0].tool}" if calls[0].tool else "its retriever"
+            raise QueryFailed(f"{self.who}: {what} failed: {calls[0].error}")
+        context = final_context(calls, prompt)
+        if context is None and documents is not None:
+            context = Ranking.of(documents)
+        return Session(query, calls, context)
+
+    def _retrieve_one(self, query: str, k: int) -> Ranking:
+        return _ranking_of_calls(self.answer(query, UnderWay()), k)
+
+    async def _aretrieve_one(self, query: str, k: int) -> Ranking:
+        return _ranking_of_calls(await self.answer_async(query, UnderWay()), k)
+
+
+def _ranking_of_calls(session: Session, k: int) -> Ranking:
     """Return the hits of all calls of a session, one call after the other, at most `k`."""
     hits = [hit for call in session.calls for hit in call.ranking]
     return Ranking.of((hit.chunk, hit.score) for hit in hits[:k])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.base import Adapter, accepted, adapter_of, failed_adapters
+from raglift.adapters.base import Adapter, accepted, adapter_of
 from raglift.adapters.results import chunk_of_mapping, read_all, require_text, results_in, shown_keys
 from raglift.adapters.stages import RerankStage, RetrieveStage, Stage
 from raglift.components.services.addresses import is_http_address, is_mcp_reference
@@ -68,11 +67,10 @@ class PlainAdapter(Adapter):
             _require_two_arguments(system, _RETRIEVE_METHODS, "queries, k")
             return [RetrieveStage(system, _described(system))]
         if callable(system):
-            _warn_of_failures(system)
             return [retriever_stage(system, as_deployed=as_deployed, doc_key=doc_key)]
         raise UnsupportedSystem(
             f"system: found a {type(system).__name__}; expected {accepted('systems')}, a function from a query to "
-            "results, or an object with retrieve(queries, k) or retrieve_one(query, k)" + _failures(system)
+            "results, or an object with retrieve(queries, k) or retrieve_one(query, k)"
         )
 
     def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:  # noqa: ARG002
@@ -85,12 +83,11 @@ class PlainAdapter(Adapter):
             _require_two_arguments(reranker, _RERANK_METHODS, "queries, rankings")
             return [RerankStage(reranker, _described(reranker))]
         if callable(reranker):
-            _warn_of_failures(reranker)
             return [reranker_stage(reranker)]
         raise UnsupportedSystem(
             f"reranker: found a {type(reranker).__name__}; expected a name, a CrossEncoder, {accepted('rerankers')}, "
             "a function of a query and texts, or an object with rerank(queries, rankings) or "
-            "rerank_one(query, ranking)" + _failures(reranker)
+            "rerank_one(query, ranking)"
         )
 
     def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
@@ -137,8 +134,7 @@ def retriever_stage(
     own = as_deployed and (depth is None or depth.default is not depth.empty)
     name = _name_of(function)
     fixed = () if own or depth is not None else (f"{name} (it takes no k)",)
-    kind = _AsyncFunctionRetriever if _is_async(function) else _FunctionRetriever
-    retriever = kind(function, None if own or depth is None else depth.name, doc_key, keeps_all=own)
+    retriever = _FunctionRetriever(function, None if own or depth is None else depth.name, doc_key, keeps_all=own)
     return RetrieveStage(retriever, f"function {name}", fixed, has_own_depth=own or depth is None)
 
 
@@ -148,7 +144,7 @@ def reranker_stage(function: Callable[..., Any]) -> RerankStage:
     It returns one score a text; or (index, score) pairs, best first; or the texts themselves in a new order. What can
     be read in two ways is refused: pairs whose scores rise, a set, and integers that are the indices of the texts.
     """
-    reranker = (_AsyncFunctionReranker if _is_async(function) else _FunctionReranker)(function)
+    reranker = _FunctionReranker(function)
     return RerankStage(reranker, f"function {_name_of(function)}", doubt=reranker.doubt)
 
 
@@ -166,7 +162,6 @@ def chunk_and_score(result: Any, doc_key: str | None = None) -> tuple[Chunk, flo
         raise ConfigurationError(
             f"a retriever's result: found a {type(result).__name__}{keys}; expected a text, {accepted('results')}, a "
             "raglift Chunk, a mapping with 'text', 'content' or 'page_content', or a pair of one of these and a score"
-            + _failures(result)
         )
     return found
 
@@ -185,63 +180,47 @@ def _given_score(value: Any) -> float | None:
     )
 
 
-def _takes_filter(function: Callable[..., Any]) -> bool:
-    try:
-        return _FILTER_NAME in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
 class _FunctionRetriever:
     def __init__(
         self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
     ) -> None:
         self.function = function
+        self.takes_filters = _FILTER_NAME in _parameters(function)
+        if _is_async(function):
+            self.aretrieve_one = self._aretrieve_one
+        else:
+            self.retrieve_one = self._retrieve_one
         self._depth_name = depth_name
         self._doc_key = doc_key
-        name = _name_of(function)
-        self._shown = f"{name if name.isidentifier() else 'search'}(query)"
         self._keeps_all = keeps_all
 
-    @property
-    def takes_filters(self) -> bool:
-        """Whether the function has a parameter for a filter."""
-        return _takes_filter(self.function)
+    def _retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        return self._ranking(self._call(query, k, given), k)
 
-    def _call(self, query: str, k: int, given: Filter | None = None) -> Any:
+    async def _aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        return self._ranking(await self._call(query, k, given), k)
+
+    def _call(self, query: str, k: int, given: Filter | None) -> Any:
         filtered = {_FILTER_NAME: None if given is None else given.to_dict()} if self.takes_filters else {}
         return self.function(query, **({self._depth_name: k} if self._depth_name else {}), **filtered)
 
     def _ranking(self, results: Any, k: int) -> Ranking:
         _refuse_coroutine(self.function, results)
-        found = results_in(results, _name_of(self.function), self._shown)
-        require_text(found, results, _name_of(self.function), self._shown)
+        name = _name_of(self.function)
+        call = f"{name if name.isidentifier() else 'search'}(query)"
+        found = results_in(results, name, call)
+        require_text(found, results, name, call)
         ranked = [chunk_and_score(result, self._doc_key) for result in found]
         return Ranking.of(ranked if self._keeps_all else ranked[:k])
 
-    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        return self._ranking(self._call(query, k, given), k)
 
-
-class _AsyncFunctionRetriever:
-    def __init__(
-        self, function: Callable[..., Any], depth_name: str | None, doc_key: str | None, *, keeps_all: bool
-    ) -> None:
-        self.inner = _FunctionRetriever(function, depth_name, doc_key, keeps_all=keeps_all)
-
-    @property
-    def takes_filters(self) -> bool:
-        """Whether the function has a parameter for a filter."""
-        return self.inner.takes_filters
-
-    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        results = await cast("Awaitable[Any]", self.inner._call(query, k, given))  # noqa: SLF001 — same module
-        return self.inner._ranking(results, k)  # noqa: SLF001
-
-
-class _AnyFunctionReranker:
+class _FunctionReranker:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        if _is_async(function):
+            self.arerank_one = self._arerank_one
+        else:
+            self.rerank_one = self._rerank_one
         self._looked_like_indices = 0
         self._looked_like_scores = False
 
@@ -274,16 +253,12 @@ class _AnyFunctionReranker:
                 self._looked_like_scores = True
         return _reordered(self.function, ranking, result)
 
-
-class _FunctionReranker(_AnyFunctionReranker):
-    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+    def _rerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
         return self._read(ranking, self.function(query, [hit.chunk.text for hit in ranking]))
 
-
-class _AsyncFunctionReranker(_AnyFunctionReranker):
-    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+    async def _arerank_one(self, query: str, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
         return self._read(ranking, await self.function(query, [hit.chunk.text for hit in ranking]))
@@ -291,9 +266,7 @@ class _AsyncFunctionReranker(_AnyFunctionReranker):
 
 def function_of(asked: object) -> Callable[..., Any] | None:
     """Return the user's function behind a retriever or reranker that was made of one; None for any other."""
-    if isinstance(asked, _AsyncFunctionRetriever):
-        asked = asked.inner
-    return asked.function if isinstance(asked, (_FunctionRetriever, _AnyFunctionReranker)) else None
+    return asked.function if isinstance(asked, (_FunctionRetriever, _FunctionReranker)) else None
 
 
 def _reordered(function: Callable[..., Any], ranking: Ranking, result: Any) -> Ranking:
@@ -361,12 +334,16 @@ def _is_indexed_score(item: Any, count: int) -> bool:
     return _is_number(index) and float(index).is_integer() and 0 <= index < count and _is_number(score)
 
 
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return {}
+
+
 def _depth_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
     """Return the parameter after the query that takes the number of hits; None if there is none."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some built-ins have no signature
-        return None
+    parameters = _parameters(function)
     names = list(parameters)[1:]
     return next((parameters[name] for name in _DEPTH_NAMES if name in names), None)
 
@@ -403,7 +380,7 @@ def _require_two_arguments(part: Any, names: Sequence[str], arguments: str) -> N
         name, signature, error = misfit
         raise UnsupportedSystem(
             f"{type(part).__name__}.{name}: found {name}{signature}; expected {name}({arguments}): {error}. A function "
-            "from a query's text to results is accepted too: pass the bound method itself" + _failures(part)
+            "from a query's text to results is accepted too: pass the bound method itself"
         )
 
 
@@ -433,12 +410,3 @@ _ONE_QUERY = ("query", "question", "text")
 def _described(part: Any) -> str:
     """Return what raglift's own parts say of themselves, else the class: a foreign text might hold secrets."""
     return str(part) if type(part).__module__.startswith("raglift.") else type(part).__name__
-
-
-def _failures(obj: Any) -> str:
-    return "".join(f"; {failure}" for failure in failed_adapters(obj))
-
-
-def _warn_of_failures(function: Any) -> None:
-    for failure in failed_adapters(function):
-        warnings.warn(f"{type(function).__name__} is called as a function, because {failure}", stacklevel=2)

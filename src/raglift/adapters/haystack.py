@@ -10,15 +10,14 @@ Haystack is imported only when one of its objects is at hand.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import inspect
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.base import Adapter, finite, is_from
+from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever, document_id, excerpt
+from raglift.adapters.base import Adapter, finite, is_count, is_from
 from raglift.adapters.haystack_components import (
     TEXT_NAMES,
     Part,
@@ -26,14 +25,13 @@ from raglift.adapters.haystack_components import (
     document_inputs,
     document_outputs,
     is_component,
-    is_count,
     is_pipeline,
     sockets,
     stored,
 )
 from raglift.adapters.overriding import are_async, asked_whole, base_from, overridden, sync_is_newer
 from raglift.adapters.results import results_in
-from raglift.adapters.stages import RerankStage, RetrieveStage, place_in
+from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
@@ -89,9 +87,9 @@ class HaystackAdapter(Adapter):
                 "documents, or a Pipeline; a document store is asked through a retriever"
             )
         always_async = are_async(system, changed)  # whoever asks it, asks it so
-        kind = _AsyncHaystackRetriever if source.supports_async or always_async else _HaystackRetriever
-        retriever = kind(source, as_deployed, doc_key)
-        fixed = () if as_deployed else retriever.depth_fixed
+        asynchronous = source.supports_async or always_async
+        retriever = _Retriever(source, as_deployed=as_deployed, doc_key=doc_key, asynchronous=asynchronous)
+        fixed = () if as_deployed else source.fixed()
         stages: list[Stage] = [
             RetrieveStage(
                 retriever,
@@ -102,7 +100,8 @@ class HaystackAdapter(Adapter):
                 unopened=unopened,
             )
         ]
-        return stages + [_rerank_stage(ranker, as_deployed, doc_key, is_part=True) for ranker in rankers]
+        settings = {"as_deployed": as_deployed, "doc_key": doc_key, "asks_for_none": True}  # as a pipeline does
+        return stages + [_rerank_stage(ranker, **settings) for ranker in rankers]
 
     def reranker_stages(self, reranker: Any, *, as_deployed: bool = False) -> list[RerankStage]:
         """Adapt a component from documents to documents.
@@ -110,7 +109,7 @@ class HaystackAdapter(Adapter):
         Raises:
             UnsupportedSystem: it is none.
         """
-        return [_rerank_stage(reranker, as_deployed, None)]
+        return [_rerank_stage(reranker, as_deployed=as_deployed)]
 
     def chunk_and_score(self, result: Any, doc_key: str | None = None) -> tuple[Chunk, float | None] | None:
         """Return a Haystack Document as a chunk, with its score."""
@@ -148,13 +147,13 @@ def chunk_of(document: Any, doc_key: str | None = None) -> Chunk:
         The chunk; its offsets are what a splitter wrote (`split_idx_start`).
     """
     text, meta = document.content or "", dict(document.meta)
-    keys = DOCUMENT_KEYS if doc_key is None else (doc_key,)
-    doc_id = next((str(meta[key]) for key in keys if meta.get(key) not in (None, "")), None)
     start = meta.get("split_idx_start")
     if not is_count(start) or start < 0:
         start = None
     end = None if start is None else start + len(text)
-    return Chunk(text, document.id, doc_id, start, end, metadata=meta, origin=document)
+    return Chunk(
+        text, document.id, document_id(meta, doc_key, DOCUMENT_KEYS), start, end, metadata=meta, origin=document
+    )
 
 
 @dataclass(frozen=True)
@@ -217,30 +216,34 @@ class _Source:
         names = [described(part.component) for part in self.parts]
         return names[0] if len(names) == 1 else f"{type(self.pipeline).__name__}({' + '.join(names)})"
 
-    def fixed(self, *, as_deployed: bool) -> tuple[str, ...]:
+    def fixed(self) -> tuple[str, ...]:
         """Return the components whose depth cannot be raised."""
         found = []
         for part in self.parts:
-            reason = part.fixed(as_deployed=as_deployed)
-            if reason is not None:
+            if (reason := part.fixed()) is not None:
                 path = f"{type(self.pipeline).__name__}.{part.name}: " if part.name else ""
                 found.append(f"{path}{type(part.component).__name__}{reason}")
         return tuple(found)
 
-    def at_depth(self, k: int, *, as_deployed: bool) -> tuple[Any, dict[str, dict[str, Any]]]:
-        """Warm up the components, and return what runs and the run-time inputs that set its depth, by component."""
+    def at_depth(self, k: int | None) -> tuple[Any, dict[str, dict[str, Any]]]:
+        """Warm up the components, and return what runs and the run-time inputs that set its depth, by component.
+
+        Args:
+            k: how many hits are wanted; None for its own settings.
+        """
         for part in self.parts:
             part.warm_up()
-        raised = () if as_deployed else self.parts
-        depths: dict[str, dict[str, Any]] = {part.name: dict(part.depths(k)) for part in raised}
+        depths: dict[str, dict[str, Any]] = {} if k is None else {part.name: part.depths(k) for part in self.parts}
         if self.pipeline is None:
-            return self.parts[0].deepened(k) if raised else self.parts[0].component, depths
-        if self.is_whole and as_deployed:
+            part = self.parts[0]
+            return part.component if k is None else part.deepened(k), depths
+        if self.is_whole and k is None:
             return self.pipeline, depths
         runs = copy.copy(self.pipeline)
         runs.graph = self.pipeline.graph.subgraph([part.name for part in self.parts]).copy()
-        for part in raised:
-            runs.graph.nodes[part.name]["instance"] = part.deepened(k)
+        if k is not None:
+            for part in self.parts:
+                runs.graph.nodes[part.name]["instance"] = part.deepened(k)
         return runs, depths
 
 
@@ -346,56 +349,46 @@ def _documents(outputs: Any, socket: str, who: str) -> list[Any]:
     return found
 
 
-class _HaystackRetriever:
-    """Asks a component or a pipeline for documents, one query at a time."""
+class _Retriever(FrameworkRetriever):
+    """Asks a component or a pipeline for documents; its copies are what runs, with the inputs that set its depth."""
 
-    def __init__(self, source: _Source, as_deployed: bool, doc_key: str | None) -> None:
-        self.depth_fixed = source.fixed(as_deployed=as_deployed)
-        self._source = source
-        self._as_deployed = as_deployed
-        self._doc_key = doc_key
-        self._lock = threading.Lock()
-        self._by_depth: dict[int, tuple[Any, dict[str, dict[str, Any]]]] = {}
+    system: _Source
 
-    def retrieve_one(self, query: str, k: int) -> Ranking:
-        """Return a ranking of at most `k` hits."""
-        runs, inputs = self._asked(query, k)
-        if self._source.pipeline is None:
-            return self._ranking(runs.run(**inputs[""]), k)
-        return self._ranking(runs.run(inputs, **self._included(runs.run)), k)
+    def copy_at(self, count: int | None) -> tuple[Any, dict[str, dict[str, Any]]]:
+        return self.system.at_depth(count)
+
+    def ask(self, copied: tuple[Any, dict[str, dict[str, Any]]], query: str) -> list[tuple[Chunk, float | None]]:
+        runs, inputs = copied[0], self._inputs(copied[1], query)
+        if self.system.pipeline is None:
+            return self._scored(runs.run(**inputs[""]))
+        return self._scored(runs.run(inputs, **self._included(runs.run)))
+
+    async def ask_async(
+        self, copied: tuple[Any, dict[str, dict[str, Any]]], query: str
+    ) -> list[tuple[Chunk, float | None]]:
+        runs, inputs = copied[0], self._inputs(copied[1], query)
+        if self.system.pipeline is None:
+            return self._scored(await runs.run_async(**inputs[""]))
+        return self._scored(await runs.run_async(inputs, **self._included(runs.run_async)))
 
     def _included(self, run: Any) -> dict[str, Any]:
         """Return what makes a pipeline return its documents, though others take them; not every override knows it."""
         names = inspect.signature(run).parameters
         takes = _INCLUDE in names or any(one.kind is one.VAR_KEYWORD for one in names.values())
-        return {_INCLUDE: {self._source.output}} if takes else {}
+        return {_INCLUDE: {self.system.output}} if takes else {}
 
-    def _asked(self, query: str, k: int) -> tuple[Any, dict[str, dict[str, Any]]]:
-        with self._lock:
-            if k not in self._by_depth:
-                self._by_depth[k] = self._source.at_depth(k, as_deployed=self._as_deployed)
-        runs, depths = self._by_depth[k]
-        inputs = {part.name: part.arguments(query) | depths.get(part.name, {}) for part in self._source.parts}
-        return runs, inputs if self._source.pipeline is None else {name: one for name, one in inputs.items() if one}
+    def _inputs(self, depths: dict[str, dict[str, Any]], query: str) -> dict[str, dict[str, Any]]:
+        inputs = {part.name: part.arguments(query) | depths.get(part.name, {}) for part in self.system.parts}
+        return inputs if self.system.pipeline is None else {name: one for name, one in inputs.items() if one}
 
-    def _ranking(self, outputs: Any, k: int) -> Ranking:
-        source = self._source
+    def _scored(self, outputs: Any) -> list[tuple[Chunk, float | None]]:
+        source = self.system
         found = outputs if source.pipeline is None or not isinstance(outputs, Mapping) else outputs.get(source.output)
         if found is None:  # an override may return the documents alone, under a name of its own
             who = type(source.pipeline).__name__
             found = results_in(outputs, who, "pipeline.run(…)") if source.is_whole else {}
         documents = _documents(found, source.socket, source.output or type(source.parts[0].component).__name__)
-        kept = documents if self._as_deployed else documents[:k]
-        return Ranking.of((chunk_of(document, self._doc_key), finite(document.score)) for document in kept)
-
-
-class _AsyncHaystackRetriever(_HaystackRetriever):
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        """Return a ranking of at most `k` hits, without blocking."""
-        runs, inputs = await asyncio.to_thread(self._asked, query, k)
-        if self._source.pipeline is None:
-            return self._ranking(await runs.run_async(**inputs[""]), k)
-        return self._ranking(await runs.run_async(inputs, **self._included(runs.run_async)), k)
+        return [(chunk_of(document, self.doc_key), finite(document.score)) for document in documents]
 
 
 def _runs_async(component: Any) -> bool:
@@ -403,7 +396,7 @@ def _runs_async(component: Any) -> bool:
     return bool(getattr(component, "__haystack_supports_async__", False)) and not sync_is_newer(component, _RUN)
 
 
-def _rerank_stage(component: Any, as_deployed: bool, doc_key: str | None, *, is_part: bool = False) -> RerankStage:
+def _rerank_stage(component: Any, **settings: Any) -> RerankStage:
     """Adapt a component from documents to documents, which may be a part of a pipeline.
 
     Raises:
@@ -424,80 +417,13 @@ def _rerank_stage(component: Any, as_deployed: bool, doc_key: str | None, *, is_
             f"reranker: found a {who} whose inputs {', '.join(missing)} must be given; expected no more than documents "
             "and the query's text: pass a function of the query and the texts that runs it"
         )
-    kind = _AsyncHaystackRanker if _runs_async(component) else _HaystackRanker
-    return RerankStage(kind(part, as_deployed, doc_key, is_part=is_part), described(component))
+    return RerankStage(_Ranker(part, asynchronous=_runs_async(component), **settings), described(component))
 
 
-class _HaystackRanker:
-    """Runs a component over one ranking at a time."""
-
-    def __init__(self, part: Part, as_deployed: bool, doc_key: str | None, *, is_part: bool = False) -> None:
-        self._is_part = is_part  # of a pipeline, which runs it with no documents as well
-        self._part = part
-        self._as_deployed = as_deployed
-        self._doc_key = doc_key
-        self._lock = threading.Lock()
-        self._warm = False
-
-    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking; an empty one stays empty, unless a pipeline would ask for it."""
-        if not (ranking.hits or self._is_part):
-            return Ranking()
-        candidates = _Candidates(ranking, self._doc_key)
-        component, inputs = self._asked(query, candidates)
-        return self._ranking(candidates, component.run(**inputs))
-
-    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
-        """Return how many candidates a `SentenceTransformersSimilarityRanker` reads in part; None for others."""
-        ranker = self._part.component
-        if type(ranker).__name__ != "SentenceTransformersSimilarityRanker":
-            return None
-        asked = []
-        for query, ranking in zip(queries, rankings, strict=True):
-            documents = [_document_of(hit.chunk, hit.score) for hit in ranking]
-            asked.append(_similarity_inputs(ranker, query, documents))
-        return read_by_cross_encoder(getattr(ranker, "_cross_encoder", None), asked)
-
-    def _asked(self, query: str, candidates: _Candidates) -> tuple[Any, dict[str, Any]]:
-        part, count = self._part, len(candidates.documents)
-        with self._lock:
-            if not self._warm:
-                part.warm_up()
-            self._warm = True
-        inputs = part.arguments(query) | {document_inputs(part.component)[0]: list(candidates.documents)}
-        if self._as_deployed:
-            return part.component, inputs
-        return part.deepened(count), inputs | part.depths(count)
-
-    def _ranking(self, candidates: _Candidates, outputs: Any) -> Ranking:
-        component = self._part.component
-        return candidates.ranking(_documents(outputs, document_outputs(component)[0], type(component).__name__))
-
-
-def _similarity_inputs(ranker: Any, query: str, documents: Sequence[Any]) -> tuple[str, list[str]]:
-    """Return the query and the texts as a `SentenceTransformersSimilarityRanker` gives them to its cross-encoder."""
-    texts = []
-    for document in documents:
-        embedded = [document.meta.get(name) for name in ranker.meta_fields_to_embed]
-        parts = [*(str(value) for value in embedded if value is not None), document.content or ""]
-        texts.append(ranker.document_prefix + ranker.embedding_separator.join(parts) + ranker.document_suffix)
-    return ranker.query_prefix + query + ranker.query_suffix, texts
-
-
-class _AsyncHaystackRanker(_HaystackRanker):
-    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking, without blocking."""
-        if not (ranking.hits or self._is_part):
-            return Ranking()
-        candidates = _Candidates(ranking, self._doc_key)
-        component, inputs = await asyncio.to_thread(self._asked, query, candidates)
-        return self._ranking(candidates, await component.run_async(**inputs))
-
-
-class _Candidates:
+class Candidates:
     """The hits of one ranking as Haystack Documents, and the way back to their chunks."""
 
-    def __init__(self, ranking: Ranking, doc_key: str | None) -> None:
+    def __init__(self, ranking: Ranking, doc_key: str | None = None) -> None:
         self._doc_key = doc_key
         self._chunks = ranking.chunks
         self.documents = [_document_of(hit.chunk, hit.score) for hit in ranking]
@@ -530,12 +456,7 @@ class _Candidates:
         if document.content == given.content and document.meta == given.meta:
             # The next ranker finds the score that this one set, as it would inside Haystack
             return chunk if document.score == given.score else replace(chunk, origin=document)
-        metadata = {**chunk.metadata, **document.meta}
-        if document.content == given.content:
-            return replace(chunk, metadata=metadata, origin=document)
-        text = document.content or ""
-        start, end = place_in(chunk, text)
-        return Chunk(text, chunk.id, chunk.doc_id, start, end, metadata=metadata, origin=document)
+        return excerpt(chunk, document.content or "", {**chunk.metadata, **document.meta}, document)
 
 
 def _document_of(chunk: Chunk, score: float | None) -> Any:
@@ -549,3 +470,50 @@ def _document_of(chunk: Chunk, score: float | None) -> Any:
     place = {"source_id": chunk.doc_id, "split_idx_start": chunk.start}
     meta = {key: value for key, value in place.items() if value is not None} | dict(chunk.metadata)
     return Document(id=chunk.id, content=chunk.text, meta=meta, score=score)
+
+
+class _Ranker(FrameworkReranker):
+    """Runs a component; its copies are what runs, with the inputs that set how many documents it keeps."""
+
+    system: Part
+    candidates = Candidates
+
+    def copy_at(self, count: int | None) -> tuple[Any, dict[str, int]]:
+        self.system.warm_up()
+        return (
+            (self.system.component, {}) if count is None else (self.system.deepened(count), self.system.depths(count))
+        )
+
+    def ask(self, copied: tuple[Any, dict[str, int]], query: str, documents: list[Any]) -> list[Any]:
+        return self._documents(copied[0].run(**self._inputs(query, documents), **copied[1]))
+
+    async def ask_async(self, copied: tuple[Any, dict[str, int]], query: str, documents: list[Any]) -> list[Any]:
+        return self._documents(await copied[0].run_async(**self._inputs(query, documents), **copied[1]))
+
+    def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
+        """Return how many candidates a `SentenceTransformersSimilarityRanker` reads in part; None for others."""
+        ranker = self.system.component
+        if type(ranker).__name__ != "SentenceTransformersSimilarityRanker":
+            return None
+        asked = [
+            _similarity_inputs(ranker, query, Candidates(ranking).documents)
+            for query, ranking in zip(queries, rankings, strict=True)
+        ]
+        return read_by_cross_encoder(getattr(ranker, "_cross_encoder", None), asked)
+
+    def _inputs(self, query: str, documents: list[Any]) -> dict[str, Any]:
+        return self.system.arguments(query) | {document_inputs(self.system.component)[0]: list(documents)}
+
+    def _documents(self, outputs: Any) -> list[Any]:
+        component = self.system.component
+        return _documents(outputs, document_outputs(component)[0], type(component).__name__)
+
+
+def _similarity_inputs(ranker: Any, query: str, documents: Sequence[Any]) -> tuple[str, list[str]]:
+    """Return the query and the texts as a `SentenceTransformersSimilarityRanker` gives them to its cross-encoder."""
+    texts = []
+    for document in documents:
+        embedded = [document.meta.get(name) for name in ranker.meta_fields_to_embed]
+        parts = [*(str(value) for value in embedded if value is not None), document.content or ""]
+        texts.append(ranker.document_prefix + ranker.embedding_separator.join(parts) + ranker.document_suffix)
+    return ranker.query_prefix + query + ranker.query_suffix, texts

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeGuard, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
-from raglift.adapters.base import is_from
+from raglift.adapters.base import is_count, is_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -129,11 +129,9 @@ class Part:
         twin.top_k = k
         return twin
 
-    def fixed(self, *, as_deployed: bool) -> str | None:
-        """Return what to say of a depth that cannot be raised, "" where there is no more to say; None if it can."""
+    def fixed(self) -> str | None:
+        """Return what to say of a depth that cannot be raised, "" if there is no more to say; None if it can."""
         has_depth = is_count(getattr(self.component, "top_k", None))
-        if as_deployed and self.reranks:
-            return " (top_k as deployed)" if has_depth else None
         if "top_k" in self.closed:
             return " (another component sets top_k)"
         return None if self.depths(1) or has_depth or not self.retrieves else ""
@@ -159,11 +157,6 @@ def _inner(component: Any) -> list[Any]:
         else:
             held.append(value)
     return [inner for inner in held if is_component(inner)]
-
-
-def is_count(value: Any) -> TypeGuard[int]:
-    """Whether a value is a number of documents, and not a bool."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def stored(component: Any) -> list[Any] | None:

@@ -9,13 +9,12 @@ depth is set on copies. LangChain is imported only when one of its objects is at
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever, Refusals
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.filters import takes_langchain_filter, with_langchain_filter
-from raglift.adapters.langchain_agents import AsyncAgent, AsyncOnlyAgent, SyncAgent
+from raglift.adapters.langchain_agents import LangChainAgent
 from raglift.adapters.langchain_chains import (
     Asking,
     asking,
@@ -35,8 +34,8 @@ from raglift.adapters.langchain_depth import (
     is_wrapper,
     resolved,
     with_depth,
+    with_kept_candidates,
     with_own_settings,
-    with_room,
 )
 from raglift.adapters.langchain_documents import Candidates, chunk_of, documents_in, scored_documents
 from raglift.adapters.overriding import (
@@ -49,26 +48,22 @@ from raglift.adapters.overriding import (
     sync_is_newer,
 )
 from raglift.adapters.stages import RerankStage, RetrieveStage
-from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
-from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from langchain_core.documents import Document
 
     from raglift.adapters.stages import Stage
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
-    from raglift.records.rankings import ReadInPart
+    from raglift.records.rankings import Ranking, ReadInPart
 
 
 _SHOWN = ("vectorstore", "model", "embeddings")
 """Fields that distinguish two objects of one class; shown as a model name or a class name, never as a repr."""
-_REFUSALS = 3
-"""After so many answers without documents, and none with, a system is not asked any more."""
 
 
 def is_langchain(obj: Any) -> bool:
@@ -130,7 +125,7 @@ def retriever_stages(
 
     if isinstance(obj, VectorStore):
         store = VectorStoreRetriever(vectorstore=obj)
-        return [RetrieveStage(_retriever(store, asking(store), as_deployed=False, doc_key=doc_key), type(obj).__name__)]
+        return [RetrieveStage(_Retriever(store, asking(store), doc_key=doc_key), type(obj).__name__)]
     if not isinstance(obj, Runnable):
         raise UnsupportedSystem(
             f"retriever: found {type(obj).__name__}; expected a LangChain retriever, vector store, "
@@ -154,17 +149,18 @@ def _stages(
         return _stages(resolved(found), None if by_text else asked or asking(runnable), as_deployed, doc_key)
     asked = asked or asking(runnable)
     runnable = without_memory(runnable)
+    name, sync = _describe(runnable), _answers_sync(runnable)
     if asked.is_agent:
-        name = _describe(runnable)
-        agent = _agent(runnable, asked, doc_key)
+        agent = LangChainAgent(runnable, asked, doc_key, sync=sync, asynchronous=not sync or _answers_async(runnable))
         return [RetrieveStage(agent, name, () if as_deployed else (name,), has_own_depth=as_deployed)]
     fixed = () if as_deployed else with_depth(runnable, 1)[1]
     unopened, changed = _unopened(runnable)
-    if are_async(runnable, changed):  # whoever asks it, asks it so
-        retriever: Any = _AsyncOnlyRetriever(runnable, asked, as_deployed, doc_key)
-    else:
-        retriever = _retriever(runnable, asked, as_deployed=as_deployed, doc_key=doc_key)
-    return [RetrieveStage(retriever, _describe(runnable), fixed, has_own_depth=as_deployed, unopened=unopened)]
+    sync = sync and not are_async(runnable, changed)  # if only async methods are overridden, its users ask it by these
+    asynchronous = not sync or _answers_async(runnable)
+    retriever = _Retriever(
+        runnable, asked, as_deployed=as_deployed, doc_key=doc_key, sync=sync, asynchronous=asynchronous
+    )
+    return [RetrieveStage(retriever, name, fixed, has_own_depth=as_deployed, unopened=unopened)]
 
 
 def reranker_stages(obj: Any, *, as_deployed: bool = False) -> list[RerankStage]:
@@ -191,11 +187,11 @@ def _rerank_stages(obj: Any, as_deployed: bool, doc_key: str | None) -> list[Rer
     if changed == ():
         members: list[Any] = obj.transformers  # type: ignore[union-attr]
         return [stage for member in members for stage in _rerank_stages(member, as_deployed, doc_key)]
-    adapter: type[_Reranker | _AsyncOnlyReranker] = _AsyncReranker if _answers_async(obj) else _Reranker
-    if not _compresses_sync(obj):
-        adapter = _AsyncOnlyReranker
+    sync = _compresses_sync(obj)
+    asynchronous = not sync or _answers_async(obj)
+    reranker = _Reranker(obj, as_deployed=as_deployed, doc_key=doc_key, sync=sync, asynchronous=asynchronous)
     unopened = asked_whole(obj, changed, reranks=False) if changed else ""
-    return [RerankStage(adapter(obj, as_deployed, doc_key), _describe(obj), unopened=unopened)]
+    return [RerankStage(reranker, _describe(obj), unopened=unopened)]
 
 
 def _opened(runnable: Any) -> tuple[Any, Any] | None:
@@ -235,135 +231,40 @@ _OF_COMPRESSION = (*ENTRIES, *RETRIEVING, "base_retriever", "base_compressor")
 _SIDES = (("invoke", "ainvoke"), RETRIEVING, *_COMPRESS)
 
 
-def _retriever(runnable: Any, asked: Asking, *, as_deployed: bool, doc_key: str | None) -> Any:
-    """Choose the adapter whose methods are the ones that the system can be asked by."""
-    if not _answers_sync(runnable):
-        adapter: type[_RetrieverAdapter] = _AsyncOnlyRetriever
-    else:
-        adapter = _AsyncRetriever if _answers_async(runnable) else _Retriever
-    return adapter(runnable, asked, as_deployed, doc_key)
+class _Retriever(FrameworkRetriever):
+    """A LangChain Runnable from a question to documents."""
 
-
-def _agent(runnable: Any, asked: Asking, doc_key: str | None) -> SyncAgent | AsyncOnlyAgent:
-    """Choose the adapter whose methods are the ones that the agent can be asked by."""
-    if not _answers_sync(runnable):
-        return AsyncOnlyAgent(runnable, asked, doc_key)
-    return (AsyncAgent if _answers_async(runnable) else SyncAgent)(runnable, asked, doc_key)
-
-
-class _RetrieverAdapter:
-    """A LangChain Runnable from a question to documents, with a copy of it for each depth asked.
-
-    As deployed there is one copy, with the settings that it was given, and all that it returns is kept.
-    """
-
-    def __init__(self, runnable: Any, asked: Asking, as_deployed: bool, doc_key: str | None) -> None:
-        self._runnable = runnable
+    def __init__(self, runnable: Any, asked: Asking, **settings: Any) -> None:
+        super().__init__(runnable, **settings)
+        self.takes_filters = takes_langchain_filter(runnable)
         self._asked = asked
-        self._as_deployed = as_deployed
-        self._doc_key = doc_key
-        self._by_depth: dict[int | None, Any] = {}
-        self._answered = False
-        self._sync_is_stub = False
-        self._async_is_stub = False
-        self._refusals: list[UnsupportedSystem] = []
+        self._refusals = Refusals()
 
-    @property
-    def asked_system(self) -> Any:
-        """What is asked."""
-        return self._runnable
+    def copy_at(self, count: int | None) -> Any:
+        return with_own_settings(self.system) if count is None else with_depth(self.system, count)[0]
 
-    @property
-    def takes_filters(self) -> bool:
-        """Whether a filter can be passed on: to the search of a vector store."""
-        return takes_langchain_filter(self._runnable)
-
-    def _at_depth(self, k: int, given: Filter | None = None) -> Any:
-        depth = None if self._as_deployed else k
-        if depth not in self._by_depth:
-            copied = with_own_settings(self._runnable) if depth is None else with_depth(self._runnable, depth)[0]
-            self._by_depth.setdefault(depth, copied)
-        found = self._by_depth[depth]
-        if given is None:
-            return found
-        if depth is None or "k" not in self._runnable.search_kwargs:
-            return with_langchain_filter(found, given)
+    def filtered_copy(self, k: int, given: Filter) -> Any:
+        if self.as_deployed or "k" not in self.system.search_kwargs:
+            return with_langchain_filter(self.copy(k), given)
         # What it fetches before it filters is raised with its own k
-        return with_depth(with_langchain_filter(self._runnable, given), depth)[0]
+        return with_depth(with_langchain_filter(self.system, given), k)[0]
 
-    def _ask(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        self._stop_if_refused()
-        runnable = self._at_depth(k, given)
-        scored = _vector_search(runnable, query)
-        if scored is None:
-            with self._explained():
+    def ask(self, runnable: Any, query: str) -> list[tuple[Chunk, float | None]]:
+        with self._refusals:
+            if (scored := _vector_search(runnable, query)) is not None:
+                return [(chunk_of(document, self.doc_key), score) for document, score in scored]
+            with self._asked.mapping_explained():
                 answer = runnable.invoke(self._asked.question(query))
-            return self._ranking(answer, k)
-        return self._kept([(chunk_of(document, self._doc_key), score) for document, score in scored], k)
+            return self._scored(answer)
 
-    async def _ask_async(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        self._stop_if_refused()
-        with self._explained():
-            answer = await self._at_depth(k, given).ainvoke(self._asked.question(query))
-        return self._ranking(answer, k)
+    async def ask_async(self, runnable: Any, query: str) -> list[tuple[Chunk, float | None]]:
+        with self._refusals:
+            with self._asked.mapping_explained():
+                answer = await runnable.ainvoke(self._asked.question(query))
+            return self._scored(answer)
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say of a function that is given a text and reads keys of it that it takes a mapping."""
-        try:
-            yield
-        except (TypeError, AttributeError) as error:
-            refusal = self._asked.mapping_expected(error)
-            if refusal is None:
-                raise
-            self._refusals.append(refusal)
-            raise refusal from error
-
-    def _stop_if_refused(self) -> None:
-        """Raise where nothing but refusals came so far: a chain may cost money with each question."""
-        if len(self._refusals) >= _REFUSALS and not self._answered:
-            raise self._refusals[0]
-
-    def _ranking(self, answer: Any, k: int) -> Ranking:
-        try:
-            results = self._asked.results(answer)
-            scored = scored_documents(results, type(self._runnable).__name__, self._doc_key)
-        except UnsupportedSystem as error:
-            self._refusals.append(error)
-            raise
-        self._answered = True
-        return self._kept(scored, k)
-
-    def _kept(self, scored: list[tuple[Chunk, float | None]], k: int) -> Ranking:
-        return Ranking.of(scored if self._as_deployed else scored[:k])
-
-
-class _Retriever(_RetrieverAdapter):
-    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        """Return a ranking of at most `k` hits; by the async method where the sync one is only a stub."""
-        if not self._sync_is_stub:
-            try:
-                return self._ask(query, k, given)
-            except NotImplementedError:
-                self._sync_is_stub = True
-        return result_of(self._ask_async(query, k, given))
-
-
-class _AsyncOnlyRetriever(_RetrieverAdapter):
-    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        """Return a ranking of at most `k` hits, without blocking."""
-        return await self._ask_async(query, k, given)
-
-
-class _AsyncRetriever(_Retriever):
-    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        """Return a ranking of at most `k` hits; in a thread where the async method is only a stub."""
-        if not self._async_is_stub:
-            try:
-                return await self._ask_async(query, k, given)
-            except NotImplementedError:
-                self._async_is_stub = True  # trying it again would call once more what comes before the stub
-        return await asyncio.to_thread(self._ask, query, k, given)
+    def _scored(self, answer: Any) -> list[tuple[Chunk, float | None]]:
+        return scored_documents(self._asked.results(answer), type(self.system).__name__, self.doc_key)
 
 
 def _vector_search(retriever: Any, query: str) -> list[tuple[Document, float | None]] | None:
@@ -400,68 +301,33 @@ def _scores_its_own_search(store: Any) -> bool:
     return mro.index(where[0]) <= mro.index(where[1]) and is_as_written(where[1], plain)  # type: ignore[arg-type]
 
 
-class _RerankerAdapter:
-    """A LangChain compressor or transformer, with a copy of it for each number of candidates."""
+class _Reranker(FrameworkReranker):
+    """A LangChain compressor or transformer."""
 
-    def __init__(self, part: Any, as_deployed: bool, doc_key: str | None) -> None:
-        self._part = part
-        self._as_deployed = as_deployed
-        self._doc_key = doc_key
-        self._by_room: dict[int, Any] = {}
+    candidates = Candidates
+
+    def copy_at(self, count: int | None) -> Any:
+        return self.system if count is None else with_kept_candidates(self.system, count)
+
+    def ask(self, part: Any, query: str, documents: list[Document]) -> list[Document]:
+        if hasattr(part, "compress_documents"):
+            return documents_in(part.compress_documents(documents, query), type(part).__name__)
+        return documents_in(part.transform_documents(documents), type(part).__name__)
+
+    async def ask_async(self, part: Any, query: str, documents: list[Document]) -> list[Document]:
+        if hasattr(part, "acompress_documents"):
+            return documents_in(await part.acompress_documents(documents, query), type(part).__name__)
+        return documents_in(await part.atransform_documents(documents), type(part).__name__)
 
     def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
         """Return how many candidates a cross-encoder reads in part; None for another compressor."""
-        if changes(self._part, "CrossEncoderReranker", _COMPRESS[0]) != ():
+        if changes(self.system, "CrossEncoderReranker", _COMPRESS[0]) != ():
             return None
         asked = [
             (query, [chunk.text for chunk in ranking.chunks]) for query, ranking in zip(queries, rankings, strict=True)
         ]
         # `model` is a HuggingFaceCrossEncoder, whose `client` is sentence-transformers' CrossEncoder
-        return read_by_cross_encoder(getattr(self._part.model, "client", None), asked)
-
-    def _with_room(self, candidates: int) -> Any:
-        if self._as_deployed:
-            return self._part
-        if candidates not in self._by_room:
-            return self._by_room.setdefault(candidates, with_room(self._part, candidates))
-        return self._by_room[candidates]
-
-
-class _Reranker(_RerankerAdapter):
-    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking."""
-        if not ranking:
-            return Ranking()
-        part = self._with_room(len(ranking))
-        candidates = Candidates(ranking, self._doc_key)
-        if hasattr(part, "compress_documents"):
-            outputs = part.compress_documents(candidates.documents, query)
-        else:
-            outputs = part.transform_documents(candidates.documents)
-        return candidates.ranking(documents_in(outputs, type(part).__name__))
-
-
-class _AsyncOnlyReranker(_RerankerAdapter):
-    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking, without blocking."""
-        if not ranking:
-            return Ranking()
-        part = self._with_room(len(ranking))
-        candidates = Candidates(ranking, self._doc_key)
-        if hasattr(part, "acompress_documents"):
-            outputs = await part.acompress_documents(candidates.documents, query)
-        else:
-            outputs = await part.atransform_documents(candidates.documents)
-        return candidates.ranking(documents_in(outputs, type(part).__name__))
-
-
-class _AsyncReranker(_AsyncOnlyReranker, _Reranker):
-    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking, without blocking; in a thread where the async method is only a stub."""
-        try:
-            return await super().arerank_one(query, ranking)
-        except NotImplementedError:
-            return await asyncio.to_thread(self.rerank_one, query, ranking)
+        return read_by_cross_encoder(getattr(self.system.model, "client", None), asked)
 
 
 def _compresses_sync(part: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,14 +82,18 @@ class Asking:
         given = '[("user", query)]' if self.key == "messages" else "query"
         return f"system.invoke({{{self.key!r}: {given}{history}}})"
 
-    def mapping_expected(self, error: Exception) -> UnsupportedSystem | None:
-        """Return what to raise where an error says that the text should have been a mapping; else None."""
-        if self.key is not None or not any(each in str(error) for each in _MAPPING_EXPECTED):
-            return None
-        return UnsupportedSystem(
-            f"{self.who}: given the text of the query, it failed ({type(error).__name__}: {error}); expected a text as "
-            "its input, or a mapping whose keys it declares" + wrapper('system.invoke({"question": query})')
-        )
+    @contextmanager
+    def mapping_explained(self) -> Iterator[None]:
+        """Say of a function that is given a text, and reads keys of it, that it takes a mapping."""
+        try:
+            yield
+        except (TypeError, AttributeError) as error:
+            if self.key is not None or not any(each in str(error) for each in _READS_KEYS_OF_A_TEXT):
+                raise
+            raise UnsupportedSystem(
+                f"{self.who}: given the text of the query, it failed ({type(error).__name__}: {error}); expected a "
+                "text as its input, or a mapping whose keys it declares" + wrapper('system.invoke({"question": query})')
+            ) from error
 
     def results(self, answer: Any) -> Any:
         """Return what an answer holds as documents, best first.
@@ -99,7 +104,7 @@ class Asking:
         return results_in(answer, self.who, self.call) if isinstance(answer, Mapping) else answer
 
 
-_MAPPING_EXPECTED = ("string indices must be integers", "'str' object has no attribute 'get'")
+_READS_KEYS_OF_A_TEXT = ("string indices must be integers", "'str' object has no attribute 'get'")
 """What Python says where a key is read of a text."""
 
 

@@ -11,6 +11,7 @@ import inspect
 import math
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.base import is_count
 from raglift.adapters.overriding import on_object
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def with_depth(part: Any, k: int, *, as_deployed: bool = False) -> tuple[Any, tu
     return deepening.of(part), tuple(deepening.fixed)
 
 
-def with_room(part: Any, candidates: int) -> Any:
+def with_kept_candidates(part: Any, candidates: int) -> Any:
     """Copy a compressor or transformer so that `top_n` and its like are at least `candidates`.
 
     A limit of None is not a limit and stays.
@@ -105,7 +106,7 @@ class _Deepening:
         inner = [item for value in nested.values() for item in _members(value) if isinstance(item, Runnable)]
         if not own and not inner:
             self.fixed.append(name)
-        elif self.as_deployed and "top_n" not in own and _is_count(getattr(part, "top_n", None)):
+        elif self.as_deployed and "top_n" not in own and is_count(getattr(part, "top_n", None)):
             self.fixed.append(f"{name} (top_n as deployed)")
         elif hasattr(part, "docstore"):  # MultiVectorRetriever: several child chunks may lead to one document
             self.fixed.append(f"{name} (k counts child chunks)")
@@ -119,7 +120,7 @@ class _Deepening:
     def _limits(self, part: Any) -> dict[str, Any]:
         """The limits of a compressor, raised."""
         present = {name: getattr(part, name, None) for name in _RERANKER_FIELDS}
-        return {name: self._raised(value) for name, value in present.items() if _is_count(value)}
+        return {name: self._raised(value) for name, value in present.items() if is_count(value)}
 
     def _depth(self, part: Any) -> dict[str, Any]:
         """The depth fields of a retriever, raised; None there is the default of a service, so it is set."""
@@ -128,20 +129,20 @@ class _Deepening:
         fields = getattr(type(part), "model_fields", {})
         present = {name: getattr(part, name) for name in _RETRIEVER_FIELDS if name in fields}
         update: dict[str, Any] = {
-            name: self._raised(value) for name, value in present.items() if value is None or _is_count(value)
+            name: self._raised(value) for name, value in present.items() if value is None or is_count(value)
         }
         search_kwargs = getattr(part, "search_kwargs", None)
         # a class with a field of its own passes that field and these arguments to one call: not twice
         if isinstance(search_kwargs, dict) and ("k" in search_kwargs or not update):
             update["search_kwargs"] = self._search_kwargs(part, search_kwargs)
         if "top_n" in fields and not (update and self.as_deployed):  # beside a k it is what a reranker keeps
-            update |= {"top_n": self._raised(part.top_n)} if _is_count(part.top_n) else {}
+            update |= {"top_n": self._raised(part.top_n)} if is_count(part.top_n) else {}
         return update
 
     def _bound_arguments(self, part: Any) -> dict[str, Any]:
         """The arguments of a `bind(k=…)`, which would override the depth of the retriever below it."""
         arguments = getattr(part, "kwargs", {})
-        if not _is_count(arguments.get("k")):
+        if not is_count(arguments.get("k")):
             return {}
         return {"kwargs": {**arguments, "k": self._raised(arguments["k"])}}
 
@@ -188,10 +189,6 @@ class _Deepening:
             return self.of(child, path if place == "bound" and is_wrapper(part) else f"{owner}.{place}")
 
         return {field: _mapped(part, field, value, deepened) for field, value in _child_fields(part).items()}
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _written_to(part: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.asking import document_id, excerpt
 from raglift.adapters.base import finite
 from raglift.adapters.functions import chunk_and_score
-from raglift.adapters.stages import place_in
 from raglift.errors import ConfigurationError, UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
@@ -33,15 +33,13 @@ def chunk_of(document: Document, doc_key: str | None = None) -> Chunk:
             `doc_id`, `document_id`, `source` and `file_name`.
     """
     metadata = dict(document.metadata)
-    keys = _DOC_KEYS if doc_key is None else (doc_key,)
-    doc_id = next((str(metadata[key]) for key in keys if metadata.get(key) is not None), None)
     start = metadata.get("start_index")
     if not isinstance(start, int) or isinstance(start, bool) or start < 0:  # LangChain writes -1 for unknown
         start = None
     return Chunk(
         text=document.page_content,
         id=_id_of(document),
-        doc_id=doc_id,
+        doc_id=document_id(metadata, doc_key, _DOC_KEYS),
         start=start,
         end=None if start is None else start + len(document.page_content),
         metadata=metadata,
@@ -205,16 +203,8 @@ class Candidates:
                 return chunk
             # the next compressor finds what this one noted on the document, as it would inside LangChain
             return dataclasses.replace(chunk, origin=clean)
-        start, end = place_in(chunk, document.page_content)
-        return Chunk(
-            text=document.page_content,
-            id=chunk.id if first else "",
-            doc_id=chunk.doc_id,
-            start=start,
-            end=end,
-            metadata=dict(clean.metadata),
-            origin=clean,
-        )
+        changed = excerpt(chunk, document.page_content, dict(clean.metadata), clean)
+        return changed if first else dataclasses.replace(changed, id="")
 
 
 def _unmarked(document: Document) -> Document:

@@ -14,10 +14,11 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.asking import FrameworkReranker, FrameworkRetriever
 from raglift.adapters.base import Adapter, finite, is_from, never_returns
 from raglift.adapters.filters import takes_llama_index_filters, with_llama_index_filters
 from raglift.adapters.llama_index_depth import attributes_of, deepen, describe, parts_of, raise_top_n
-from raglift.adapters.llama_index_nodes import Handover, chunk_of, ranking_of
+from raglift.adapters.llama_index_nodes import Candidates, chunk_of, scored_nodes
 from raglift.adapters.llama_index_workflows import is_workflow, workflow_stages
 from raglift.adapters.overriding import (
     are_async,
@@ -33,7 +34,6 @@ from raglift.adapters.stages import RerankStage, RetrieveStage
 from raglift.base.event_loops import result_of
 from raglift.components.truncation import read_by_cross_encoder
 from raglift.errors import UnsupportedSystem
-from raglift.records.rankings import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from raglift.adapters.stages import Stage
     from raglift.records.documents import Chunk
     from raglift.records.filters import Filter
-    from raglift.records.rankings import ReadInPart
+    from raglift.records.rankings import Ranking, ReadInPart
 
 
 ACCEPTED = (
@@ -119,10 +119,14 @@ def retriever_stages(
     if isinstance(obj, BaseIndex):
         return retriever_stages(_retriever_of(obj), doc_key=doc_key)  # an index has no depth of its own
     if isinstance(obj, BaseRetriever):
-        adapter: _Adapter = AsyncLlamaIndexRetriever if _is_async(obj) else LlamaIndexRetriever
-        if definer(type(obj), "_aretrieve") is not BaseRetriever and never_returns(getattr(obj, "_retrieve", None)):
-            adapter = AsyncOnlyLlamaIndexRetriever
-        return [_retrieve_stage(obj, adapter, as_deployed=as_deployed, doc_key=doc_key)]
+        has_async = definer(type(obj), "_aretrieve") is not BaseRetriever
+        sync = not (has_async and never_returns(getattr(obj, "_retrieve", None)))
+        asynchronous = not sync or _is_async(obj)
+        return [
+            _retrieve_stage(
+                obj, _Retriever, as_deployed=as_deployed, doc_key=doc_key, sync=sync, asynchronous=asynchronous
+            )
+        ]
     known = _composite_of(obj)
     changed = () if known is None else overridden(obj, known, _NAMES[known.__name__])
     if known is not None and not changed and _has_known_parts(obj):
@@ -131,9 +135,9 @@ def retriever_stages(
         retriever, postprocessors = vars(obj)["_retriever"], vars(obj)["_node_postprocessors"]
         stages = retriever_stages(retriever, as_deployed=as_deployed, doc_key=doc_key)
         for postprocessor in postprocessors:
-            stages += _rerank_stages(postprocessor, as_deployed=as_deployed, doc_key=doc_key, is_part=True)
+            stages += reranker_stages(postprocessor, as_deployed=as_deployed, doc_key=doc_key, asks_for_none=True)
         return stages
-    asks = LlamaIndexQueryEngine if isinstance(obj, BaseQueryEngine) else LlamaIndexChatEngine
+    asks = _QueryEngine if isinstance(obj, BaseQueryEngine) else _ChatEngine
     if isinstance(obj, BaseQueryEngine) or known is not None:
         stage = _retrieve_stage(obj, asks, as_deployed=as_deployed, doc_key=doc_key)
         reranks = bool(vars(obj).get("_node_postprocessors"))
@@ -143,22 +147,20 @@ def retriever_stages(
     )
 
 
-def reranker_stages(obj: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> list[RerankStage]:
+def reranker_stages(
+    obj: Any, *, as_deployed: bool = False, doc_key: str | None = None, asks_for_none: bool = False
+) -> list[RerankStage]:
     """Adapt a LlamaIndex node postprocessor.
 
     Args:
         obj: any `BaseNodePostprocessor`.
         as_deployed: whether it keeps the `top_n` that the user set, instead of ranking all candidates.
         doc_key: the metadata key that holds the document id of a node that the postprocessor adds.
+        asks_for_none: whether it is a part of an engine, which postprocesses an empty list as well.
 
     Raises:
         UnsupportedSystem: the object is something else.
     """
-    return _rerank_stages(obj, as_deployed=as_deployed, doc_key=doc_key)
-
-
-def _rerank_stages(obj: Any, *, as_deployed: bool, doc_key: str | None, is_part: bool = False) -> list[RerankStage]:
-    """Adapt a node postprocessor, which may be a part of an engine."""
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
     if not isinstance(obj, BaseNodePostprocessor):
@@ -166,155 +168,96 @@ def _rerank_stages(obj: Any, *, as_deployed: bool, doc_key: str | None, is_part:
             f"{_found(obj)} is not something LlamaIndex reranks with; expected a node postprocessor "
             "(BaseNodePostprocessor), as SentenceTransformerRerank is"
         )
-    is_async = definer(type(obj), "_apostprocess_nodes") is not BaseNodePostprocessor
-    adapter = AsyncLlamaIndexReranker if is_async and not sync_is_newer(obj, _POSTPROCESS) else LlamaIndexReranker
-    reranker = adapter(obj, as_deployed=as_deployed, doc_key=doc_key, is_part=is_part)
+    has_async = definer(type(obj), "_apostprocess_nodes") is not BaseNodePostprocessor
+    reranker = _Reranker(
+        obj,
+        as_deployed=as_deployed,
+        doc_key=doc_key,
+        asks_for_none=asks_for_none,
+        asynchronous=has_async and not sync_is_newer(obj, _POSTPROCESS),
+    )
     return [RerankStage(reranker, describe(obj))]
 
 
-class _Asked:
-    """A LlamaIndex system, with a copy of it for each depth asked."""
+class _Retriever(FrameworkRetriever):
+    """Asks a LlamaIndex retriever."""
 
-    def __init__(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
-        self._system = system
-        self._as_deployed = as_deployed
-        self._doc_key = doc_key
-        self._copies: dict[int, Any] = {}
+    def __init__(self, system: Any, **settings: Any) -> None:
+        super().__init__(system, **settings)
+        self.takes_filters = takes_llama_index_filters(system)
 
-    @property
-    def asked_system(self) -> Any:
-        """What is asked."""
-        return self._system
+    def copy_at(self, count: int | None) -> Any:
+        return deepen(self.system, _OWN_DEPTH if count is None else count, as_deployed=self.as_deployed)[0]
 
-    @property
-    def takes_filters(self) -> bool:
-        """Whether a filter can be passed on: to the search of a vector index."""
-        return takes_llama_index_filters(self._system)
+    def filtered_copy(self, k: int, given: Filter) -> Any:
+        return with_llama_index_filters(self.copy(k), given)
 
-    def _at_depth(self, k: int, given: Filter | None = None) -> Any:
-        depth = _OWN_DEPTH if self._as_deployed else k
-        if depth not in self._copies:
-            self._copies[depth], _ = deepen(self._system, depth, as_deployed=self._as_deployed)
-        found = self._copies[depth]
-        return found if given is None else with_llama_index_filters(found, given)
+    def ask(self, system: Any, query: str) -> list[tuple[Chunk, float | None]]:
+        return scored_nodes(self.nodes(system, query), "the retriever", self.doc_key)
 
-    def _ranking(self, nodes: Sequence[Any], k: int) -> Ranking:
-        return ranking_of(nodes, None if self._as_deployed else k, self._doc_key)
+    def nodes(self, system: Any, query: str) -> Any:
+        return system.retrieve(query)
+
+    async def ask_async(self, system: Any, query: str) -> list[tuple[Chunk, float | None]]:
+        return scored_nodes(await system.aretrieve(query), "the retriever", self.doc_key)
 
 
-class LlamaIndexRetriever(_Asked):
-    """Asks a LlamaIndex retriever, one query at a time."""
-
-    def retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        """Return a ranking of at most `k` hits, from a copy of the system that looks at least that deep.
-
-        As deployed, the copy has the system's own settings, and all that it returns is kept.
-        """
-        return self._ranking(self._ask(self._at_depth(k, given), query), k)
-
-    def _ask(self, system: Any, query: str) -> Sequence[Any]:
-        try:
-            return list(system.retrieve(query))
-        except NotImplementedError:  # a stub beside an async method
-            return list(result_of(system.aretrieve(query)))
-
-
-class AsyncOnlyLlamaIndexRetriever(_Asked):
-    """Asks a LlamaIndex retriever whose sync method is only a stub."""
-
-    async def aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
-        """Return a ranking of at most `k` hits, without blocking."""
-        return self._ranking(await self._at_depth(k, given).aretrieve(query), k)
-
-
-class AsyncLlamaIndexRetriever(AsyncOnlyLlamaIndexRetriever, LlamaIndexRetriever):
-    """Asks a LlamaIndex retriever that is async of its own, in either way."""
-
-
-_Adapter = type[LlamaIndexRetriever] | type[AsyncOnlyLlamaIndexRetriever]
-
-
-class LlamaIndexQueryEngine(LlamaIndexRetriever):
+class _QueryEngine(_Retriever):
     """Asks a LlamaIndex query engine for its sources."""
 
-    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+    def nodes(self, system: Any, query: str) -> Any:
         from llama_index.core.schema import QueryBundle
 
         return _sources(system, QueryBundle(query))
 
 
-class LlamaIndexChatEngine(LlamaIndexRetriever):
+class _ChatEngine(_Retriever):
     """Asks a LlamaIndex chat engine for the sources of its answer to the first message of a conversation."""
 
-    def _ask(self, system: Any, query: str) -> Sequence[Any]:
+    def nodes(self, system: Any, query: str) -> Any:
         from llama_index.core.memory import ChatMemoryBuffer
 
         twin = copy.copy(system)
         twin._memory = ChatMemoryBuffer.from_defaults()  # noqa: SLF001 — LlamaIndex has no other way
-        return list(twin.chat(query).source_nodes)
+        return twin.chat(query).source_nodes
 
 
-class LlamaIndexReranker:
-    """Runs a LlamaIndex node postprocessor over one ranking at a time."""
+class _Reranker(FrameworkReranker):
+    """Runs a LlamaIndex node postprocessor."""
 
-    def __init__(
-        self, postprocessor: Any, *, as_deployed: bool = False, doc_key: str | None = None, is_part: bool = False
-    ) -> None:
-        self._postprocessor = postprocessor
-        self._is_part = is_part  # of an engine, which postprocesses an empty list as well
-        self._as_deployed = as_deployed
-        self._doc_key = doc_key
-        self._copies: dict[int, Any] = {}
+    candidates = Candidates
 
-    def rerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking of the same chunks; an empty ranking stays empty, unless an engine would ask for it."""
+    def copy_at(self, count: int | None) -> Any:
+        return raise_top_n(self.system, count or 0)
+
+    def ask(self, postprocessor: Any, query: str, nodes: list[Any]) -> Any:
         from llama_index.core.schema import QueryBundle
 
-        if not (ranking.hits or self._is_part):
-            return Ranking()
-        handover = Handover(ranking, self._doc_key)
-        postprocessor = self._copy(len(ranking))
-        return handover.ranking(postprocessor.postprocess_nodes(handover.nodes(), query_bundle=QueryBundle(query)))
+        return postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle(query))
+
+    async def ask_async(self, postprocessor: Any, query: str, nodes: list[Any]) -> Any:
+        from llama_index.core.schema import QueryBundle
+
+        return await postprocessor.apostprocess_nodes(nodes, query_bundle=QueryBundle(query))
 
     def read_in_part(self, queries: Sequence[str], rankings: Sequence[Ranking]) -> ReadInPart | None:
         """Return how many candidates a `SentenceTransformerRerank` reads in part; None for another postprocessor."""
         from llama_index.core.schema import MetadataMode
 
-        known = base_named(self._postprocessor, "SentenceTransformerRerank", "llama_index")
-        if known is None or overridden(self._postprocessor, known, [name for pair in _POSTPROCESS for name in pair]):
+        known = base_named(self.system, "SentenceTransformerRerank", "llama_index")
+        if known is None or overridden(self.system, known, [name for pair in _POSTPROCESS for name in pair]):
             return None
         asked = [
             # It reads the metadata as well
-            (query, [node.node.get_content(MetadataMode.EMBED) for node in Handover(ranking, self._doc_key).nodes()])
+            (query, [item.node.get_content(MetadataMode.EMBED) for item in Candidates(ranking).documents])
             for query, ranking in zip(queries, rankings, strict=True)
         ]
-        return read_by_cross_encoder(getattr(self._postprocessor, "_model", None), asked)
-
-    def _copy(self, candidates: int) -> Any:
-        n = 0 if self._as_deployed else candidates
-        if n not in self._copies:
-            self._copies[n] = raise_top_n(self._postprocessor, n)
-        return self._copies[n]
+        return read_by_cross_encoder(getattr(self.system, "_model", None), asked)
 
 
-class AsyncLlamaIndexReranker(LlamaIndexReranker):
-    """Runs a LlamaIndex node postprocessor that is async of its own."""
-
-    async def arerank_one(self, query: str, ranking: Ranking) -> Ranking:
-        """Return a new ranking, without blocking."""
-        from llama_index.core.schema import QueryBundle
-
-        if not (ranking.hits or self._is_part):
-            return Ranking()
-        handover = Handover(ranking, self._doc_key)
-        postprocessor = self._copy(len(ranking))
-        nodes = await postprocessor.apostprocess_nodes(handover.nodes(), query_bundle=QueryBundle(query))
-        return handover.ranking(nodes)
-
-
-def _retrieve_stage(obj: Any, adapter: _Adapter, *, as_deployed: bool, doc_key: str | None) -> RetrieveStage:
+def _retrieve_stage(obj: Any, adapter: type[_Retriever], *, as_deployed: bool, **settings: Any) -> RetrieveStage:
     fixed = () if as_deployed else deepen(obj, 1)[1]
-    retriever = adapter(obj, as_deployed=as_deployed, doc_key=doc_key)
+    retriever = adapter(obj, as_deployed=as_deployed, **settings)
     return RetrieveStage(retriever, describe(obj), fixed, has_own_depth=as_deployed)
 
 
@@ -364,12 +307,7 @@ def _sources(engine: Any, query: Any) -> list[Any]:
     A router's choice and a query transform are steps of retrieval, so they are made here, as the classes make
     them; the engine below is then asked in the same way.
     """
-    from llama_index.core.query_engine import (
-        RetrieverRouterQueryEngine,
-        RouterQueryEngine,
-        ToolRetrieverRouterQueryEngine,
-        TransformQueryEngine,
-    )
+    from llama_index.core.query_engine import RouterQueryEngine, TransformQueryEngine
 
     known = base_from(engine, "llama_index")
     if overridden(engine, known, _ANSWER):  # its answer may rest on others than it retrieves
@@ -382,13 +320,6 @@ def _sources(engine: Any, query: Any) -> list[Any]:
     if is_known and definer(known, "_query") is RouterQueryEngine:
         chosen = held["_selector"].select(held["_metadatas"], query).inds
         return [node for place in chosen for node in _sources(held["_query_engines"][place], query)]
-    if is_known and definer(known, "_query") is ToolRetrieverRouterQueryEngine:
-        tools = held["_retriever"].retrieve(query)
-        return [node for tool in tools for node in _sources(tool.query_engine, query)]
-    if is_known and definer(known, "_query") is RetrieverRouterQueryEngine:
-        found = held["_retriever"].retrieve(query)
-        if len(found) == 1:  # of any other number it says itself what is wrong
-            return _sources(held["_node_to_query_engine_fn"](found[0].node), query)
     if is_known and definer(known, "retrieve") is TransformQueryEngine:
         transformed = held["_query_transform"].run(query, metadata=held["_transform_metadata"])
         return _sources(held["_query_engine"], transformed)

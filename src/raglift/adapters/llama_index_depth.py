@@ -10,8 +10,8 @@ the caller cuts the result.
 A retriever that strings together what several others return (`RecursiveRetriever`, index nodes with an `obj`,
 a router that picks more than one) gives `k` of the first before it comes to the second.
 
-Some systems hold no engine that could be copied when they are opened: a retriever of tools, a function from a node to
-an engine, or a graph of indexes. What these look up or make while they are asked is deepened when they return it.
+An engine that looks up other engines while it is asked (a retriever of tools, a function from a node to an engine, a
+graph of indexes) keeps its depth.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from raglift.adapters.base import is_count
 from raglift.adapters.overriding import definer
 
 if TYPE_CHECKING:
@@ -124,15 +125,9 @@ class _Walk:
                     self.fixed += [f"{place} ({field} as deployed)" for field, _ in _cuts(part)]
             else:
                 self._copies[id(part)] = deep = copy.copy(part)
-                looks_up = _deepen_lookups(deep, self._deeper)
-                reached = not _is_sealed(part) and self._deepen(deep, path)
-                if not (reached or looks_up):
+                if _is_sealed(part) or not self._deepen(deep, path):
                     self.fixed.append(place)
         return self._copies[id(part)]
-
-    def _deeper(self, found: Any) -> Any:
-        """Return a copy of an engine or tool that a system looked up while it was asked."""
-        return deepen(found, self.k, as_deployed=self.as_deployed)[0]
 
     def _deepen(self, part: Any, path: str) -> bool:
         """Deepen a copy, and put deepened copies where it holds other parts; whether there was any depth."""
@@ -197,9 +192,9 @@ def _raise_depth(part: Any, k: int) -> bool:
     depths = depths or [found for found in attributes_of(part) if found[1].lstrip("_") == BARE_DEPTH_NAME]
     k = min(k, _corpus_size(part, default=k))
     for space, name, value in depths:
-        if _is_count(value) and value < k:
+        if is_count(value) and value < k:
             space[name] = k
-    return any(value is None or _is_count(value) for _, _, value in depths)
+    return any(value is None or is_count(value) for _, _, value in depths)
 
 
 def _corpus_size(part: Any, *, default: int) -> int:
@@ -214,11 +209,7 @@ def _corpus_size(part: Any, *, default: int) -> int:
 def _cuts(postprocessor: Any) -> list[tuple[str, int]]:
     names = [name for name in CUT_NAMES if name in type(postprocessor).model_fields]
     values = [(name, getattr(postprocessor, name)) for name in names]
-    return [(name, value) for name, value in values if _is_count(value)]
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return [(name, value) for name, value in values if is_count(value)]
 
 
 def _is_sealed(part: Any) -> bool:
@@ -237,64 +228,3 @@ def _named(part: Any, above: frozenset[int], inside: list[str]) -> str:
         names.append(PurePath(model).name if PurePath(model).is_absolute() else model)
     shown = " + ".join(name if count == 1 else f"{name} ×{count}" for name, count in Counter(names).items())
     return f"{type(part).__name__}({shown})" if shown else type(part).__name__
-
-
-def _deepen_lookups(part: Any, deeper: Callable[[Any], Any]) -> bool:
-    """Let a copy of a system deepen what it looks up; whether it is one that looks up its engines.
-
-    What it looks them up with keeps its depth: more of that would be other engines, not more nodes.
-    """
-    classes = {cls.__name__ for cls in type(part).__mro__ if cls.__module__.startswith("llama_index.core.")}
-    held = vars(part)
-    for name, (attribute, deep) in _LOOKUPS.items():
-        if name in classes and attribute in held:  # another version may name it otherwise: then its depth is fixed
-            held[attribute] = deep(held[attribute], deeper)
-            return True
-    return False
-
-
-class _Deep:
-    """Stands for an object that finds or makes engines; what is not defined here, the object answers itself."""
-
-    def __init__(self, found: Any, deeper: Callable[[Any], Any]) -> None:
-        self._found = found
-        self._deeper = deeper
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._found, name)
-
-
-class _DeepFunction(_Deep):
-    """A function from a node to a query engine, which looks deeper."""
-
-    def __call__(self, node: Any) -> Any:
-        return self._deeper(self._found(node))
-
-
-class _DeepTools(_Deep):
-    """A retriever of tools, whose query engines look deeper."""
-
-    def retrieve(self, query: Any) -> list[Any]:
-        return [self._deeper(tool) for tool in self._found.retrieve(query)]
-
-
-class _DeepGraph(_Deep):
-    """A graph of indexes, which make query engines that look deeper."""
-
-    def get_index(self, index_id: str) -> _DeepIndex:
-        return _DeepIndex(self._found.get_index(index_id), self._deeper)
-
-
-class _DeepIndex(_Deep):
-    """An index, which makes query engines that look deeper."""
-
-    def as_query_engine(self, **options: Any) -> Any:
-        return self._deeper(self._found.as_query_engine(**options))
-
-
-_LOOKUPS: dict[str, tuple[str, type[_Deep]]] = {
-    "RetrieverRouterQueryEngine": ("_node_to_query_engine_fn", _DeepFunction),
-    "ToolRetrieverRouterQueryEngine": ("_retriever", _DeepTools),
-    "ComposableGraphQueryEngine": ("_graph", _DeepGraph),
-}
-"""Classes of llama-index-core by name: the attribute that holds their engines, and its substitute."""

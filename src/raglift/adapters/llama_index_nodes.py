@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import Any
 
+from raglift.adapters.asking import document_id, excerpt
 from raglift.adapters.base import finite
 from raglift.adapters.results import read_all
-from raglift.adapters.stages import place_in
 from raglift.errors import UnsupportedSystem
 from raglift.records.documents import Chunk
 from raglift.records.rankings import Ranking
@@ -34,7 +33,9 @@ def chunk_of(item: Any, doc_key: str | None = None) -> Chunk:
     return Chunk(
         text=_text_of(node),
         id=node.node_id,
-        doc_id=_document_of(node, doc_key),
+        doc_id=str(node.ref_doc_id)
+        if doc_key is None and node.ref_doc_id
+        else document_id(node.metadata, doc_key, DOCUMENT_KEYS),
         start=start if isinstance(start, int) else None,
         end=end if isinstance(start, int) and isinstance(end, int) else None,
         metadata=dict(node.metadata),
@@ -70,9 +71,9 @@ def node_of(chunk: Chunk) -> Any:
     )
 
 
-def ranking_of(items: Iterable[Any], k: int | None, doc_key: str | None = None) -> Ranking:
-    """Return the first `k` of LlamaIndex's scored nodes as a ranking; all of them where `k` is None."""
-    return Ranking.of((chunk_of(item, doc_key), finite(item.score)) for item in _read(items, "the retriever")[:k])
+def scored_nodes(items: Any, who: str, doc_key: str | None) -> list[tuple[Chunk, float | None]]:
+    """Return LlamaIndex's scored nodes as chunks with scores."""
+    return [(chunk_of(item, doc_key), finite(item.score)) for item in _read(items, who)]
 
 
 def _read(items: Any, who: str) -> list[Any]:
@@ -86,59 +87,45 @@ def _read(items: Any, who: str) -> list[Any]:
     return read_all(items, who)
 
 
-@dataclass(frozen=True)
-class _Given:
-    """A chunk, the node that was for it, and how that node was when it was handed over."""
-
-    chunk: Chunk
-    node: Any
-    metadata: Mapping[str, Any]
-
-
-class Handover:
-    """A ranking as nodes for a postprocessor, and what comes back as a ranking of the same chunks."""
+class Candidates:
+    """The hits of one ranking as nodes with scores, and the way back to their chunks."""
 
     def __init__(self, ranking: Ranking, doc_key: str | None = None) -> None:
-        self._doc_key = doc_key
-        self._scores = [hit.score for hit in ranking]
-        handed = [(hit.chunk, node_of(hit.chunk)) for hit in ranking]
-        self._given = [_Given(chunk, node, dict(node.metadata)) for chunk, node in handed]
-        self._by_object = {id(given.node): given for given in self._given}
-
-    def nodes(self) -> list[Any]:
-        """Return the `NodeWithScore` list to postprocess."""
         from llama_index.core.schema import NodeWithScore
 
-        pairs = zip(self._given, self._scores, strict=True)
-        return [NodeWithScore(node=given.node, score=score) for given, score in pairs]
+        self._doc_key = doc_key
+        self._chunks = ranking.chunks
+        self._nodes = [node_of(chunk) for chunk in self._chunks]
+        self._metadata = [dict(node.metadata) for node in self._nodes]
+        self.documents = [
+            NodeWithScore(node=node, score=hit.score) for node, hit in zip(self._nodes, ranking, strict=True)
+        ]
+        """What to hand to the postprocessor; it may change them."""
 
-    def ranking(self, items: Iterable[Any]) -> Ranking:
+    def ranking(self, outputs: Any) -> Ranking:
         """Return what the postprocessor gave back.
 
         A node whose text and metadata are as they were is its chunk again. A changed text keeps the id and the
         document, and has offsets only if it occurs exactly once in the old one. A node that was not handed over is a
         new chunk.
         """
-        found = _read(items, "the postprocessor")
+        found = _read(outputs, "the postprocessor")
         return Ranking.of((self._chunk_after(item.node), finite(item.score)) for item in found)
 
     def _chunk_after(self, node: Any) -> Chunk:
-        given = self._by_object.get(id(node)) or self._same_id(node)
-        if given is None:
+        place = self._place_of(node)
+        if place is None:
             return chunk_of(node, self._doc_key)
-        text, metadata = _text_of(node), dict(node.metadata)
-        if text == given.chunk.text and metadata == given.metadata:
-            return given.chunk
-        merged = {**given.chunk.metadata, **metadata}
-        if text == given.chunk.text:
-            return replace(given.chunk, metadata=merged, origin=node)
-        start, end = place_in(given.chunk, text)
-        return Chunk(text, given.chunk.id, given.chunk.doc_id, start, end, metadata=merged, origin=node)
+        chunk, text, metadata = self._chunks[place], _text_of(node), dict(node.metadata)
+        if text == chunk.text and metadata == self._metadata[place]:
+            return chunk
+        return excerpt(chunk, text, {**chunk.metadata, **metadata}, node)
 
-    def _same_id(self, node: Any) -> _Given | None:
-        """Find a node that the postprocessor copied; among hits with one id, the one with its text."""
-        same = [given for given in self._given if given.chunk.id == node.node_id]
-        same_text = [given for given in same if given.chunk.text == _text_of(node)]
+    def _place_of(self, node: Any) -> int | None:
+        """Return which candidate a node is, or is a copy of; among hits with one id, the one with its text."""
+        if (same := [place for place, given in enumerate(self._nodes) if given is node]) == []:
+            same = [place for place, chunk in enumerate(self._chunks) if chunk.id == node.node_id]
+        same_text = [place for place in same if self._chunks[place].text == _text_of(node)]
         return next(iter(same_text or same), None)
 
 
@@ -146,11 +133,3 @@ def _text_of(node: Any) -> str:
     from llama_index.core.schema import MetadataMode
 
     return str(node.get_content(metadata_mode=MetadataMode.NONE))
-
-
-def _document_of(node: Any, doc_key: str | None) -> str | None:
-    if doc_key is None and node.ref_doc_id:
-        return str(node.ref_doc_id)
-    keys = DOCUMENT_KEYS if doc_key is None else (doc_key,)
-    found = (node.metadata.get(key) for key in keys)
-    return next((str(value) for value in found if value not in (None, "")), None)

@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from raglift.adapters.agents import Scored, Search, UnderWay, call_of, final_context, ranking_of_calls
+from raglift.adapters.agents import FrameworkAgent, Scored, Search, call_of
 from raglift.adapters.base import is_from
 from raglift.adapters.functions import chunk_and_score
 from raglift.adapters.llama_index_calls import LlamaIndexCalls, listening
 from raglift.adapters.results import documents_of_artifact, lists_in, wrapper
 from raglift.adapters.stages import RetrieveStage
-from raglift.errors import QueryFailed, UnsupportedSystem
-from raglift.records.rankings import Ranking
-from raglift.records.sessions import Session
+from raglift.base.event_loops import result_of
+from raglift.errors import UnsupportedSystem
+
+if TYPE_CHECKING:
+    from raglift.adapters.agents import UnderWay
+    from raglift.records.sessions import Session
 
 QUESTION_FIELDS = ("query", "question", "input", "user_msg", "query_str")
 """The fields of a start event under which a workflow is known to take its question."""
-_REFUSALS = 3
-"""After so many answers without documents, and none with, a workflow is not asked any more."""
 _HANDS_ON = (
     "expected tools that retrieve: a QueryEngineTool, a RetrieverTool, or a FunctionTool that asks a retriever of "
     "LlamaIndex's or returns its nodes, or mappings with a text"
@@ -92,46 +93,32 @@ class Asking:
         )
 
 
-class WorkflowAgent:
+class WorkflowAgent(FrameworkAgent):
     """Runs an agent or workflow, one query at a time, each in a new context: no memory is carried over."""
 
     def __init__(self, workflow: Any, asked: Asking, *, doc_key: str | None) -> None:
-        self._workflow = workflow
+        super().__init__(workflow, asked.who, sync=False, asynchronous=True)
         self._asked = asked
         self._doc_key = doc_key
-        self._answered = False
-        self._refusals: list[UnsupportedSystem] = []
 
-    async def asession_one(self, query: str, under_way: UnderWay) -> Session:
-        """Return what one run did.
+    def ask(self, query: str, under_way: UnderWay) -> Session:
+        """Return what one run did."""
+        session: Session = result_of(self.ask_async(query, under_way))
+        return session
+
+    async def ask_async(self, query: str, under_way: UnderWay) -> Session:
+        """Return what one run did, without blocking.
 
         Raises:
             QueryFailed: every search failed.
             UnsupportedSystem: it found no documents, or waits for a person.
         """
-        if len(self._refusals) >= _REFUSALS and not self._answered:
-            raise self._refusals[0]  # a run may cost money
-        try:
+        with self.refusals:
             with listening() as tree:
                 under_way.begin(lambda: tuple(map(call_of, tree.searches(self._read, self._asked.retrieving))))
                 answer = await self._run(query)
             searches, documents = self._asked.searches(query, answer, tree, self._read)
-        except UnsupportedSystem as error:
-            self._refusals.append(error)
-            raise
-        self._answered = True
-        calls = tuple(map(call_of, searches))
-        if calls and all(call.error is not None for call in calls):
-            what = f"its tool {calls[0].tool}" if calls[0].tool else "its retriever"
-            raise QueryFailed(f"{self._asked.who}: {what} failed: {calls[0].error}")
-        context = final_context(calls, tree.prompt())
-        if context is None and documents is not None:
-            context = Ranking.of(documents)
-        return Session(query, calls, context)
-
-    async def aretrieve_one(self, query: str, k: int) -> Ranking:
-        """Return the first `k` hits of all searches, one search after the other."""
-        return ranking_of_calls(await self.asession_one(query, UnderWay()), k)
+        return self.session(query, searches, documents, tree.prompt())
 
     def _read(self, nodes: Any) -> Scored:
         return tuple(chunk_and_score(node, self._doc_key) for node in nodes)
@@ -139,11 +126,11 @@ class WorkflowAgent:
     async def _run(self, query: str) -> Any:
         from workflows.events import InputRequiredEvent
 
-        handler = self._workflow.run(**{self._asked.key: query})
+        handler = self.agent.run(**{self._asked.key: query})
         try:
             async for event in handler.stream_events():
                 if isinstance(event, InputRequiredEvent):
-                    raise _waits(self._asked.who)
+                    raise _waits(self.who)
             return await handler
         finally:
             if not handler.is_done():  # a timeout, or a person would have to answer

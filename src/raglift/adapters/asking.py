@@ -1,0 +1,224 @@
+"""How the retrievers and rerankers of all frameworks are asked: on a copy for each depth, by sync or async methods.
+
+A framework's adapter says how a copy is made, how it is asked, and what comes back; what is the same for all is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from raglift.adapters.stages import place_in
+from raglift.base.event_loops import result_of
+from raglift.errors import UnsupportedSystem
+from raglift.records.documents import Chunk
+from raglift.records.rankings import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from raglift.records.filters import Filter
+
+
+_MOST_REFUSALS = 3
+
+
+class Refusals:
+    """Counts answers without documents: each question may cost money, so a system that gives no other is not asked on.
+
+    Used as a context around each question.
+    """
+
+    def __init__(self) -> None:
+        self._answered = False
+        self._errors: list[UnsupportedSystem] = []
+
+    def __enter__(self) -> None:
+        if len(self._errors) >= _MOST_REFUSALS and not self._answered:
+            raise self._errors[0]
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if isinstance(error, UnsupportedSystem):
+            self._errors.append(error)
+        elif error is None:
+            self._answered = True
+
+
+class BothWays(ABC):
+    """Is asked by a sync or an async method.
+
+    If one of them is only a stub, which raises NotImplementedError, the other is asked from then on: trying it again
+    would repeat what comes before the stub.
+    """
+
+    _sync_is_stub = False
+    _async_is_stub = False
+
+    @abstractmethod
+    def ask(self, *given: Any) -> Any:
+        """Return an answer."""
+
+    @abstractmethod
+    async def ask_async(self, *given: Any) -> Any:
+        """Return an answer, without blocking."""
+
+    def answer(self, *given: Any) -> Any:
+        """Return an answer, by the sync method if there is one."""
+        if not self._sync_is_stub:
+            try:
+                return self.ask(*given)
+            except NotImplementedError:
+                self._sync_is_stub = True
+        return result_of(self.ask_async(*given))
+
+    async def answer_async(self, *given: Any) -> Any:
+        """Return an answer without blocking, in a thread if there is no async method."""
+        if not self._async_is_stub:
+            try:
+                return await self.ask_async(*given)
+            except NotImplementedError:
+                self._async_is_stub = True
+        return await asyncio.to_thread(self.ask, *given)
+
+
+class _Copied(BothWays):
+    """A framework's object with a copy of it for each number of hits; the user's is never changed."""
+
+    def __init__(self, system: Any, *, as_deployed: bool = False, doc_key: str | None = None) -> None:
+        self.system = system
+        self.as_deployed = as_deployed
+        self.doc_key = doc_key
+        self._copies: dict[int | None, Any] = {}
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def copy_at(self, count: int | None) -> Any:
+        """Return a copy that returns at least so many hits if it can; None for its own settings."""
+
+    def copy(self, count: int) -> Any:
+        """Return the copy that is asked for so many hits."""
+        wanted = None if self.as_deployed else count
+        with self._lock:
+            if wanted not in self._copies:
+                self._copies[wanted] = self.copy_at(wanted)
+        return self._copies[wanted]
+
+
+class FrameworkRetriever(_Copied):
+    """A framework's retriever: `ask(copy, query)` returns chunks with scores, best first.
+
+    As deployed, all that it returns is kept.
+
+    Args:
+        system: what is asked.
+        as_deployed: whether it keeps its own settings.
+        doc_key: the metadata key of document ids.
+        sync: whether it can be asked without an event loop.
+        asynchronous: whether it is async of its own.
+    """
+
+    takes_filters = False
+    """Whether a query's metadata filter can be passed on."""
+
+    def __init__(self, system: Any, *, sync: bool = True, asynchronous: bool = False, **settings: Any) -> None:
+        super().__init__(system, **settings)
+        if sync:
+            self.retrieve_one = self._retrieve_one
+        if asynchronous:
+            self.aretrieve_one = self._aretrieve_one
+
+    def filtered_copy(self, k: int, given: Filter) -> Any:  # noqa: ARG002
+        """Return the copy that is asked for `k` hits among the matching documents, if the system takes filters."""
+        return self.copy(k)
+
+    def _at_depth(self, k: int, given: Filter | None) -> Any:
+        return self.copy(k) if given is None else self.filtered_copy(k, given)
+
+    def _ranking(self, found: Iterable[tuple[Chunk, float | None]], k: int) -> Ranking:
+        return Ranking.of(list(found)[: None if self.as_deployed else k])
+
+    def _retrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        return self._ranking(self.answer(self._at_depth(k, given), query), k)
+
+    async def _aretrieve_one(self, query: str, k: int, given: Filter | None = None) -> Ranking:
+        system = await asyncio.to_thread(self._at_depth, k, given)  # making it may load a model
+        return self._ranking(await self.answer_async(system, query), k)
+
+
+class FrameworkReranker(_Copied):
+    """A framework's reranker: `ask(copy, query, documents)` returns what it made of the framework's documents.
+
+    Args:
+        system: what is asked.
+        as_deployed: whether it keeps the number of hits that it lets through.
+        doc_key: the metadata key of document ids, for documents that it adds.
+        asks_for_none: whether it is asked for no candidates too, as the engine or pipeline does that it is a part of.
+        sync: whether it can be asked without an event loop.
+        asynchronous: whether it is async of its own.
+    """
+
+    candidates: Callable[[Ranking, str | None], Candidates]
+    """Makes documents of a ranking, with the metadata key of document ids."""
+
+    def __init__(
+        self,
+        system: Any,
+        *,
+        asks_for_none: bool = False,
+        sync: bool = True,
+        asynchronous: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(system, **settings)
+        self._asks_for_none = asks_for_none
+        if sync:
+            self.rerank_one = self._rerank_one
+        if asynchronous:
+            self.arerank_one = self._arerank_one
+
+    def _rerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        if not (ranking.hits or self._asks_for_none):
+            return Ranking()
+        candidates = type(self).candidates(ranking, self.doc_key)
+        return candidates.ranking(self.answer(self.copy(len(ranking)), query, candidates.documents))
+
+    async def _arerank_one(self, query: str, ranking: Ranking) -> Ranking:
+        if not (ranking.hits or self._asks_for_none):
+            return Ranking()
+        candidates = type(self).candidates(ranking, self.doc_key)
+        reranker = await asyncio.to_thread(self.copy, len(ranking))  # making it may load a model
+        return candidates.ranking(await self.answer_async(reranker, query, candidates.documents))
+
+
+class Candidates(Protocol):
+    """The hits of one ranking as a framework's documents, and the way back to their chunks."""
+
+    documents: list[Any]
+    """What to hand to the reranker; it may change them."""
+
+    def ranking(self, outputs: Any) -> Ranking:
+        """Return what the reranker made of the candidates, in its order."""
+        ...
+
+
+# Chunks of documents, and what a reranker made of a chunk.
+
+
+def document_id(metadata: Mapping[str, Any], doc_key: str | None, usual: Sequence[str]) -> str | None:
+    """Return the id of a chunk's document: what is at a key, or at the first of the usual ones if none is given."""
+    found = (metadata.get(key) for key in (usual if doc_key is None else (doc_key,)))
+    return next((str(value) for value in found if value not in (None, "")), None)
+
+
+def excerpt(chunk: Chunk, text: str, metadata: Mapping[str, Any], origin: Any) -> Chunk:
+    """Return a chunk whose text or metadata a reranker changed.
+
+    It keeps its id and document. A changed text has offsets only if it occurs exactly once in the old one.
+    """
+    if text == chunk.text:
+        return replace(chunk, metadata=metadata, origin=origin)
+    start, end = place_in(chunk, text)
+    return Chunk(text, chunk.id, chunk.doc_id, start, end, metadata=metadata, origin=origin)
