@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from raglift import cli
 from raglift.cli.arguments import project_budget
 from raglift.errors import ConfigurationError
 
@@ -25,15 +23,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+def measured(run: Callable[..., tuple[int, str, str]]) -> Callable[..., dict[str, Any]]:
     """Run a command, and return what it prints as JSON."""
 
     def command(*arguments: str) -> dict[str, Any]:
-        monkeypatch.setattr(sys, "argv", ["raglift", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        assert not stopped.value.code
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        code, out, _ = run(*arguments)
+        assert code == 0
+        found: dict[str, Any] = json.loads(out)
         return found
 
     return command

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -32,26 +31,6 @@ def test_two_runs_are_compared_and_printed_as_the_library_prints_them(run, runs)
     code, out, _ = run("compare", "base", "better", "--primary", "mrr@3", "--seed", "4", "--all")
     assert (code, out) == (0, f"{comparison.to_text()}\n\n{following}\n")
     assert "seed 4" in out
-
-
-@pytest.mark.slow
-def test_real_systems_on_real_questions(run, tmp_path: Path) -> None:
-    data = rl.load_dataset("lighthouse")
-    from raglift.running.systems import LocalSystem, build_retriever
-
-    for name, size in (("small", 300), ("large", 1000)):
-        system = build_retriever(data, LocalSystem("bm25", rl.RecursiveChunker(size, 0), "minilm", "float32"))
-        rl.evaluate(system, data, match="coverage").save(tmp_path / name)
-    code, out, _ = run("compare", tmp_path / "small", tmp_path / "large", "--by-tag")
-    assert code == 0
-    assert f"lighthouse: 2 systems compared\n{len(data)} queries" in out
-    assert re.search(r"Recall up to 2,000 tokens by tag, and the difference to small", out)
-    small, large = (rl.load_evaluation(tmp_path / name) for name in ("small", "large"))
-    metric = rl.compare([small, large]).primary
-    assert metric.name == "recall_area"
-    assert "compared by what is read" in " ".join(out.split())
-    mean = rl.rescore(large, metrics=[metric]).scores.mean("retrieve", metric)
-    assert re.search(rf"^large +{mean:.3f} ", out, re.MULTILINE)
 
 
 @pytest.mark.slow

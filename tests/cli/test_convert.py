@@ -1,31 +1,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import raglift as rl
-from raglift import cli
 
 FIXTURES = Path(__file__).parents[1] / "datasets" / "fixtures"
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `raglift labels convert` in this process; returns (exit code, standard output, standard error)."""
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["raglift", "labels", "convert", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return command
+def convert(run: Run) -> Run:
+    """Run `raglift labels convert`."""
+    return partial(run, "labels", "convert")
 
 
 def test_a_folder_becomes_raglifts_own(convert: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,20 @@ def test_lines_are_wrapped_where_the_width_is_known(width: int, run, saved: str,
     assert wrapped.split() == whole.split()
 
 
+def test_json_has_what_each_hit_earned(run, saved: str) -> None:
+    code, out, _ = run("explain", saved, "q0001", "--json")
+    found = json.loads(out)
+    assert (code, found["query"]["id"], found["stage"]) == (0, "q0001", "retrieve")
+    assert found["metrics"]["rr@3"] == sum(hit["earned"]["rr@3"] for hit in found["hits"])
+    assert [hit["rank"] for hit in found["hits"]] == list(range(1, len(found["hits"]) + 1))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ((), "found no query; expected the id of one, as raglift explain saved q17"),
-        (("q0001", "--query", "q0002"), "--query: found it with the query 'q0001'; expected one of the two"),
+        (("q000",), "there is no such query"),
+        (("q0001", "--stage", "rerank"), "expected one of retrieve"),
     ],
 )
 def test_what_does_not_go_together_is_said(words: tuple[str, ...], said: str, run, saved: str) -> None:

@@ -87,14 +87,6 @@ def test_it_prints_what_the_library_prints(run, runs) -> None:
     assert (code, out, err) == (1, f"{expected}\n", "")
 
 
-@pytest.mark.slow
-def test_a_word_beside_a_figure_is_explained_and_none_contradicts_a_pass(run, runs) -> None:
-    _, out, _ = run("gate", "main", "--min", "ndcg@3=0.3")
-    shown = {word for word in ("elite", "solid", "fair") if f"  {word} " in out.partition("NDCG in a word")[0]}
-    assert len(shown) == ("NDCG in a word, by rule of thumb: " in out)
-    assert "rework" not in out.partition("NDCG in a word")[0]
-
-
 def test_json_is_complete(run, runs) -> None:
     code, out, _ = run(
         "gate", "worse", "--min", "ndcg@3=0.9", "--baseline", "main", "--no-regression", "rr@3", "--json", "--name", "x"
@@ -182,16 +174,11 @@ def test_a_labelled_set_says_what_the_whole_is(run, tmp_path: Path, monkeypatch:
     [
         (("main",), "found nothing to check; expected a bound, as --min ndcg@10=0.75"),
         (("main", "--min", "0.75"), "--min: found '0.75'; expected NAME=BOUND, as ndcg@10=0.75"),
-        (("main", "--max", "failures="), "--max: found 'failures='; expected NAME=BOUND"),
         (("main", "--min", "rr@3=0.1", "--min", "rr@3=0.2"), "--min: found 'rr@3' twice"),
-        (("main", "--min", "rr@3=high"), "--min: rr@3: found 'high'; expected a number"),
         (("main", "--min", "rr@9=0.5"), "its 6 candidates do not reach it"),
-        (("main", "--min", "rerank:rr@3=0.5"), "found the stage 'rerank'; expected one of 'retrieve'"),
         (("main", "--baseline", "worse"), "expected one, as --no-regression ndcg@10"),
         (("main", "--no-regression", "rr@3"), "--no-regression: found no baseline"),
         (("nowhere", "--min", "rr@3=0.5"), "nowhere: found nothing there"),
-        (("main", "--baseline", "nowhere", "--no-regression", "rr@3"), "nowhere: found nothing there"),
-        (("main", "--min", "rr@3=0.5", "--margin", "much"), "margin"),
         (("main", "--min", "rr@3=0.5", "--junit", "a.xml", "--markdown", "./a.xml"), "as for --junit; expected a file"),
         (("main", "--baseline", "main", "--no-regression", "rr@3", "--no-regression", "rr@3"), "found rr@3 twice"),
         (
@@ -240,15 +227,6 @@ def test_what_fails_in_raglift_itself_is_no_failed_gate(run, runs, monkeypatch) 
     assert (code, out) == (2, "")
     assert "Traceback" in err
     assert "ZeroDivisionError: no queries" in Path("gate.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", ["run.json", "traces.jsonl", "scores.parquet"])
-def test_a_damaged_run_is_a_mistake_and_no_verdict(run, runs, name: str) -> None:
-    (file,) = (runs / "main").rglob(name)
-    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    code, out, err = run("gate", "main", "--min", "rr@3=0.1")
-    assert (code, out) == (2, "")
-    assert name in err
 
 
 def test_settings_of_a_metric_may_hold_an_equals_sign(run, runs) -> None:

@@ -124,17 +124,6 @@ def test_the_estimate_asks_nothing_needs_no_key_and_writes_nothing(
 
 
 @pytest.mark.slow
-def test_a_second_time_costs_nothing(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    run(*command)
-    sent, first = len(server.requests), Path("labels.jsonl").read_bytes()
-    code, _, err = run(*command, "--overwrite")
-    assert code == 0
-    assert "nothing to pay" in err
-    assert len(server.requests) == sent
-    assert Path("labels.jsonl").read_bytes() == first
-
-
-@pytest.mark.slow
 def test_filling_keeps_the_labels_of_people(run: Run, server: OpenAIServer, command: list[str], runs: Path) -> None:
     code, out, _ = run(*command, "--fill")
     assert code == 0
@@ -168,16 +157,6 @@ def test_a_rubric_of_ones_own_and_another_scale(run: Run, server: OpenAIServer, 
     assert "on a scale from 0 to 5" in out
     assert all("5: names the keeper" in request.body["messages"][0]["content"] for request in server.requests)
     assert relevance_prompt(5, Path("rubric.txt")).version in Path("labels.jsonl").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_what_failed_is_counted_and_listed(run: Run, server: OpenAIServer, command: list[str]) -> None:
-    server.answer_next(Answer(refusal="I would rather not."))
-    code, out, _ = run(*command, "--concurrency", "1")
-    assert code == 0
-    assert "Without a grade: 1" in out
-    assert "I would rather not." in " ".join(out.split())
-    assert server.requests
 
 
 @pytest.mark.slow
@@ -252,13 +231,6 @@ def test_a_command_that_was_stopped_resumes_where_it_stopped(
     assert after
     assert len(set(before) & set(after)) <= 2 + 1  # those under way, and one whose answer was not yet written
     assert len(json.loads(printed)["pairs"]) == len(set(before) | set(after))
-
-
-def test_a_folder_that_holds_no_run(run: Run, server: OpenAIServer, runs: Path) -> None:
-    code, _, err = run("labels", "grade", runs, "--output", "labels.jsonl")
-    assert code == 2
-    assert "without run.json" in err
-    assert server.requests == []
 
 
 # Figures corrected by people's grades of a sample.

@@ -118,20 +118,6 @@ def test_bad_input_is_one_clear_message(run, runs: Path, arguments: list[str], t
     assert sorted(path.name for path in runs.iterdir()) == ["base", "reranked"]
 
 
-def test_other_questions_are_no_comparison(run, runs: Path, ranked) -> None:
-    from dataclasses import replace
-
-    other = ranked([1, 2])
-    queries = tuple(replace(query, id=f"x{query.id}") for query in other.dataset)
-    traces = tuple(replace(trace, query_id=f"x{trace.query_id}") for trace in other.run.traces)
-    scores = replace(other.scores, query_ids=tuple(query.id for query in queries))
-    run_ = replace(other.run, traces=traces)
-    replace(other, dataset=Dataset(queries, name="x"), run=run_, scores=scores, match_table=()).save(runs / "x")
-    code, _, err = run("report", "base", "x")
-    assert code == 2
-    assert "no quer" in err
-
-
 @pytest.mark.slow
 def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: Path) -> None:
     code, _, err = run("report", sweep, "base")
@@ -140,16 +126,6 @@ def test_a_sweep_stands_alone_and_takes_its_own_options(run, runs: Path, sweep: 
     code, _, err = run("report", sweep, "--names", "a,b")
     assert code == 2
     assert "found --names with a sweep" in err
-
-
-@pytest.mark.slow
-def test_markdown_of_one_run_heeds_the_options(run, runs: Path) -> None:
-    options = ("--primary", "rr@3", "--seed", "7", "--confidence", "0.9")
-    code, out, _ = run("report", "reranked", "--format", "markdown", *options)
-    assert (code, out) == (0, rl.load_evaluation("reranked").to_markdown("rr@3", seed=7, confidence=0.9))
-    assert "MRR@3 rose from" in out
-    assert "seed 7; confidence 90%" in out
-    assert run("report", "base", "--format", "markdown", "--confidence", "2")[0] == 2
 
 
 def test_a_folder_of_runs_becomes_an_index_with_a_page_for_each(run, runs: Path) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import re
 import signal
 import subprocess
 import sys
-import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from raglift import cli
 
 SWEEP = """
 dataset: lighthouse
@@ -53,19 +49,11 @@ def broken():
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    """Run the command line in this process; returns (exit code, standard output, standard error)."""
+def run(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Run `raglift sweep` in a folder with a sweep; returns (exit code, standard output, standard error)."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sizes.yaml").write_text(SWEEP, encoding="utf-8")
-
-    def command(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["raglift", "sweep", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return command
+    return partial(run, "sweep")
 
 
 @pytest.mark.slow
@@ -224,17 +212,6 @@ def wait_for(path: Path) -> None:
     pytest.fail(f"{path} was not made")
 
 
-def read_all(terminal: int, seen: bytearray) -> None:
-    while True:
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:  # the other end is closed
-            return
-        if not part:
-            return
-        seen += part
-
-
 @pytest.mark.slow
 def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None:
     (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
@@ -258,34 +235,3 @@ def test_ctrl_c_says_how_to_resume_and_that_resumes(run, tmp_path: Path) -> None
     assert done.returncode == 0, err
     assert "2 of 2 cells measured" in out
     assert "1 finished already" in err
-
-
-@pytest.mark.slow
-def test_on_a_terminal_the_step_the_count_and_the_time_left_are_seen(run, tmp_path: Path) -> None:
-    (tmp_path / "a_sleepy_system.py").write_text(SLEEPY, encoding="utf-8")
-    (tmp_path / "mine.yaml").write_text(SYSTEMS, encoding="utf-8")
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "SLEEPY": "1", "COLUMNS": "100", "TERM": "xterm", "OMP_NUM_THREADS": "1"}
-    environment.pop("RAGLIFT_PROGRESS", None)
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from raglift.cli import main; main()", "sweep", "mine.yaml"],
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    seen = bytearray()
-    terminal = threading.Thread(target=read_all, args=(ours, seen))  # one that is not read holds up who writes to it
-    terminal.start()
-    wait_for(tmp_path / "asked")
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    terminal.join(timeout=60)
-    process.wait(timeout=60)
-    os.close(ours)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode("utf-8", "replace"))
-    assert re.search(
-        r"sweep: step 2 of 2, retrieve a_sleepy_system:slow \([1-9]/43 queries\); about \d\d s left", text
-    ), text
-    assert "Traceback" not in text

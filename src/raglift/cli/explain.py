@@ -27,7 +27,6 @@ def run(request: Explain) -> None:
     """
     from rich.console import Console
 
-    request = _with_one_query(request)
     if request.query is None:
         raise ConfigurationError(
             f"explain: found no query; expected the id of one, as raglift explain {request.run} q17"
@@ -59,15 +58,6 @@ def _at_one_depth(explanation: Explanation, evaluation: Evaluation) -> Explanati
         values=tuple(explanation.values[place] for place in places),
         hits=tuple(replace(hit, earned=tuple(hit.earned[place] for place in places)) for hit in explanation.hits),
     )
-
-
-def _with_one_query(request: Explain) -> Explain:
-    """Return the request with the query that was named, as an argument or by `--query`, as it was before."""
-    if request.query_option is None:
-        return request
-    if request.query is not None:
-        raise ConfigurationError(f"--query: found it with the query {request.query!r}; expected one of the two")
-    return replace(request, query=request.query_option)
 
 
 def _as_json(explanation: Explanation) -> dict[str, Any]:

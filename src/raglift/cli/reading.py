@@ -91,8 +91,6 @@ class Explain:
     """Stage of the pipeline. Default: the last."""
     every: Annotated[bool, typer.Option("--all")] = False
     """Show all metrics at all depths, not only at that of the primary metric."""
-    query_option: Annotated[str | None, typer.Option("--query", hidden=True)] = None
-    """Id of a query."""
     as_json: AsJson = False
 
 

@@ -119,19 +119,9 @@ def test_a_file_is_read_back_with_the_corpus_by_name(server: OpenAIServer, tmp_p
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"question": ""}, "no question"),
-        ({"question": " \n "}, "no question"),
         ({"question": "Why?"}, "question too short"),
-        ({"question": "lamp " * 2000}, "question too long"),
-        ({"question": "Who lit the <script>alert(1)</script> lamp?"}, "markup"),
-        ({"question": "Who lit the \u202elamp?"}, "hidden characters"),
-        ({"question": "What does the passage say of the lamp?"}, "speaks of the passage"),
         ({"quotes": []}, "quotes missing"),
-        ({"quotes": ["The lamp is lit.", "It is lit at dusk."]}, "quotes missing"),
         ({"quotes": ["The dragon slept under the castle for a hundred years."]}, "quote not found"),
-        ({"quotes": ["e"]}, "quote too short"),
-        ({"quotes": [""]}, "quote too short"),
-        ({"quotes": ["lamp " * 2000]}, "quote not found"),
     ],
 )
 def test_bad_answers_are_discarded_and_counted(server: OpenAIServer, change: Json, reason: str) -> None:
@@ -142,23 +132,6 @@ def test_bad_answers_are_discarded_and_counted(server: OpenAIServer, change: Jso
     assert "2 fewer than requested: 3 were tried for each" in str(generation)
     with pytest.raises(DatasetError, match="no queries"):
         generation.write("never.jsonl")
-
-
-@pytest.mark.slow
-def test_equal_questions_are_kept_once(server: OpenAIServer) -> None:
-    first: list[str] = []
-
-    def reply(messages: Sequence[Json], schema: Json | None) -> Any:
-        data = writer.data_of(messages)
-        if "question" in data:
-            return {"answerable": data["passages"] == first[0]}
-        first.append(data["passage"])
-        return {**writer.write(messages, schema), "question": "Who is the keeper of the lamp?"}
-
-    server.replies = reply
-    generation = generate("lighthouse", 3, styles="natural", concurrency=1)
-    assert len(generation.dataset) == 1
-    assert reasons(generation) == {"repeats a question": 8}
 
 
 @pytest.mark.slow
@@ -266,11 +239,6 @@ def test_passages_without_a_second_one_use_up_tries_and_not_more(server: OpenAIS
     assert (report.tried, [each.reason for each in report.discarded]) == (6, ["no second passage"])
 
 
-def test_a_question_that_says_its_own_answer_is_discarded(server: OpenAIServer) -> None:
-    writes(server, lambda right, _: {**right, "question": f"Is it true that {right['quotes'][0][:-1]}?"})
-    assert reasons(generate("lighthouse", 2, styles="natural")) == {"gives its answer away": 6}
-
-
 def test_examples_of_an_endless_answer_are_short(server: OpenAIServer) -> None:
     writes(server, lambda right, _: {"question": "what " * 20_000, "quotes": ["x" * 100_000]})
     ((thrown,),) = [style.discarded for style in generate("lighthouse", 1, styles="natural").styles]
@@ -306,14 +274,3 @@ def test_the_report(server: OpenAIServer) -> None:
     assert "\x1b" not in generation.to_markdown()
     assert "<b>" not in generation.to_markdown()
     assert "<b>" not in generation._repr_html_()
-
-
-@pytest.mark.slow
-def test_the_book(server: OpenAIServer, book_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGLIFT_CORPORA", str(book_path.parents[1]))
-    generation = generate("war_and_peace", 10)
-    assert len(generation.dataset) == 10
-    assert audit(generation.dataset, embedding=None).broken == ()
-    places = sorted(query.facts[0].passages[0].start or 0 for query in generation.dataset if "natural" in query.tags)
-    length = len(generation.dataset.documents[0].text)
-    assert [place * 5 // length for place in places] == [0, 1, 2, 3, 4]

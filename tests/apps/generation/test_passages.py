@@ -5,8 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raglift.apps.generation.passages import LEFT_OUT, Passages, split_into_passages
-from raglift.datasets.corpora.catalogue import find_corpus
-from raglift.errors import ConfigurationError
 from raglift.records.documents import Document
 
 PROSE = (
@@ -77,27 +75,6 @@ def test_what_is_repeated_is_left_out_after_the_first() -> None:
     usable = Passages([Document("a", PROSE), Document("b", PROSE.upper()), Document("c", footer)], 800)
     assert usable.usable == [0]
     assert usable.left_out == {"repeated": 2}
-
-
-def test_prose_in_any_script_is_kept() -> None:
-    chinese = "灯塔看守人在黄昏时爬上楼梯点亮大灯。雾来之前他修剪了两次灯芯。到了午夜号角每两分钟响一次。没有船离开。"
-    russian = (
-        "Смотритель поднялся по лестнице в сумерках, чтобы зажечь большую лампу. Ночью рог звучал каждые две минуты."
-    )
-    usable = Passages([Document("a", PROSE), Document("b", chinese), Document("c", russian)], 800)
-    assert usable.usable == [0, 1, 2]
-
-
-def test_a_corpus_with_tables() -> None:
-    documents = find_corpus("lighthouse").documents()
-    usable = Passages(documents, 800)
-    assert len(usable.usable) + sum(usable.left_out.values()) == len(usable.chunks)
-    assert len(usable.usable) > 100
-
-
-def test_a_size_that_makes_no_sense() -> None:
-    with pytest.raises(ConfigurationError, match="chunk size: found 0"):
-        split_into_passages([], 0)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ from raglift.apps.review.evidence import (
     grades_of,
     mark_answerable,
     matches_of,
-    move_chunk,
-    move_passage,
     remove,
     set_grade,
 )
@@ -148,27 +146,6 @@ def test_a_models_passage_that_a_person_grades_goes_to_the_fact_that_is_named() 
     ]
 
 
-def test_a_passage_moves_between_facts_and_an_empty_fact_goes() -> None:
-    both = grade_chunk(grade_chunk(QUERY, CHUNKS[0], 2, DOCUMENTS), CHUNKS[4], 1, DOCUMENTS, fact="another")
-    together = move_chunk(both, CHUNKS[0], 1)
-    assert passages(together) == [[CHUNKS[4].text, CHUNKS[0].text]]
-    assert [passage.grade for passage in together.facts[0].passages] == [1, 2]
-    assert passages(move_passage(together, 0, 0, "another")) == [[CHUNKS[0].text], [CHUNKS[4].text]]
-    assert move_chunk(both, CHUNKS[4], "another") == both  # it is a fact of its own
-    assert move_chunk(together, CHUNKS[4], 0) == together
-    for wrong in (lambda: move_chunk(both, CHUNKS[4], 2), lambda: move_passage(both, 0, 1, 1)):
-        with pytest.raises(ConfigurationError, match="expected one of"):
-            wrong()
-
-
-def test_a_chunk_moves_only_where_it_is_evidence_of_one_fact() -> None:
-    two = add_words(add_words(QUERY, CHUNKS[2], (0, 25), DOCUMENTS), CHUNKS[2], (30, 90), DOCUMENTS)
-    with pytest.raises(ConfigurationError, match=r"facts 1, 2 in it; expected those of one"):
-        move_chunk(two, CHUNKS[2], "another")
-    with pytest.raises(ConfigurationError, match="grade the chunk first"):
-        move_chunk(two, CHUNKS[4], 0)
-
-
 def test_selected_words_take_the_place_of_the_whole_chunk() -> None:
     graded = grade_chunk(QUERY, CHUNKS[1], 3, DOCUMENTS)
     after = add_words(graded, CHUNKS[1], (0, 57), DOCUMENTS)
@@ -275,8 +252,6 @@ decisions = st.lists(
             st.integers(0, 3),
             st.none() | numbers | st.just("another"),
         ),
-        st.tuples(st.just("move chunk"), st.integers(0, len(CHUNKS) - 1), numbers | st.just("another")),
-        st.tuples(st.just("move passage"), numbers, numbers, numbers | st.just("another")),
         st.tuples(st.just("clear"), st.integers(0, len(CHUNKS) - 1)),
         st.tuples(st.just("words"), st.integers(0, len(CHUNKS) - 1), numbers, st.integers(5, 40), st.none() | numbers),
         st.tuples(st.just("set"), numbers, numbers, st.integers(1, 3)),
@@ -292,10 +267,6 @@ def decide(query: Query, decision: tuple) -> Query:
     match decision:
         case ("grade", number, grade, fact):
             return grade_chunk(query, CHUNKS[number], grade, DOCUMENTS, fact=fact)
-        case ("move chunk", number, fact):
-            return move_chunk(query, CHUNKS[number], fact)
-        case ("move passage", fact, alternative, to):
-            return move_passage(query, fact, alternative, to)
         case ("clear", number):
             return clear_grade(query, CHUNKS[number])
         case ("words", number, start, end, fact):

@@ -111,13 +111,6 @@ def test_each_metric_of_each_stage_is_logged(rows: list[dict[str, Any]], reranke
     assert rows[0]["queries/failed"] == 1
 
 
-def test_curves_are_drawn_over_k(found: list[Any], rows: list[dict[str, Any]], reranked: Evaluation) -> None:
-    steps = {record.metric.name: record.metric.step_metric for record in found if record.HasField("metric")}
-    assert steps["rerank_over_k/recall"] == "k"
-    curve = [(row["k"], row["rerank_over_k/recall"]) for row in rows[1:]]
-    assert curve == [(k, pytest.approx(reranked.scores.mean("rerank", f"recall@{k}"))) for k in (1, 3)]
-
-
 def test_the_report_and_the_saved_run_are_an_artifact(found: list[Any]) -> None:
     (artifact,) = [
         record.request.log_artifact.artifact if record.HasField("request") else record.artifact

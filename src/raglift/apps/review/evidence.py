@@ -285,49 +285,6 @@ def set_grade(query: Query, fact: int, alternative: int, grade: int) -> Query:
     return _with_passage(query, fact, alternative, passage)
 
 
-def move_chunk(query: Query, chunk: Chunk, fact: Destination) -> Query:
-    """Return the query with a chunk as evidence of another fact: the people's passages that it contains move there.
-
-    Args:
-        query: with its labels.
-        chunk: of its pool, with a person's grade of 1 or more.
-        fact: where to. A fact that loses its last passage is removed.
-
-    Raises:
-        ConfigurationError: there is no such fact, or the chunk contains no passage of people's, or those of several
-            facts.
-    """
-    own = [match for match in matches_of(query, chunk) if match.passage.annotator is None and not match.inside]
-    facts = sorted({match.fact + 1 for match in own})
-    if not own:
-        raise ConfigurationError(
-            "the chunk: found no passage in it that people graded; expected one to move: grade the chunk first, or "
-            "move the longer passage that it lies inside in the list of facts"
-        )
-    if len(facts) > 1:
-        raise ConfigurationError(
-            f"the chunk: found passages of the facts {', '.join(map(str, facts))} in it; expected those of one fact: "
-            "move each of them in the list of facts"
-        )
-    return _moved(query, {(match.fact, match.alternative) for match in own}, fact)
-
-
-def move_passage(query: Query, fact: int, alternative: int, to: Destination) -> Query:
-    """Return the query with a passage as an alternative of another fact; who graded it stays.
-
-    Args:
-        query: with its labels.
-        fact: the number of the fact that it is an alternative of.
-        alternative: its number there.
-        to: where to. A fact that loses its last passage is removed.
-
-    Raises:
-        ConfigurationError: there is no such passage, or no such fact to move it to.
-    """
-    _passage(query, fact, alternative)
-    return _moved(query, {(fact, alternative)}, to)
-
-
 def remove(query: Query, fact: int, alternative: int | None = None) -> Query:
     """Return the query without a fact, or without one of its passages; a fact goes with its last one.
 

@@ -181,7 +181,7 @@ class Desk:
             "model": model,
             "marks": [(match.fact, match.alternative, match.start, match.end) for match in matches],
             "like": fact_like(query, chunk, matches),
-            **_support(query, matches),
+            "facts": _supported(matches),
         }
 
     def _judges(self, index: int, chunk: Chunk, grade: int) -> Iterator[str]:
@@ -193,17 +193,10 @@ class Desk:
                 yield str(match.passage.annotator)
 
 
-def _support(query: Query, matches: Sequence[Match]) -> dict[str, Any]:
-    """Return which facts a chunk is evidence of by people's labels, and whether it can move to another or its own."""
+def _supported(matches: Sequence[Match]) -> list[int]:
+    """Return which facts a chunk is evidence of by people's labels."""
     people = [match for match in matches if match.passage.annotator is None]
-    own = [match for match in people if not match.inside]
-    facts = sorted({match.fact for match in own or people})
-    movable = bool(own) and len(facts) == 1
-    return {
-        "facts": facts,
-        "movable": movable,
-        "alone": movable and len(own) == len(query.facts[facts[0]].passages),
-    }
+    return sorted({match.fact for match in people if not match.inside} or {match.fact for match in people})
 
 
 def _passage(passage: Passage) -> dict[str, Any]:

@@ -113,31 +113,6 @@ class SetGrade(_Strict):
         return evidence.set_grade(query, self.fact, self.alternative, self.grade)
 
 
-class MoveChunk(_Strict):
-    """A graded chunk is evidence of another fact."""
-
-    kind: Literal["move-chunk"]
-    chunk: _Number
-    fact: _Destination
-
-    def apply(self, query: Query, desk: Desk, index: int) -> Query:
-        """Move the passages that it contains."""
-        return evidence.move_chunk(query, desk.chunk(index, self.chunk), self.fact)
-
-
-class MovePassage(_Strict):
-    """A passage is an alternative of another fact."""
-
-    kind: Literal["move-passage"]
-    fact: _Number
-    alternative: _Number
-    to: _Destination
-
-    def apply(self, query: Query, _: Desk, __: int) -> Query:
-        """Move it."""
-        return evidence.move_passage(query, self.fact, self.alternative, self.to)
-
-
 class Remove(_Strict):
     """A passage less, or a fact."""
 
@@ -168,7 +143,7 @@ class Decision(_Strict):
     version: Annotated[str, Field(max_length=64)]
     """Of the query, as the page showed it."""
     operation: Annotated[
-        Grade | Clear | Accept | Keep | Words | SetGrade | MoveChunk | MovePassage | Remove | Answerable,
+        Grade | Clear | Accept | Keep | Words | SetGrade | Remove | Answerable,
         Field(discriminator="kind"),
     ]
 

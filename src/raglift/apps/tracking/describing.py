@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.analysis.paired_statistics import interval_of, primary_of
 from raglift.analysis.shared_queries import system_name
-from raglift.apps.tracking.records import Curve, Record, distinct, metric_name, run_name
+from raglift.apps.tracking.records import Record, distinct, metric_name, run_name
 from raglift.errors import ConfigurationError, MissingDependency
 from raglift.stats.intervals import CONFIDENCE
 
@@ -48,7 +48,6 @@ def evaluation_record(evaluation: Evaluation, *, kind: str = "evaluation", name:
         name=run_name(name or f"{evaluation.dataset.name}: {system_name(evaluation)}"),
         parameters={"kind": kind, **_parameters(evaluation)},
         figures=figures,
-        curves=tuple(_curves(evaluation, stages)),
         summary=evaluation.to_markdown(),
         write_files=lambda folder: _evaluation_files(evaluation, folder, is_cell=kind == "cell"),
     )
@@ -112,23 +111,6 @@ def _scores(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[tuple
         lift = evaluation.mean_lift(metric)
         if lift is not None:
             yield f"lift/{name}", lift
-
-
-def _curves(evaluation: Evaluation, stages: Mapping[str, str]) -> Iterator[Curve]:
-    """Yield each measure over the depths at which it was scored, where these are more than one."""
-    measures: dict[tuple[str, tuple[tuple[str, str], ...]], list[Metric]] = {}
-    for metric in evaluation.scores.metrics:
-        if metric.k is not None:
-            measures.setdefault((metric.name, metric.parameters), []).append(metric)
-    for metrics in measures.values():
-        if len(metrics) < 2:
-            continue
-        name = metric_name(replace(metrics[0], depth=None))
-        for stage, group in stages.items():
-            means = sorted((metric.k or 0, evaluation.scores.mean(stage, metric)) for metric in metrics)
-            values = tuple((k, mean) for k, mean in means if math.isfinite(mean))
-            if values:
-                yield Curve(f"{group}_over_k/{name}", values)
 
 
 def _deciding(evaluation: Evaluation) -> Metric | None:

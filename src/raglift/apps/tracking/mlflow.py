@@ -1,4 +1,4 @@
-"""MLflow: a run with parameters, figures, curves whose steps are depths, and files; cells as runs under it."""
+"""MLflow: a run with parameters, figures and files; cells as runs under it."""
 
 from __future__ import annotations
 
@@ -124,14 +124,12 @@ class MlflowTracker:
         from mlflow.entities import Metric, Param, RunTag
 
         now = int(time.time() * 1000)
-        points = [(name, value, 0) for name, value in record.figures.items()]
-        points += [(curve.name, value, k) for curve in record.curves for k, value in curve.values]
         notes = {"mlflow.note.content": record.summary, "raglift.error": record.error or ""}
         tags = [RunTag(name, text) for name, text in _texts(notes).items() if text]
-        for part in _in_parts(_flat(record.parameters).items(), _MOST_OTHERS):
-            self._client.log_batch(run_id, params=[Param(*pair) for pair in part], synchronous=True)
-        for some in _in_parts(points, _MOST_METRICS):
-            metrics = [Metric(name, value, now, step) for name, value, step in some]
+        for pairs in _in_parts(_flat(record.parameters).items(), _MOST_OTHERS):
+            self._client.log_batch(run_id, params=[Param(*pair) for pair in pairs], synchronous=True)
+        for part in _in_parts(record.figures.items(), _MOST_METRICS):
+            metrics = [Metric(name, value, now, 0) for name, value in part]
             self._client.log_batch(run_id, metrics=metrics, synchronous=True)
         self._client.log_batch(run_id, tags=tags, synchronous=True)
         if files is not None:

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A measure over its depths."""
-
-    name: str
-    """The stage and the measure, as `rerank_over_k/recall`."""
-    values: tuple[tuple[int, float], ...]
-    """Depths, in hits, with the mean at each; ascending."""
-
-
-@dataclass(frozen=True)
 class Record:
     """One result as a run for trackers, optionally with child runs."""
 
@@ -43,8 +33,6 @@ class Record:
     """What was asked and of what: texts, numbers, and mappings of them. Never what could be secret."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """What was measured, under names of letters, digits, `_` and `/`, which every tracker takes; finite numbers."""
-    curves: tuple[Curve, ...] = ()
-    """The measures that were taken at more than one depth."""
     summary: str = ""
     """The result in short, as Markdown."""
     write_files: Callable[[Path], tuple[str, ...]] | None = None

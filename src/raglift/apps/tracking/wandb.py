@@ -1,4 +1,4 @@
-"""Weights & Biases: a run with its config, figures, curves over k, and files as an artifact; cells as a group."""
+"""Weights & Biases: a run with its config, figures and files as an artifact; cells as a group."""
 
 from __future__ import annotations
 
@@ -134,13 +134,6 @@ class WandbTracker:
     def _fill(self, run: Any, record: Record, files: Path | None) -> None:
         if record.figures:
             run.log(dict(record.figures))
-        run.define_metric("k")
-        for curve in record.curves:
-            run.define_metric(curve.name, step_metric="k", summary="none")
-        depths = sorted({k for curve in record.curves for k, _ in curve.values})
-        tables = {curve.name: dict(curve.values) for curve in record.curves}
-        for k in depths:
-            run.log({"k": k, **{name: values[k] for name, values in tables.items() if k in values}})
         if record.error is not None:
             run.summary["error"] = record.error
         if files is not None:

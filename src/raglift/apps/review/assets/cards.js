@@ -74,13 +74,13 @@ function supportName(chunk) {
   return `, evidence for ${chunk.facts.length > 1 ? "facts" : "fact"} ${chunk.facts.map((fact) => fact + 1).join(" and ")}`;
 }
 
-// Which fact the chunk is evidence for: before it is graded where it will go, afterwards where it is.
+// Which fact the chunk will be evidence for; once it is graded, which it is.
 function factButtons(chunk, number, review) {
   const { options, chosen } = review.destinations(number);
   if (!options.length) {
     const isEvidence = chunk.grade && chunk.facts.length && chunk.facts.every((fact) => review.showsFact(fact));
     return isEvidence && review.detail.facts.length > 1
-      ? element("p", { class: "support muted" }, `Evidence for fact${chunk.facts.length > 1 ? "s" : ""} ${chunk.facts.map((fact) => fact + 1).join(", ")}. Move its passages under Facts.`)
+      ? element("p", { class: "support muted" }, `Evidence for fact${chunk.facts.length > 1 ? "s" : ""} ${chunk.facts.map((fact) => fact + 1).join(", ")}. To choose another, take the grade back (x) first.`)
       : "";
   }
   const shown = options.map((fact) => element("button", {
@@ -88,9 +88,8 @@ function factButtons(chunk, number, review) {
     title: fact === ANOTHER ? "A fact that the answer needs as well" : factName(review.detail.facts[fact], review, fact),
     onclick: () => review.act(() => review.support(number, fact), review.detail.index),
   }, fact === ANOTHER ? "Another fact" : ["Same as fact ", element("span", { class: "badge" }, String(fact + 1))]));
-  const planned = !(chunk.grade > 0);
-  return element("div", { class: `support${planned ? " planned" : ""}`, role: "group", "aria-label": `Which fact chunk ${number + 1} is evidence for`, "aria-keyshortcuts": "s" },
-    planned ? element("span", { class: "muted support-if" }, "If relevant:") : "",
+  return element("div", { class: "support", role: "group", "aria-label": `Which fact chunk ${number + 1} is evidence for`, "aria-keyshortcuts": "s" },
+    element("span", { class: "muted support-if" }, "If relevant:"),
     shown,
     chosen === ANOTHER || chosen === null ? "" : element("bdi", { class: "support-words muted", "aria-hidden": "true" }, factName(review.detail.facts[chosen], review, chosen)));
 }

@@ -80,24 +80,18 @@ const DECISIONS = {
     const { pool, facts: all, answerable } = this.detail;
     const chunk = pool[number];
     const facts = all.map((_, fact) => fact).filter((fact) => this.showsFact(fact));
-    const graded = chunk.grade > 0;
     // where it goes unless something else was chosen: to the fact whose words it shares, else to the chosen one
     const usual = [chunk.like, this.fact, facts[0]].find((fact) => fact != null && this.showsFact(fact)) ?? null;
-    const chosen = graded && chunk.facts.length ? chunk.facts[0] : this.choice?.chunk === number ? this.choice.fact : usual;
-    const options = graded && chunk.alone ? facts : [...facts, ANOTHER];
-    const isFixed = !facts.length || !answerable || chunk.grade === 0 || (graded && !chunk.movable) || options.length < 2;
-    return { options: isFixed ? [] : options, chosen };
+    const chosen = chunk.grade > 0 && chunk.facts.length ? chunk.facts[0] : this.choice?.chunk === number ? this.choice.fact : usual;
+    const isFixed = !facts.length || !answerable || chunk.grade !== null;
+    return { options: isFixed ? [] : [...facts, ANOTHER], chosen };
   },
 
-  async support(number, fact) {
-    if (this.detail.pool[number].grade > 0) {
-      await this.decide({ kind: "move-chunk", chunk: number, fact });
-    } else {
-      const old = this.choice?.chunk ?? number;
-      this.choice = { chunk: number, fact };
-      if (old !== number) this.paintSupport(old);
-      this.paintSupport(number);
-    }
+  support(number, fact) {
+    const old = this.choice?.chunk ?? number;
+    this.choice = { chunk: number, fact };
+    if (old !== number) this.paintSupport(old);
+    this.paintSupport(number);
     // For whoever does not see the card
     const { chosen } = this.destinations(number);
     document.getElementById("heard").textContent = chosen === null ? "" : `Chunk ${number + 1}: ${chosen === ANOTHER ? "another fact" : `same as fact ${chosen + 1}`}`;
@@ -106,7 +100,7 @@ const DECISIONS = {
   // The next of the facts that the chunk can be evidence for
   nextSupport() {
     const { options, chosen } = this.destinations(this.chunk);
-    if (!options.length) return this.say(this.detail.facts.length ? "There is no other fact to choose for this chunk." : "There is no fact yet: the first relevant chunk makes one.");
+    if (!options.length) return this.say(this.detail.facts.length ? "The chunk has a grade: take it back (x), and choose a fact then." : "There is no fact yet: the first relevant chunk makes one.");
     this.say("");
     return this.support(this.chunk, options[(options.indexOf(chosen) + 1) % options.length]);
   },

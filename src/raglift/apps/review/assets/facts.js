@@ -51,25 +51,11 @@ function alternativeRow(passage, fact, alternative, several, review) {
       : element("blockquote", { class: "passage", dir: "auto" }, short(passage.text, 320)),
     element("div", { class: "passage-foot" },
       select,
-      factChoice(fact, alternative, name, review),
       element("span", { class: "source" }, passage.document || passage.start !== null ? placeOf(passage) : ""),
       passage.model ? element("span", { class: "tag", title: passage.model }, "model") : "",
       several ? button("Remove", () => review.act(() => review.decide({ kind: "remove", fact, alternative }), review.detail.index), { class: "quiet remove", "aria-label": `Remove ${name}` }) : "",
     ),
   );
-}
-
-// Which fact a passage is an alternative of; choosing another moves it there.
-function factChoice(fact, alternative, name, review) {
-  const { facts } = review.detail;
-  const options = facts.map((_, number) => number).filter((number) => review.showsFact(number)).map((number) => [number, `fact ${number + 1}`]);
-  if (facts[fact].length > 1) options.push([ANOTHER, "another fact"]);
-  if (options.length < 2) return "";
-  const select = element("select", { "aria-label": `Fact of ${name}`, onchange: (event) =>
-    review.act(() => review.decide({ kind: "move-passage", fact, alternative, to: event.target.value === ANOTHER ? ANOTHER : Number(event.target.value) }), review.detail.index) });
-  setOptions(select, options);
-  select.value = String(fact);
-  return select;
 }
 
 // What is selected, before it becomes anything.

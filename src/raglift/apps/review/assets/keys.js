@@ -2,7 +2,7 @@
 
 const KEYS = [
   ["0 – 3", "grade the chunk, and go to the next"],
-  ["s", "same fact or another: change which fact the chunk is evidence for"],
+  ["s", "same fact or another: choose which fact the chunk will be evidence for"],
   ["x", "take the grade back"],
   ["j  k", "next and previous chunk (arrow keys too)"],
   ["n  p", "next and previous query"],

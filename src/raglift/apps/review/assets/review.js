@@ -146,12 +146,10 @@ class Review {
   repaint(number) {
     const old = this.cards[number];
     const held = old.contains(document.activeElement);
-    const fact = held ? document.activeElement.dataset.fact : undefined;
     this.looks[number] = this.look(number);
     this.cards[number] = card(this.detail.pool[number], number, this);
     old.replaceWith(this.cards[number]);
-    const same = fact === undefined ? null : this.cards[number].querySelector(`.support-fact[data-fact="${fact}"]`);
-    if (held) (same ?? this.cards[number]).focus({ preventScroll: true });
+    if (held) this.cards[number].focus({ preventScroll: true });
   }
 
   // The rest of the card stays, with what is selected in it
