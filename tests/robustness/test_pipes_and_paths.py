@@ -80,12 +80,12 @@ def test_a_pipe_that_never_ends_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_a_gate_replaces_its_own_files_and_no_others(place: Path, run: Run, option: str) -> None:
-    code, out, err = run("gate", "run", "--min", "ndcg@5=0", option, "notes.txt")
+def test_a_gate_replaces_no_file_of_a_saved_run(place: Path, run: Run, option: str) -> None:
+    before = (place / "run" / "run.json").read_bytes()
+    code, out, err = run("gate", "run", "--min", "ndcg@5=0", option, "run/run.json")
     assert (code, out) == (2, "")
-    assert "notes.txt" in err
-    assert (place / "notes.txt").read_text(encoding="utf-8") == "my own notes\n"
-    assert run("gate", "run", "--min", "ndcg@5=0", option, "notes.txt", "--overwrite")[0] == 0
+    assert "found a file of a saved evaluation, which is not replaced" in err
+    assert (place / "run" / "run.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import os
 import sys
 import warnings
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raglift.cli.exits import INTERRUPTED, drop_output
@@ -69,15 +68,13 @@ def _main() -> None:
 
 
 def _of_the_machine(error: ImportError | MemoryError | OSError) -> str | None:
-    """Return what to say of memory that ends, a folder that was removed, or a disk; None of anything else."""
+    """Return what to say of memory that ends, or of a disk; None of anything else."""
     from raglift.errors import is_out_of_memory
 
     if is_out_of_memory(error):
         return "found less memory than this takes; expected more, or a smaller input: SECURITY.md says what is limited"
     if not isinstance(error, OSError):
         return None
-    if not _has_working_folder():
-        return "the folder that this runs in was removed; expected one that is there: change to another (cd)"
     if error.errno not in _DISK:
         return None
     where = "what is printed" if error.filename is None else str(error.filename)
@@ -111,14 +108,6 @@ def _run(app: Callable[..., object]) -> None:
     except SystemExit:
         _flush()
         raise
-
-
-def _has_working_folder() -> bool:
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _flush() -> None:

@@ -45,12 +45,10 @@ def run(request: AuditDataset) -> None:
         dataset = load_dataset(
             request.dataset, documents=request.documents, encoding=request.encoding, include=request.include
         )
-    except DatasetError as error:
-        raise typer.Exit(_show_faults(error, request)) from None
-    except CorpusError as error:
+    except (DatasetError, CorpusError) as error:
         if not error.faults:
             raise
-        raise typer.Exit(_show_unresolved(error, request)) from None
+        raise typer.Exit(_show_faults(error, request)) from None
     chunkers = request.chunker or ([CHUNKER] if dataset.documents else [])
     ways = [chunker_of(chunker) for chunker in chunkers]
     audited = audit(dataset, chunkers=ways, match=rule, ks=ks, embedding=request.embedding)
@@ -62,27 +60,20 @@ def run(request: AuditDataset) -> None:
         raise typer.Exit(_BROKEN)
 
 
-def _show_faults(error: DatasetError, request: AuditDataset) -> int:
-    """Show every fault of what could not be loaded; return the exit code."""
+def _show_faults(error: DatasetError | CorpusError, request: AuditDataset) -> int:
+    """Show every fault of what could not be loaded, or of a corpus of which no label resolves; return the exit code."""
     if request.as_json:
         print_json({"dataset": request.dataset, "faults": error.faults})
-    read_as = "" if error.read_as is None else f" (read as {error.read_as})"
-    lines = [f"raglift: error: {error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"]
-    lines += [f"  {fault}" for fault in error.faults]
+    is_labels, title = True, str(error)
+    if isinstance(error, DatasetError):
+        read_as = "" if error.read_as is None else f" (read as {error.read_as})"
+        title = f"{error.source}{read_as}: nothing was audited; faults: {len(error.faults):,}"
+        # Another format's labels may be in any of the files of a folder
+        is_read = is_file(Path(error.source)) or error.read_as is not None
+        is_labels = is_read and error.source != str(request.documents)
+    lines = [f"raglift: error: {title}", *(f"  {fault}" for fault in error.faults)]
     sys.stderr.write(lines_text(lines) + "\n")
-    # Another format's labels may be in any of the files of a folder
-    is_read = is_file(Path(error.source)) or error.read_as is not None
-    is_labels = is_read and error.source != str(request.documents)
     return _BROKEN if request.strict and is_labels else _UNUSABLE
-
-
-def _show_unresolved(error: CorpusError, request: AuditDataset) -> int:
-    """Show every label of a corpus, none of which resolves; return the exit code."""
-    if request.as_json:
-        print_json({"dataset": request.dataset, "faults": error.faults})
-    lines = [f"raglift: error: {error}", *(f"  {fault}" for fault in error.faults)]
-    sys.stderr.write(printable("\n".join(lines)) + "\n")
-    return _BROKEN if request.strict else _UNUSABLE
 
 
 def _as_json(audited: Audit) -> dict[str, Any]:

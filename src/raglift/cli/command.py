@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
@@ -90,12 +89,6 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group that lists its commands in panels, with whole summaries."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Return the command that is named; suggest the nearest for a name that is none."""
-        if args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
-            ctx.fail(f"No such command {args[0]!r}.{_suggestion(args[0], ctx)}")
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each panel; a group without panels has one."""
         listed = [row for name in self.list_commands(ctx) for row in self._rows(name)]
@@ -121,22 +114,6 @@ class Group(TyperGroup):
         """Write the first steps below the list of all commands."""
         if ctx.parent is None:
             _write_lines(formatter, "First steps", FIRST_STEPS)
-
-
-def _suggestion(typed: str, ctx: Any) -> str:
-    """Return what somebody may have meant who typed a name that is none: of all groups."""
-    commands: dict[str, str] = {}
-    for name, command in ctx.find_root().command.commands.items():
-        commands[name] = name
-        for inner in getattr(command, "commands", ()):
-            commands[f"{name} {inner}"] = commands[inner] = f"{name} {inner}"
-    if ctx.parent is not None:  # commands of the same group come first
-        commands |= {name: f"{ctx.info_name} {name}" for name in ctx.command.commands}
-    near = list(dict.fromkeys(commands[name] for name in get_close_matches(typed, commands)))[:2]
-    if not near:
-        return f" {ctx.command_path} --help lists them all."
-    listed = " or ".join(f"'raglift {each}'" for each in near)
-    return f" Did you mean {listed}?"
 
 
 def _help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:

@@ -84,7 +84,7 @@ def run(request: Evaluate) -> None:
     if request.system is None:
         evaluation = _with_parts(evaluation, request)
     show = partial(
-        print_result, evaluation, json=request.as_json, details=request.details, following=_next_line(request)
+        print_result, evaluation, json=request.as_json, details=request.details, following=next_line(request.output)
     )
     keep(evaluation, request.output, overwrite=request.overwrite, show=show)
     if unfinished is not None:
@@ -232,11 +232,11 @@ def print_result(evaluation: Evaluation, *, json: bool, details: bool = False, f
         sys.stdout.write(f"\n{printable(following)}\n" if following else "")
 
 
-def _next_line(request: Evaluate) -> str:
-    """Return what to type next."""
-    if request.output is None:
+def next_line(output: Path | None) -> str:
+    """Return what to type next, after an evaluation that was saved to a folder or not."""
+    if output is None:
         return "Next: -o FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
-    run = shlex.quote(str(request.output))
+    run = shlex.quote(str(output))
     return f"Next: raglift report {run}, or raglift explain {run} QUERY"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from raglift.base.display import printable, short_repr
-from raglift.base.limits import is_file, is_stream, is_there, resolved, user_path
+from raglift.base.limits import is_there, resolved, user_path
 from raglift.base.replacing import is_of_saved_run
 from raglift.cli.arguments import project_budget
 from raglift.cli.exits import drop_output
@@ -20,7 +20,7 @@ from raglift.cli.github import is_github, own_commands
 from raglift.cli.json_output import gate_error_json, gate_json, print_json
 from raglift.datasets.loading import load_dataset
 from raglift.errors import ConfigurationError, RagliftError, RunError
-from raglift.gating.ci import JUNIT_MARK, GateError, without_commands
+from raglift.gating.ci import GateError, without_commands
 from raglift.gating.deciding import gate
 from raglift.gating.records import Outcome
 from raglift.gating.view import gate_view
@@ -45,8 +45,6 @@ _OPTIONS = {
     **{name: f"--{name}" for name in ("margin", "seed", "confidence")},
 }
 """What arguments of `gate()` are called on the command line."""
-_MARKDOWN_MARK = "<!-- written by raglift gate -->"
-"""The last line of a file of Markdown, which nobody sees; by it the next gate knows the file."""
 _MISTAKE = 2
 """The exit code where nothing was decided."""
 
@@ -243,35 +241,15 @@ def _check_request(request: Gate) -> None:
             "gate: found nothing to check; expected a bound, as --min ndcg@10=0.75 or --max failures=0, or --baseline "
             "RUN with --no-regression ndcg@10"
         )
-    for path, mark in ((request.junit, JUNIT_MARK), (request.markdown, _MARKDOWN_MARK)):
-        refusal = None if path is None else _refusal(user_path(path), mark, overwrite=request.overwrite)
-        if refusal is not None:
-            raise ConfigurationError(refusal)
+    for path in (request.junit, request.markdown):
+        if path is not None and is_of_saved_run(user_path(path)):
+            raise ConfigurationError(
+                f"{path}: found a file of a saved evaluation, which is not replaced; expected another name"
+            )
     if request.junit is None or request.markdown is None:
         return
     if resolved(user_path(request.junit)) == resolved(user_path(request.markdown)):
         raise ConfigurationError(f"--markdown: found {request.markdown}, as for --junit; expected a file of its own")
-
-
-def _refusal(path: Path, mark: str, *, overwrite: bool) -> str | None:
-    """Return why a file is not written over; None where there is none, or one that a gate wrote before.
-
-    Args:
-        path: the file.
-        mark: what a file that a gate wrote has in it.
-        overwrite: whether a file of others may be replaced; one of a saved evaluation never is.
-    """
-    if is_of_saved_run(path):
-        return f"{path}: found a file of a saved evaluation, which is not replaced; expected another name"
-    try:
-        if overwrite or is_stream(path) or not is_file(path) or path.stat().st_size == 0:
-            return None
-        written = mark.encode() in path.read_bytes()
-    except OSError:
-        return None  # writing says what is the matter
-    if written:
-        return None
-    return f"{path}: found a file that raglift gate did not write; expected another name, or --overwrite to replace it"
 
 
 def _write_files(result: GateResult | GateError, request: Gate) -> None:
@@ -280,14 +258,11 @@ def _write_files(result: GateResult | GateError, request: Gate) -> None:
     Raises:
         _Unwritten: a file cannot be written.
     """
-    files = [] if request.junit is None else [(request.junit, result.to_junit(), JUNIT_MARK)]
-    if request.markdown is not None:
-        files.append((request.markdown, f"{result.to_markdown()}\n{_MARKDOWN_MARK}\n", _MARKDOWN_MARK))
     faults = []
-    for path, text, mark in files:
-        refusal = _refusal(user_path(path), mark, overwrite=request.overwrite)
-        fault = _written(path, text, "w") if refusal is None else refusal
-        faults.append(fault)
+    if request.junit is not None:
+        faults.append(_written(request.junit, result.to_junit(), "w"))
+    if request.markdown is not None:
+        faults.append(_written(request.markdown, result.to_markdown() + "\n", "w"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if _is_github(request) and summary:
         faults.append(_written(Path(summary), result.to_markdown() + "\n", "a"))

@@ -12,9 +12,9 @@ from raglift.apps.generation.engine import MOST_TRIES, estimate_generation, gene
 from raglift.apps.generation.questions import parse_styles
 from raglift.base.display import counted, printable
 from raglift.base.limits import is_there
-from raglift.base.replacing import replacing_file, unwritable
+from raglift.base.replacing import unwritable
 from raglift.base.threads import require_concurrency
-from raglift.cli.json_output import attributes, json_text, print_json
+from raglift.cli.json_output import attributes, print_json
 from raglift.cli.model_options import model_of, print_estimate, stoppable
 from raglift.datasets.loading import load_documents
 from raglift.errors import ConfigurationError, DatasetError
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _LINES = (".jsonl", ".ndjson")
-_REPORTS = (".md", ".json")
 _NOTHING = 1
 """The exit code if no question was accepted: nothing is wrong with the command, so it is not 2."""
 
@@ -40,7 +39,6 @@ def run(request: Generate) -> None:
     model = model_of(request.model, request.temperature, to_estimate=request.estimate)
     styles = ",".join(request.styles)
     output = None if request.estimate else _checked_output(request)
-    report = _checked_report(request)
     parse_styles(styles)  # what is wrong with them is better said before the documents are read
     source = Dataset(
         (), load_documents(request.source, encoding=request.encoding, include=request.include), _name(request.source)
@@ -59,8 +57,6 @@ def run(request: Generate) -> None:
     with stoppable():
         generation = generate(source, request.n, **settings, concurrency=request.concurrency)
     # Before anything is printed: whoever reads the report may stop reading, as `head` does
-    if report is not None:
-        _write_report(generation, report)
     if len(generation.dataset):
         _write(generation, output, overwrite=request.overwrite)
         sys.stderr.write(f"wrote {counted(len(generation.dataset), 'query')} to {output}\n")
@@ -87,22 +83,16 @@ def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
 
 
 def _checked_output(request: Generate) -> Path:
-    """Return where the queries go.
+    """Return where the questions go.
 
     Raises:
         ConfigurationError: no destination is given, or it exists already.
     """
-    targets = [path for path in request.output if path.suffix.lower() not in _REPORTS]
-    if len(targets) != 1:
-        found = "none" if not targets else " and ".join(map(str, targets))
-        raise ConfigurationError(
-            f"--output: found {found}; expected a .jsonl file or a new folder for the questions, and perhaps a "
-            ".md or .json file for what was discarded (or --estimate)"
-        )
-    output = targets[0]
-    is_file = output.suffix.lower() in _LINES
-    if output.suffix and not is_file:
-        raise ConfigurationError(f"--output: found {output}; expected a .jsonl file or a new folder")
+    output = request.output
+    if output is None or (output.suffix and output.suffix.lower() not in _LINES):
+        found = "none" if output is None else output
+        raise ConfigurationError(f"--output: found {found}; expected a .jsonl file or a new folder (or --estimate)")
+    is_file = bool(output.suffix)
     if is_there(output) and not (request.overwrite and is_file):
         way = "--overwrite" if is_file else "a folder that is not there yet: none is replaced"
         raise ConfigurationError(f"{output}: found something that is already there; expected a new name, or {way}")
@@ -112,35 +102,8 @@ def _checked_output(request: Generate) -> Path:
     return output
 
 
-def _checked_report(request: Generate) -> Path | None:
-    """Return where it is written which questions were discarded; None for nowhere.
-
-    Raises:
-        ConfigurationError: there are several such files, or it exists already.
-    """
-    reports = [path for path in request.output if path.suffix.lower() in _REPORTS]
-    if len(reports) > 1:
-        raise ConfigurationError(
-            f"--output: found {reports[0]} and {reports[1]}; expected one .md or .json file at most"
-        )
-    if not reports:
-        return None
-    if is_there(reports[0]) and not request.overwrite:
-        raise ConfigurationError(
-            f"{reports[0]}: found a file that is already there; expected a new one, or --overwrite"
-        )
-    return reports[0]
-
-
 def _name(source: str) -> str:
     return source.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition(".")[0] or "documents"
-
-
-def _write_report(generation: Generation, path: Path) -> None:
-    is_json = path.suffix.lower() == ".json"
-    text = json_text(_as_json(generation)) if is_json else generation.to_markdown()
-    with replacing_file(path) as file:
-        file.write(text)
 
 
 def _print(generation: Generation, *, as_json: bool) -> None:

@@ -26,7 +26,6 @@ from raglift.cli.choices import (
     choice,
     completion,
     corpus_names,
-    separate_paths,
 )
 from raglift.cli.command import command, new_group
 
@@ -169,9 +168,8 @@ class Generate:
     include: Include = ()
     n: Annotated[int, typer.Option("-n")] = 50
     """Number of questions."""
-    output: Annotated[tuple[Path, ...], typer.Option("--output", "-o"), separate_paths] = ()
-    """Where the questions go: a .jsonl file, or a new folder that includes the documents. And, if wanted, a .md or
-    .json file that says which were discarded, and why."""
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None
+    """Where the questions go: a .jsonl file, or a new folder that includes the documents."""
     styles: Annotated[Several, typer.Option(autocompletion=completion(QUESTION_STYLES))] = (
         "natural=5",
         "keyword=2",
@@ -188,6 +186,6 @@ class Generate:
     concurrency: Concurrency = 8
     estimate: Estimate = False
     overwrite: bool = False
-    """Replace existing files."""
+    """Replace an existing file of questions."""
     as_json: Annotated[bool, typer.Option("--json")] = False
     """Print the report as JSON."""

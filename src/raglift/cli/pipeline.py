@@ -82,8 +82,6 @@ class Gate:
     """Write a summary to this file as Markdown."""
     github: Annotated[bool | None, typer.Option("--github/--no-github")] = None
     """Print annotations and add the summary to $GITHUB_STEP_SUMMARY. Default: on GitHub Actions."""
-    overwrite: bool = False
-    """Replace files for --junit and --markdown that another program wrote."""
     as_json: AsJson = False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import counted, printable
 from raglift.base.progress import notice, show_status
-from raglift.cli.evaluate import as_json, depths, print_result
+from raglift.cli.evaluate import as_json, depths, next_line, print_result
 from raglift.cli.json_output import print_json
 from raglift.cli.saving import keep
 from raglift.datasets.loading import load_dataset
@@ -182,7 +181,7 @@ def _print(request: Trace, imported: TraceImport, evaluation: Evaluation | None)
     print_document(traces_view(imported), Console(), detail)
     if evaluation is not None:
         sys.stdout.write("\n")
-        print_result(evaluation, json=False, details=request.details, following=_next_line(request))
+        print_result(evaluation, json=False, details=request.details, following=next_line(request.output))
 
 
 def import_notes(imported: TraceImport) -> list[str]:
@@ -208,10 +207,3 @@ def traces_json(imported: TraceImport) -> dict[str, Any]:
         "sessions": [asdict(trace) for trace in imported.traces if trace.query_id is not None],
         "faults": [asdict(fault) for fault in imported.faults],
     }
-
-
-def _next_line(request: Trace) -> str:
-    if request.output is None:
-        return "Next: -o FOLDER keeps the run, for raglift report, explain and compare; --all prints every metric."
-    run = shlex.quote(str(request.output))
-    return printable(f"Next: raglift report {run}, or raglift explain {run} QUERY")

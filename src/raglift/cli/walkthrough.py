@@ -43,22 +43,12 @@ def run(request: Walkthrough) -> None:
 
 
 def _find(dataset: Dataset, question: str) -> Query:
-    """Return a question by its id, its text, or a part of its text that no other question has.
-
-    Letter case, white space, the forms of quotes and dashes, and a question mark at the end do not count.
-    """
+    """Return a question by its id or its text; case, quotes, dashes and a question mark at the end do not count."""
     form = _comparable(question)
-    found = (
-        [query for query in dataset if _comparable(query.id) == form]
-        or [query for query in dataset if _comparable(query.text) == form]
-        or [query for query in dataset if form and form in _comparable(query.text)]
-    )
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = "\n".join(f"  {query.id}: {query.text}" for query in found[:10])
-        raise ConfigurationError(f"--question: {question!r} fits {len(found)} questions; expected one:\n{listed}")
-    raise dataset_error(dataset, question)
+    found = next((query for query in dataset if form in (_comparable(query.id), _comparable(query.text))), None)
+    if found is None:
+        raise dataset_error(dataset, question)
+    return found
 
 
 def _comparable(text: str) -> str:

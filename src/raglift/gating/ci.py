@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _NO_XML = re.compile("[\ufffe\uffff]")
 """What XML 1.0 cannot hold, besides what no terminal should be sent."""
 _SUITE = "raglift gate"
-JUNIT_MARK = f'<testsuites name="{_SUITE}"'
-"""What a file of JUnit XML that a gate wrote has in it."""
 
 
 def gate_junit(result: GateResult) -> str:

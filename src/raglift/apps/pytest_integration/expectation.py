@@ -16,7 +16,7 @@ from raglift.metrics.registry import MEASURES
 from raglift.records.dataset import Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import pytest
 
@@ -127,10 +127,11 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
     faults: list[Fault] = []
     for mark in marks:
         if mark.args:
-            faults.append(Fault(f"{MARK}({shown(mark.args[0])})", "an argument without a name", _expected()))
+            expected = f"arguments by name: {', '.join(_KINDS)}"
+            faults.append(Fault(f"{MARK}({shown(mark.args[0])})", "an argument without a name", expected))
         given = dict(mark.kwargs) | given
     for name, value in given.items():
-        _CHECKS.get(name, _unknown)(f"{MARK}({name})", value, faults)
+        faults += _faults_of(name, value)
     if given.get("baseline") is not None and not given.get("no_regression"):
         faults.append(
             Fault(
@@ -156,79 +157,50 @@ def expectation_of(marks: Iterable[pytest.Mark], where: str) -> Expectation:
     return found
 
 
-def _expected() -> str:
-    return f"arguments by name: {', '.join(_CHECKS)}"
-
-
-def _unknown(where: str, _value: object, faults: list[Fault]) -> None:
-    name = where[len(MARK) + 1 : -1]
-    faults.append(Fault(f"{MARK}({name}=…)", f"the argument {quoted(name)}", nearest(name, list(_CHECKS))))
-
-
-def _check_dataset(where: str, value: object, faults: list[Fault]) -> None:
-    if value is not None and not isinstance(value, (str, os.PathLike, Dataset)):
-        faults.append(Fault(where, shown(value), 'a path, the name of a corpus, as "lighthouse", or a Dataset'))
-
-
-def _check_minimum(where: str, value: object, faults: list[Fault]) -> None:
-    _check_bounds(where, value, faults, lambda one: _bounds(one, {}))
-
-
-def _check_maximum(where: str, value: object, faults: list[Fault]) -> None:
-    _check_bounds(where, value, faults, lambda one: _bounds({}, one))
-
-
-def _check_per_query(where: str, value: object, faults: list[Fault]) -> None:
-    if value is not None:
-        _check_minimum(where, value, faults)
-
-
-def _check_bounds(where: str, value: object, faults: list[Fault], read: Callable[[dict[Any, Any]], object]) -> None:
-    """Read each bound by itself, so that all that are wrong are told of."""
-    if not isinstance(value, Mapping):
-        faults.append(Fault(where, shown(value), 'figures and their bounds, as {"recall@5": 0.8}'))
+def _faults_of(name: str, value: Any) -> Iterator[Fault]:
+    """Yield what is wrong with an argument of a mark; each bound and metric is read by itself."""
+    where = f"{MARK}({name})"
+    if name not in _KINDS:
+        yield Fault(f"{MARK}({name}=…)", f"the argument {quoted(name)}", nearest(name, list(_KINDS)))
         return
-    for name, bound in value.items():
-        _attempt(f"{where}[{shown(name)}]", faults, read, {name: bound})
-
-
-def _check_baseline(where: str, value: object, faults: list[Fault]) -> None:
-    if value is not None and not (isinstance(value, (str, os.PathLike)) and str(value)):
-        faults.append(Fault(where, shown(value), "the path of a folder, from the folder of the test's file"))
-
-
-def _check_no_regression(where: str, value: object, faults: list[Fault]) -> None:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        faults.append(Fault(where, shown(value), 'a list of metrics, as ["ndcg@10"]'))
+    kinds, expected = _KINDS[name]
+    if value is None and name in ("dataset", "per_query", "baseline"):
         return
-    for number, metric in enumerate(value):
-        _attempt(f"{where}[{number}]", faults, _compared, [metric])
+    if not isinstance(value, kinds):
+        yield Fault(where, shown(value), expected)
+    elif name == "margin":
+        yield from _fault_in(where, checked_margin, value)
+    elif name == "no_regression":
+        for number, metric in enumerate(value):
+            yield from _fault_in(f"{where}[{number}]", _compared, [metric])
+    elif isinstance(value, Mapping):
+        for figure, bound in value.items():
+            one = {figure: bound}
+            minimum, maximum = ({}, one) if name == "max" else (one, {})
+            yield from _fault_in(f"{where}[{shown(figure)}]", lambda pair: _bounds(*pair), (minimum, maximum))
 
 
-def _check_margin(where: str, value: Any, faults: list[Fault]) -> None:
-    _attempt(where, faults, checked_margin, value)
-
-
-def _attempt(where: str, faults: list[Fault], read: Callable[[Any], object], value: object) -> None:
-    """Note what a reader says of a value that it cannot read."""
+def _fault_in(where: str, read: Callable[[Any], object], value: object) -> Iterator[Fault]:
+    """Yield what a reader says of a value that it cannot read."""
     try:
         read(value)
     except ConfigurationError as error:
         # The reader says what it found and what it expected; the names of its arguments are not the mark's
         _, _, said = str(error).rpartition(": found ")
         found, _, expected = said.partition("; expected ")
-        faults.append(Fault(where, found, expected))
+        yield Fault(where, found, expected)
 
 
-_CHECKS = {
-    "dataset": _check_dataset,
-    "min": _check_minimum,
-    "max": _check_maximum,
-    "per_query": _check_per_query,
-    "baseline": _check_baseline,
-    "no_regression": _check_no_regression,
-    "margin": _check_margin,
+_BOUNDS = (Mapping,), 'figures and their bounds, as {"recall@5": 0.8}'
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "dataset": ((str, os.PathLike, Dataset), 'a path, the name of a corpus, as "lighthouse", or a Dataset'),
+    "min": _BOUNDS,
+    "max": _BOUNDS,
+    "per_query": _BOUNDS,
+    "baseline": ((str, os.PathLike), "the path of a folder, from the folder of the test's file"),
+    "no_regression": ((list, tuple), 'a list of metrics, as ["ndcg@10"]'),
+    "margin": ((object,), "a number"),
 }
-
-ARGUMENTS = tuple(_CHECKS)
+"""The type of each argument of a mark, and what is expected if it has another."""
+ARGUMENTS = tuple(_KINDS)
 """What a mark takes, by name."""
