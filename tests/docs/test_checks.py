@@ -30,19 +30,10 @@ def test_code_that_would_escape_the_check_is_a_fault(tmp_path: Path, text: str, 
     assert found.startswith(fault)
 
 
-def test_a_formula_may_be_indented(tmp_path: Path) -> None:
-    assert not faults(page_of(tmp_path, "The mean:\n\n    m = (Σ d)² / n\n"))
-
-
 def test_only_the_block_below_a_comment_is_left_out(tmp_path: Path) -> None:
     page = page_of(tmp_path, "<!-- not run: it needs a database -->\n```python\na\n```\n\n```python\nb\n```\n")
     assert [block.text for block in page.python] == ["b\n"]
     assert excused(page.blocks[0], "not run")
-
-
-def test_a_comment_without_a_reason_leaves_nothing_out(tmp_path: Path) -> None:
-    page = page_of(tmp_path, "<!-- not run -->\n```python\na\n```\n")
-    assert [(block.text, block.line) for block in page.python] == [("a\n", 3)]
 
 
 def test_output_is_the_text_right_below_a_block(tmp_path: Path) -> None:
@@ -50,12 +41,6 @@ def test_output_is_the_text_right_below_a_block(tmp_path: Path) -> None:
     first, second = page.python
     assert page.output(first) == page.of("text")[0]
     assert page.output(second) is None
-
-
-def test_output_that_is_not_compared_says_so(tmp_path: Path) -> None:
-    text = "```python\na\n```\n\n<!-- not compared: digits of the processor -->\n```text\n1\n```\n"
-    page = page_of(tmp_path, text)
-    assert page.output(page.python[0]) is None
 
 
 @pytest.mark.parametrize("shown", ["a\nb\nc", "a\n…\nc", "…\nc", "a\n…", "a  \nb\nc\n"])
@@ -72,11 +57,6 @@ def test_python_that_is_not_shown_runs_where_it_stands(tmp_path: Path) -> None:
     page = page_of(tmp_path, "```python\na\n```\n\n<!-- not shown:\nb\n\nc\n-->\n\n```python\nd\n```\n")
     assert [(block.text, block.line) for block in page.python] == [("a\n", 2), ("b\n\nc\n", 6), ("d\n", 12)]
     assert not faults(page)
-
-
-def test_output_may_stand_below_python_that_is_not_shown(tmp_path: Path) -> None:
-    page = page_of(tmp_path, "```python\na\n```\n\n<!-- not shown:\nb\n-->\n\n```text\n1\n```\n")
-    assert page.output(page.python[0]) == page.of("text")[0]
 
 
 def test_a_block_that_is_a_file_is_written_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,25 +131,6 @@ def test_the_table_of_layers_has_every_package() -> None:
     assert sorted(listed) == sorted(there - {"__init__"})
 
 
-@pytest.mark.parametrize(
-    ("check", "text"),
-    [
-        (missing_paths, "`src/raglift/metrics/definitions.py`"),
-        (missing_paths, "`pytest tests/nowhere`"),
-        (missing_paths, "`src/raglift/nowhere/<format>.py`"),
-        (missing_paths, "`nowhere.toml`"),
-        (missing_names, "`raglift.nowhere`"),
-        (missing_names, "`raglift.errors.NoSuchError`"),
-        (missing_names, "a call of `raglift.evaluate.nothing()`"),
-        (missing_identifiers, "| `_NOT_BUILT_IN` |"),
-        (missing_targets, "`make nothing`"),
-        (missing_targets, "```sh\nmake nothing  # at all\n```"),
-    ],
-)
-def test_what_is_not_there_is_noticed(check, text: str) -> None:
-    assert len(check(text)) == 1
-
-
 def glossary() -> list[tuple[str, str]]:
     """Return the terms with their meanings."""
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", read("docs/reference/glossary.md"), re.MULTILINE)

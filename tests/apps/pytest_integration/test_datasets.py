@@ -59,33 +59,11 @@ def test_the_setting_stands_in_for_the_mark_and_starts_at_the_root(
     assert len(dataset_of_test(node('dataset="labels.jsonl"', "lighthouse"))) == 1
 
 
-def test_the_setting_starts_at_its_own_file_where_the_root_is_elsewhere(run: Run, project: pytest.Pytester) -> None:
-    project.makeini("[pytest]\nraglift_dataset = labels.jsonl\n")
-    elsewhere = project.mkdir("elsewhere")
-    code = """
-        def test_it(raglift_dataset):
-            assert len(raglift_dataset) == 5
-    """
-    run(code, "-c", "tox.ini", "--rootdir", str(elsewhere)).assert_outcomes(passed=1)
-
-
-def test_a_set_is_loaded_once_in_a_session(node: Callable[..., pytest.Item]) -> None:
-    item = node('dataset="labels.jsonl"')
-    assert dataset_of_test(item) is dataset_of_test(item)
-
-
 def test_without_a_name_anywhere_it_says_where_to_give_one(node: Callable[..., pytest.Item]) -> None:
     with pytest.raises(
         ConfigurationError, match=r"test_deep.py::test_it: found no labelled set; expected one in the test's mark"
     ):
         dataset_of_test(node(""))
-
-
-def test_where_nothing_is_it_says_where_it_looked(node: Callable[..., pytest.Item]) -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"lables\.jsonl(.|\n)*from the folder of the test's file, or from the project's root"
-    ):
-        dataset_of_test(node('dataset="lables.jsonl"'))
 
 
 @pytest.mark.slow
@@ -105,18 +83,5 @@ def test_a_fixture_of_the_projects_own_stands_in_for_both(run: Run, project: pyt
         def test_search(raglift_evaluate):
             evaluation = raglift_evaluate(Search())
             assert len(evaluation.dataset) == 2
-    """
-    run(code).assert_outcomes(passed=1)
-
-
-@pytest.mark.slow
-def test_a_set_is_taken_as_it_is(run: Run) -> None:
-    code = """
-        LABELS = rl.Dataset.from_dict({"Where is stone 0?": ["stone number 0 lies at the ford"]})
-
-        @pytest.mark.retrieval(dataset=LABELS, min={"recall@5": 1.0})
-        def test_search(raglift_evaluate, raglift_dataset):
-            assert raglift_dataset is LABELS
-            assert raglift_evaluate(Search()).dataset is LABELS
     """
     run(code).assert_outcomes(passed=1)

@@ -39,13 +39,6 @@ def test_a_bound_that_is_not_kept_is_told_with_the_table_and_the_worst_queries(r
 
 
 @pytest.mark.slow
-def test_the_hit_that_matches_is_marked(run: Run) -> None:
-    result = run(MARKED.format('min={"recall@1": 0.1}', 1))
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E  *✓   2. stone number 0 lies at the ford"])
-
-
-@pytest.mark.slow
 def test_metrics_that_the_mark_names_are_taken_whatever_the_test_asks_for(run: Run) -> None:
     code = """
         @pytest.mark.retrieval(dataset="labels.jsonl", min={"ap@7": 0.1}, max={"context_tokens@2": 40})
