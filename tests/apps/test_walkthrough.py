@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import raglift as rl
-from raglift.apps.walkthrough import TUTORIAL_METRICS, Settings, show_metrics, walk, walk_through
+from raglift.apps.walkthrough import TUTORIAL_METRICS, Settings, show_metrics, walk
 from raglift.errors import ConfigurationError
 from raglift.metrics.rank_measures import F1, HitRate, Precision, Recall
 from raglift.records.dataset import Dataset
@@ -127,7 +127,7 @@ def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
     dataset = lamp_and_lens()
     questions = [query for query in dataset if query.is_labelled][:10]
     console = Console(file=io.StringIO(), width=200)
-    walk_through(dataset, questions, Settings(LocalSystem(chunker=rl.RecursiveChunker(600, 60)), k=5), console)
+    walk(dataset, questions, Settings(LocalSystem(chunker=rl.RecursiveChunker(600, 60)), k=5), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"(n = {len(questions)})" in text
     assert "MRR@5" in text
@@ -135,7 +135,7 @@ def test_the_walkthrough_shows_means_with_n_for_many_questions() -> None:
 
 def test_no_question_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="found no question"):
-        walk_through(rl.load_dataset("lighthouse"), [], Settings(), Console(file=io.StringIO()))
+        walk(rl.load_dataset("lighthouse"), [], Settings(), Console(file=io.StringIO()))
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def test_a_question_whose_labels_are_not_found_says_where_they_are_and_corpus_te
     dataset = Dataset.from_dict({"When was the lamp lit?": [answer]}, documents=[document])
     console = Console(file=io.StringIO(), width=200)
     settings = Settings(LocalSystem(chunker=rl.RecursiveChunker(80, 0)), k=2)
-    walk_through(dataset, list(dataset), settings, console)
+    walk(dataset, list(dataset), settings, console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert re.search(r"None of the labels is among these hits.*label 1 at rank \d+", text)
     assert "[/b]notes.md: " in text

@@ -73,11 +73,6 @@ class Walk:
     """What would have helped: the walkthrough itself, then the trials; empty if that was not measured."""
 
 
-def walk_through(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Evaluation:
-    """Print every step of the tutorial, as `walk`, and return the evaluation of the questions."""
-    return walk(dataset, questions, settings, console).evaluation
-
-
 def walk(dataset: Dataset, questions: list[Query], settings: Settings, console: Console) -> Walk:
     """Print every step of the tutorial for one question or many.
 

@@ -124,11 +124,8 @@ def test_a_comparison_tells_what_each_system_differs_by(client, ranked) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"tags": {"team": ["a"]}}, "tags: 'team': found a value of type list"),
-        ({"tags": {1: "a"}}, "tags: 1: .* expected a name that is a text"),
-        ({"tags": "team"}, "tags: found a str; expected a mapping"),
-        ({"name": 5}, "name: found a value of type int; expected a text"),
-        ({"project": Path("x")}, "project: found a value of type .*Path; expected a text"),
+        ({"tags": {"team": ["a"]}}, r"tags: 'team': found \['a'\]; expected a name and a text"),
+        ({"tags": "team"}, "tags: found 'team'; expected a mapping"),
         ({"project": " "}, "project: found ' '; expected a name, or none for the tracker's own settings"),
     ],
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 from pydantic import Field
 
@@ -20,12 +20,13 @@ from raglift.report.format import number_text
 from raglift.results.comparison import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from raglift.apps.mcp_server.workspace import Workspace
     from raglift.results.evaluation import Evaluation
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _INSTRUCTIONS = """Measures retrieval: labelled questions are asked of a retrieval system, and its hits are scored.
@@ -65,7 +66,7 @@ def make_server(workspace: Workspace) -> Any:
     )
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for function in (tools.list_datasets, tools.list_runs, tools.show_run, tools.compare_runs, tools.explain_query):
-        server.tool(annotations=reading, structured_output=False)(function)
+        server.tool(annotations=reading, structured_output=False)(_threaded(function))
     measuring = ToolAnnotations(
         read_only_hint=not (workspace.allow_write or workspace.allow_code),
         destructive_hint=False,
@@ -82,28 +83,26 @@ class _Tools:
         self._workspace = workspace
         self._measuring = asyncio.Lock()
 
-    async def list_datasets(self) -> Any:
+    def list_datasets(self) -> Any:
         """List the labelled datasets in the folder, and the corpora that come with raglift."""
-        known = await _in_thread(self._workspace.datasets)
+        known = self._workspace.datasets()
         lines = [f"{name} — {what}" for name, what in known[:_MOST_LISTED]]
         datasets = [{"name": printable(name), "what": printable(what)} for name, what in known[:_MOST_LISTED]]
         return _answer("\n".join([*lines, *_left_out(len(known))]), {"datasets": datasets})
 
-    async def list_runs(self) -> Any:
+    def list_runs(self) -> Any:
         """List the saved evaluations in the folder and those of this session, the newest first, with a main figure."""
-        names = await _in_thread(self._workspace.runs)
-        read = [await _in_thread(partial(self._line, name)) for name in names[:_MOST_READ]]
-        others = [{"run": printable(name)} for name in names[_MOST_READ:_MOST_LISTED]]
-        lines = [_run_text(one) for one in [*read, *others]]
-        text = "\n".join([*lines, *_left_out(len(names))]) or "no runs yet: evaluate makes one"
-        return _answer(text, {"runs": [*read, *others]})
+        names = self._workspace.runs()
+        listed = [self._line(name) for name in names[:_MOST_READ]]
+        listed += [{"run": printable(name)} for name in names[_MOST_READ:_MOST_LISTED]]
+        lines = [*map(_run_text, listed), *_left_out(len(names))]
+        return _answer("\n".join(lines) or "no runs yet: evaluate makes one", {"runs": listed})
 
-    async def show_run(self, run: Run) -> Any:
+    def show_run(self, run: Run) -> Any:
         """Show what an evaluation found: the main figures, where recall was lost, and what to try next."""
-        evaluation = await _in_thread(partial(self._workspace.run, run))
-        return await _in_thread(partial(_run_answer, run, evaluation))
+        return _run_answer(run, self._workspace.run(run))
 
-    async def compare_runs(
+    def compare_runs(
         self,
         runs: Runs,
         metric: Annotated[
@@ -112,19 +111,25 @@ class _Tools:
     ) -> Any:
         """Compare evaluations of the same queries: the verdict says whether a difference is real or may be chance."""
         if len(runs) > _MOST_COMPARED:
-            raise _tool_error(f"runs: found {len(runs)}; expected at most {_MOST_COMPARED}")
-        evaluations = {name: await _in_thread(partial(self._workspace.run, name)) for name in dict.fromkeys(runs)}
-        return await _in_thread(partial(_comparison_answer, evaluations, metric))
+            raise ConfigurationError(f"runs: found {len(runs)}; expected at most {_MOST_COMPARED}")
+        comparison = compare({name: self._workspace.run(name) for name in dict.fromkeys(runs)}, primary=metric)
+        structured = {"runs": list(map(printable, comparison.names)), "metric": str(comparison.primary)}
+        return _answer(_QUOTED + str(comparison), structured)
 
-    async def explain_query(
+    def explain_query(
         self,
         run: Run,
         query: Annotated[str, Field(description="The id of a query, or its text.")],
         stage: Annotated[str | None, Field(description="A stage of the run; by default the last.")] = None,
     ) -> Any:
         """Explain one query of a run: which hit matched which passage, what it earned, and which facts were missed."""
-        evaluation = await _in_thread(partial(self._workspace.run, run))
-        return await _in_thread(partial(_explanation_answer, evaluation, query, stage))
+        evaluation = self._workspace.run(run)
+        queries = evaluation.dataset.queries
+        query_id = next((each.id for each in queries if query in (each.id, each.text)), None)
+        if query_id is None:
+            near = nearest(query[:200], [each.id for each in queries])
+            raise ConfigurationError(f"query: found {quoted(query[:200])}; expected {bounded(near, 1_000)}")
+        return _answer(_QUOTED + str(evaluation.explain(query_id, stage=stage)), {"query": printable(query_id)})
 
     async def evaluate(
         self,
@@ -168,8 +173,7 @@ class _Tools:
                 note = await evaluate_in_process(self._workspace, request, output)
             except RagliftError as error:
                 raise _tool_error(str(error)) from None
-        evaluation = await _in_thread(partial(self._workspace.run, name))
-        return await _in_thread(partial(_run_answer, name, evaluation, note))
+        return await _threaded(lambda: _run_answer(name, self._workspace.run(name), note))()
 
     def _line(self, name: str) -> dict[str, Any]:
         """Return what is listed of a run; of one that cannot be read, why."""
@@ -179,14 +183,20 @@ class _Tools:
             return {"run": printable(name), "error": bounded(str(error), 300)}
 
 
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Return what work returns, done in a thread; a mistake of the caller's becomes an answer that says so."""
-    try:
-        return await asyncio.to_thread(work)
-    except RagliftError as error:
-        raise _tool_error(str(error)) from None
-    except OSError as error:
-        raise _tool_error(f"found what cannot be read or written: {error.strerror}; expected other rights") from None
+def _threaded(tool: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Return a tool that works in a thread; a mistake of the caller's becomes an answer that says so."""
+
+    @wraps(tool)
+    async def answered(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return await asyncio.to_thread(tool, *arguments, **options)
+        except RagliftError as error:
+            raise _tool_error(str(error)) from None
+        except OSError as error:
+            found = f"found what cannot be read or written: {error.strerror}; expected other rights"
+            raise _tool_error(found) from None
+
+    return answered
 
 
 def _tool_error(text: str) -> Exception:
@@ -247,19 +257,3 @@ def _worst(evaluation: Evaluation) -> list[str]:
         (value, query.id) for value, query in zip(values, evaluation.dataset.queries, strict=True) if value < 1
     )
     return [printable(query) for _, query in ranked[:_MOST_QUERIES]]
-
-
-def _comparison_answer(evaluations: dict[str, Evaluation], metric: str | None) -> Any:
-    comparison = compare(evaluations, primary=metric)
-    return _answer(
-        _QUOTED + str(comparison), {"runs": list(map(printable, evaluations)), "metric": str(comparison.primary)}
-    )
-
-
-def _explanation_answer(evaluation: Evaluation, query: str, stage: str | None) -> Any:
-    queries = evaluation.dataset.queries
-    query_id = next((each.id for each in queries if query in (each.id, each.text)), None)
-    if query_id is None:
-        near = nearest(query[:200], [each.id for each in queries])
-        raise ConfigurationError(f"query: found {quoted(query[:200])}; expected {bounded(near, 1_000)}")
-    return _answer(_QUOTED + str(evaluation.explain(query_id, stage=stage)), {"query": printable(query_id)})

@@ -238,7 +238,6 @@ class Evaluate:
         expected = self._expectation
         needed = expected.metrics
         settings: dict[str, Any] = {"progress": False, **options}
-        self._require_candidates(options.get("candidates"))
         if needed:
             # Measures without a depth are taken as deep as the system goes, and those of the mark at their own
             given = options.get("metrics", DEFAULT_METRICS)
@@ -249,17 +248,6 @@ class Evaluate:
         if expected.maximum["failures"] == 0:
             settings.setdefault("on_error", "raise")
         return settings
-
-    def _require_candidates(self, given: object) -> None:
-        """Raise where the mark needs more candidates than the test asks for: it would be measured with others."""
-        if not isinstance(given, int):
-            return
-        for metric in self._expectation.metrics:
-            if metric.k is not None and metric.k > given:
-                raise ConfigurationError(
-                    f"{self._item.nodeid}: found candidates={given}, and {metric} in its mark; expected {metric.k} "
-                    "candidates or more, or a metric that is no deeper"
-                )
 
 
 def evaluate_for(request: pytest.FixtureRequest) -> Evaluate:

@@ -72,16 +72,13 @@ def track(
         Where it is kept.
 
     Raises:
-        ConfigurationError: no tracker has that name, its settings cannot be used, or the project, the name or a tag is
-            not text; no tracker was asked then.
+        ConfigurationError: no tracker has that name, its settings cannot be used, or a tag is no text, number or
+            bool; no tracker was asked then.
         MissingDependency: its package is not installed.
         MissingKey: it wants an API key, and has none.
         TrackingFailed: it cannot be reached, or refused the request; the result itself is unchanged.
     """
-    words = _checked_tags(tags)
-    for argument, value in (("project", project), ("name", name)):
-        if value is not None and not isinstance(value, str):
-            raise ConfigurationError(f"{argument}: found a value of type {type(value).__name__}; expected a text")
+    words = _checked_tags(tags or {})
     opened = open_tracker(tracker, project)
     record = _record_of(result)
     if name is not None:
@@ -137,19 +134,14 @@ def _checked_tags(tags: object) -> dict[str, str]:
     """Return tags as texts.
 
     Raises:
-        ConfigurationError: something is neither a text, a number nor a bool, or a tag has no name.
+        ConfigurationError: they are no mapping from names to texts, numbers or bools.
     """
-    if tags is None:
-        return {}
     if not isinstance(tags, Mapping):
-        raise ConfigurationError(
-            f'tags: found a {type(tags).__name__}; expected a mapping, such as {{"team": "search"}}'
-        )
+        raise ConfigurationError(f'tags: found {tags!r}; expected a mapping, such as {{"team": "search"}}')
     for name, value in tags.items():
-        if not isinstance(name, str) or not name.strip() or not isinstance(value, (str, bool, Real)):
+        if not isinstance(name, str) or not isinstance(value, (str, bool, Real)):
             raise ConfigurationError(
-                f"tags: {name!r}: found a value of type {type(value).__name__}; expected a name that is a text, and a "
-                "text, a number or a bool"
+                f"tags: {name!r}: found {value!r}; expected a name, and a text, a number or a bool"
             )
     return {name: str(value) for name, value in tags.items()}
 
