@@ -7,13 +7,15 @@ with what it means and the k it was taken at. The last step measures what would 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
+
 from raglift.adapters.adapt import LATE_INTERACTION
 from raglift.adapters.embeddings import embedder_by_name
-from raglift.apps.hit_lines import StageHits, figures, hit_lines, label_lines, labels_by_rank, say
-from raglift.apps.what_helps import show_trials, try_what_helps
+from raglift.apps.what_helps import first_ranks, say, show_trials, try_what_helps
 from raglift.base.display import printable
 from raglift.components.embedding import build_index
 from raglift.components.retrievers import DenseRetriever
@@ -29,12 +31,17 @@ from raglift.running.evaluation import evaluate
 from raglift.running.systems import LocalSystem, chunks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from rich.console import Console
 
     from raglift.apps.what_helps import Trial
+    from raglift.matching.matches import MatchTable
     from raglift.records.dataset import Dataset
+    from raglift.records.documents import Chunk
     from raglift.records.labels import Query
     from raglift.records.metric import Metric
+    from raglift.records.rankings import Hit, Ranking
     from raglift.results.evaluation import Evaluation
 
 
@@ -42,6 +49,8 @@ TUTORIAL_METRICS = (HitRate, Precision, Recall, F1, RR, AP, DCG, IDCG, NDCG)
 """What the tutorial takes, in its order."""
 _WIDTH = 120
 """Of a line about a hit."""
+_FEWEST_WORDS = 24
+"""Characters of a chunk that are worth a place next to the rest."""
 
 
 @dataclass(frozen=True)
@@ -186,13 +195,10 @@ def _show_where_the_labels_are(
     """Say at which ranks of the whole index the labels of one question are first matched."""
     query = evaluation.dataset.queries[0]
     ranking = retriever.retrieve([query.text], len(retriever.index.chunks))[0]
-    judged = match_rankings([query], [[ranking]], MatchRule.for_profile(evaluation.profile))[0]
-    first: dict[int, int] = {}
-    for fact, rank in zip(judged.matches.fact.tolist(), judged.matches.rank.tolist(), strict=True):
-        first[fact] = min(rank, first.get(fact, rank))
+    ranks = first_ranks(evaluation.dataset, [ranking], evaluation.profile)
     places = [
-        f"label {number + 1} at rank {first[number]:,}" if number in first else f"label {number + 1} in no chunk"
-        for number in range(len(query.facts))
+        f"label {number} in no chunk" if rank is None else f"label {number} at rank {rank:,}"
+        for number, rank in enumerate(ranks, start=1)
     ]
     say(
         console,
@@ -270,3 +276,86 @@ def _line(evaluation: Evaluation, metric: Metric, meaning: str, console: Console
 
 def _heading(console: Console, number: int, text: str) -> None:
     console.print(f"\n{number}. {printable(text)}", style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+# Lines about labels, hits and figures.
+
+
+@dataclass(frozen=True)
+class StageHits:
+    """What one stage of the system made of the question."""
+
+    system: str
+    """What did the work: class, model, settings that matter."""
+    score_name: str
+    """What its scores are: `cosine`, or `score` on a scale of the stage's own."""
+    ranking: Ranking
+    """Its hits, best first."""
+    labels: Mapping[int, tuple[int, ...]]
+    """For each rank whose hit matches any: the numbers of the question's labels (its facts), from 1."""
+
+
+def labels_by_rank(judged: MatchTable) -> dict[int, tuple[int, ...]]:
+    """Return, for each rank of one question's hits that matches any label, the numbers of these labels from 1."""
+    found: dict[int, set[int]] = {}
+    for rank, fact in zip(judged.matches.rank.tolist(), judged.matches.fact.tolist(), strict=True):
+        found.setdefault(rank, set()).add(fact + 1)
+    return {rank: tuple(sorted(numbers)) for rank, numbers in found.items()}
+
+
+def label_lines(query: Query, length: int) -> Iterator[str]:
+    """Yield one line per passage of a question's labels."""
+    for number, fact in enumerate(query.facts, start=1):
+        for alternative, passage in enumerate(fact.passages):
+            name = "     or: " if alternative else f"label {number}: "
+            yield f"  {name}{_shortened(passage.text or f'chunk {passage.chunk_id}', length)}"
+
+
+def hit_lines(stage: StageHits, first: StageHits, k: int, width: int) -> Iterator[str]:
+    """Yield a line per hit: rank, the rank it had at first, score, location, words, and which labels it matches.
+
+    Text that does not fit next to the rest gets its own line.
+
+    Args:
+        stage: whose hits.
+        first: the first stage; for that stage itself no earlier ranks are shown.
+        k: how many hits at most.
+        width: of a line, at most.
+    """
+    hits = stage.ranking.hits[:k]
+    earlier = {hit.chunk.id: hit.rank for hit in first.ranking}
+    places = max((len(_place_of(hit.chunk)) for hit in hits), default=0)
+    for hit in hits:
+        was = "" if stage is first else f" (was {earlier.get(hit.chunk.id, '–'):>2})"
+        begin = f"{hit.rank:>3}{was}  {stage.score_name} {_score(hit)}  {_place_of(hit.chunk):<{places}}  "
+        matched = "".join(f" ← label {number}" for number in stage.labels.get(hit.rank, ()))
+        available = width - cell_len(begin) - len(matched)
+        if available >= _FEWEST_WORDS:
+            yield f"{begin}{_shortened(hit.chunk.text, available)}{matched}"
+        else:
+            yield f"{begin.rstrip()}{matched}"
+            yield f"{'':6}{_shortened(hit.chunk.text, max(width - 6, _FEWEST_WORDS))}"
+
+
+def figures(metric: Metric, values: Sequence[float], *, decimals: int | None = None) -> str:
+    """Return a metric's values from stage to stage; of one question as the tutorial prints them by default."""
+    # One question is hit or not, the rest with two decimals
+    places = decimals if decimals is not None else 0 if metric.name == HitRate.name else 2
+    return " → ".join("–" if math.isnan(value) else f"{value:.{places}f}" for value in values)
+
+
+def _shortened(text: str, length: int) -> str:
+    """Return a text on one line, cut where it would take more columns than a length."""
+    line = printable(" ".join(text.split()))
+    return line if cell_len(line) <= length else set_cell_size(line[: 4 * length], length - 1).rstrip() + "…"
+
+
+def _place_of(chunk: Chunk) -> str:
+    """Return the document and the characters of a chunk, as far as they are known."""
+    known = chunk.start is not None and chunk.end is not None
+    offsets = f"{chunk.start:,}–{chunk.end:,}" if known else ""
+    return " ".join(filter(None, [chunk.doc_id, offsets]))
+
+
+def _score(hit: Hit) -> str:
+    return f"{'–':>8}" if hit.score is None else f"{hit.score:8.4f}"

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from raglift.apps.hit_lines import say
-from raglift.base.display import counted
+from raglift.base.display import counted, printable
 from raglift.base.progress import track
 from raglift.components.bm25 import BM25Retriever
 from raglift.components.embedding import SentenceTransformerEmbedder, build_index
@@ -149,7 +148,7 @@ def _trial(name: str, evaluation: Evaluation, system: Retriever) -> Trial:
     stages = [[trace.stages[0].ranking for trace in run.traces], [trace.stages[-1].ranking for trace in run.traces]]
     if len(dataset) == 1:
         stages[0] = system.retrieve([query.text for query in dataset], _chunks_in(system))
-    retrieved, reranked = (_first_ranks(dataset, rankings, evaluation.profile) for rankings in stages)
+    retrieved, reranked = (first_ranks(dataset, rankings, evaluation.profile) for rankings in stages)
     return Trial(name, run.spec["candidates"], retrieved, reranked, is_reranked=len(run.stages) > 1)
 
 
@@ -158,7 +157,8 @@ def _chunks_in(system: Retriever) -> int:
     return len(part.chunks)  # type: ignore[attr-defined]
 
 
-def _first_ranks(dataset: Dataset, rankings: Sequence[Ranking], profile: str) -> tuple[int | None, ...]:
+def first_ranks(dataset: Dataset, rankings: Sequence[Ranking], profile: str) -> tuple[int | None, ...]:
+    """Return, for each fact of each query, the rank of the first hit that matches it; None if none does."""
     rule = MatchRule.for_profile(profile)
     ranks: list[int | None] = []
     for query, ranking in zip(dataset, rankings, strict=True):
@@ -168,6 +168,11 @@ def _first_ranks(dataset: Dataset, rankings: Sequence[Ranking], profile: str) ->
             first[fact] = min(rank, first.get(fact, rank))
         ranks += [first.get(number) for number in range(len(query.facts))]
     return tuple(ranks)
+
+
+def say(console: Console, text: str, *, wrap: bool = False) -> None:
+    """Print text that may come from a corpus: no markup is read in it, and no control character gets through."""
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=not wrap)
 
 
 def show_trials(trials: Sequence[Trial], questions: int, k: int, console: Console) -> None:

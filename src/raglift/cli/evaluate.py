@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -242,9 +242,14 @@ def next_line(output: Path | None) -> str:
 
 def local_system(request: Evaluate) -> LocalSystem:
     """Return the system of raglift's own that the options describe."""
-    chunker = chunker_of(request.chunker)
-    computing = Computing(request.dtype, request.device, request.batch_size)
-    return system_of(request.retriever, request.embedding, chunker, computing)
+    return system_of(
+        request.retriever,
+        request.embedding,
+        chunker_of(request.chunker),
+        dtype=request.dtype,
+        device=request.device,
+        batch_size=request.batch_size,
+    )
 
 
 def numbered_steps(parts: LocalSystem, reranker: str) -> AbstractContextManager[None]:
@@ -267,23 +272,16 @@ def chunker_of(text: str) -> Chunker:
     return chunker_by_name(f"{text}:{_SIZE}" if text in CHUNKERS else text)
 
 
-@dataclass(frozen=True)
-class Computing:
-    """How local models compute, as the options say."""
-
-    dtype: str = "auto"
-    device: str = "auto"
-    batch_size: int = BATCH_SIZE
-
-
-def system_of(retriever: str, embedding: str, chunker: Chunker, computing: Computing) -> LocalSystem:
+def system_of(
+    retriever: str, embedding: str, chunker: Chunker, *, dtype: str, device: str, batch_size: int = BATCH_SIZE
+) -> LocalSystem:
     """Return a system of raglift's own; a number format or device that cannot be used is an error at once."""
-    dtype = cast("Dtype", computing.dtype)
-    device = resolve_device(computing.device)
-    require_device(device, None if dtype == "auto" else resolve_dtype(dtype, device))
-    resolve_dtype(dtype, device)
-    checked_batch_size(computing.batch_size)
-    return LocalSystem(retriever, chunker, embedding, dtype, computing.device, computing.batch_size)
+    number_type = cast("Dtype", dtype)
+    resolved = resolve_device(device)
+    require_device(resolved, None if number_type == "auto" else resolve_dtype(number_type, resolved))
+    resolve_dtype(number_type, resolved)
+    checked_batch_size(batch_size)
+    return LocalSystem(retriever, chunker, embedding, number_type, device, batch_size)
 
 
 def depths(texts: Sequence[str]) -> tuple[int | Tokens | Calls, ...]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
 from raglift.base.normalization import normalize
-from raglift.cli.evaluate import Computing, chunker_of, numbers_of_hits, system_of
 from raglift.cli.evaluate import as_json as evaluation_as_json
+from raglift.cli.evaluate import chunker_of, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
 from raglift.errors import ConfigurationError
 
@@ -26,7 +26,7 @@ def run(request: Walkthrough) -> None:
     from raglift.datasets.loading import load_dataset
 
     chunker = chunker_of(request.chunker)
-    parts = system_of("dense", request.embedding, chunker, Computing(request.dtype, request.device))
+    parts = system_of("dense", request.embedding, chunker, dtype=request.dtype, device=request.device)
     *smaller, k = sorted(numbers_of_hits(request.k))
     settings = Settings(parts, request.reranker, k, request.profile, request.what_helps, tuple(smaller))
     question = request.question
