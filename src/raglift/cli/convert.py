@@ -52,11 +52,7 @@ def run(request: Convert) -> None:
 
 
 def _options(request: Convert) -> FormatOptions:
-    """Return the options that were given; a column may be given several times, and then has several paths.
-
-    Raises:
-        ConfigurationError: a column or a decoding without `=`.
-    """
+    """Return the options that were given; a column may be given several times, and then has several paths."""
     columns: dict[str, list[str]] = {}
     for column in request.column:
         name, equals, path = column.partition("=")

@@ -63,11 +63,7 @@ def run(request: Gate) -> None:
 
 
 def _exit_code(request: Gate) -> int:
-    """Decide, print, write what was asked for; return the exit code.
-
-    Raises:
-        RagliftError: nothing could be decided, which the files say then; or one of them cannot be written.
-    """
+    """Decide, print, write what was asked for; return the exit code."""
     name = request.name or resolved(user_path(request.run)).name
     try:
         return int(_decide(request))
@@ -90,12 +86,7 @@ def _exit_code(request: Gate) -> int:
 
 
 def _decide(request: Gate) -> Outcome:
-    """Decide, print and write.
-
-    Raises:
-        _Unfinished: a run has not been measured whole.
-        RagliftError: nothing can be decided.
-    """
+    """Decide, print and write."""
     _check_request(request)
     minimum, maximum = _bounds("--min", request.minimum), _bounds("--max", request.maximum)
     evaluation = _opened(request.run)
@@ -140,11 +131,7 @@ def _tell(undecided: GateError, request: Gate) -> None:
 
 
 def _bounds(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    """Return bounds by the names of their figures: `ndcg(gain=exponential)@10=0.75` is split at its last `=`.
-
-    Raises:
-        ConfigurationError: a text without a name or a bound, or a name given twice.
-    """
+    """Return bounds by the names of their figures: `ndcg(gain=exponential)@10=0.75` is split at its last `=`."""
     found: dict[str, str] = {}
     for text in texts:
         name, _, bound = (part.strip() for part in text.rpartition("="))
@@ -158,13 +145,7 @@ def _bounds(option: str, texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _opened(folder: Path) -> Evaluation:
-    """Return a saved evaluation.
-
-    Raises:
-        _Unfinished: a sweep, or a cell of one, that is not measured yet.
-        ConfigurationError: a whole sweep, which is many runs.
-        RunError: it is missing, damaged or unreadable.
-    """
+    """Return a saved evaluation."""
     folder = user_path(folder)
     sweep = SweepFolder(folder)
     if sweep.exists():
@@ -201,12 +182,7 @@ def _cells(sweep: SweepFolder) -> list[Cell]:
 
 
 def _dataset(request: Gate) -> Dataset | None:
-    """Return the labelled set that the run should have answered whole.
-
-    Raises:
-        ConfigurationError: documents without labels that point into them.
-        DatasetError: it cannot be read.
-    """
+    """Return the labelled set that the run should have answered whole."""
     if request.dataset is None:
         option = "--documents" if request.documents is not None else "--include" if request.include else None
         if option is not None:
@@ -224,12 +200,7 @@ def _in_options(message: str) -> str:
 
 
 def _check_request(request: Gate) -> None:
-    """Raise where options do not go together.
-
-    Raises:
-        ConfigurationError: nothing to check; a baseline or what to compare with it alone; or JUnit XML and Markdown in
-            the same file.
-    """
+    """Raise where options do not go together."""
     if request.no_regression and request.baseline is None:
         raise ConfigurationError("--no-regression: found no baseline; expected one to compare with: --baseline RUN")
     if request.baseline is not None and not request.no_regression:
@@ -253,11 +224,7 @@ def _check_request(request: Gate) -> None:
 
 
 def _write_files(result: GateResult | GateError, request: Gate) -> None:
-    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step; all that can be written.
-
-    Raises:
-        _Unwritten: a file cannot be written.
-    """
+    """Write JUnit XML and Markdown, and add the Markdown to GitHub's summary of the step; all that can be written."""
     faults = []
     if request.junit is not None:
         faults.append(_written(request.junit, result.to_junit(), "w"))

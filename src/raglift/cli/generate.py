@@ -68,11 +68,7 @@ def run(request: Generate) -> None:
 
 
 def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
-    """Write the questions.
-
-    Raises:
-        DatasetError: they cannot be written; the model's answers are in the cache, which is said.
-    """
+    """Write the questions."""
     try:
         generation.write(output, overwrite=overwrite)
     except DatasetError:
@@ -83,11 +79,7 @@ def _write(generation: Generation, output: Path, *, overwrite: bool) -> None:
 
 
 def _checked_output(request: Generate) -> Path:
-    """Return where the questions go.
-
-    Raises:
-        ConfigurationError: no destination is given, or it exists already.
-    """
+    """Return where the questions go."""
     output = request.output
     if output is None or (output.suffix and output.suffix.lower() not in _LINES):
         found = "none" if output is None else output

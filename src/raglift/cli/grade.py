@@ -90,12 +90,7 @@ def _report(evaluations: Mapping[str, Evaluation], summary: GradingSummary, corr
 
 
 def _sample(request: Grade) -> HumanSample | None:
-    """Return the sample that people graded; None if there is none.
-
-    Raises:
-        ConfigurationError: an option that needs --human, and is without it; or another estimand.
-        DatasetError: a file that is malformed; nothing was asked.
-    """
+    """Return the sample that people graded; None if there is none."""
     check_estimand(request.estimand)
     if request.human is None:
         alone = [name for name in ("sample", "metrics", "report") if getattr(request, name)]
@@ -106,11 +101,7 @@ def _sample(request: Grade) -> HumanSample | None:
 
 
 def _human(request: Grade, sample: HumanSample, evaluations: Mapping[str, Evaluation], pairs: Pool) -> HumanSample:
-    """Return the sample with people's grades.
-
-    Raises:
-        ConfigurationError: it cannot correct what is wanted; nothing was asked.
-    """
+    """Return the sample with people's grades."""
     if request.sample is not None and request.human is not None:
         sample = sample.with_labels(evaluations, load_dataset(request.human))
     metrics_to_correct(request.metrics or None, sampled_units(pairs, sample, request.scale))
@@ -156,11 +147,7 @@ def _finish(
 
 
 def _write(request: Grade, summary: GradingSummary, documents: Sequence[Document]) -> None:
-    """Write the labels.
-
-    Raises:
-        DatasetError: they cannot be written; the grades are in the cache, which the message says.
-    """
+    """Write the labels."""
     output = cast("Path", request.output)
     try:
         write_queries(summary.labels, output, documents, overwrite=request.overwrite)

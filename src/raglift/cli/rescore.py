@@ -62,12 +62,7 @@ def _rescored(evaluation: Evaluation, request: Rescore) -> Evaluation:
 
 
 def _labels(request: Rescore) -> Dataset | None:
-    """Return other labels; None for those of the run.
-
-    Raises:
-        ConfigurationError: documents without labels that point into them.
-        DatasetError: the labels cannot be read.
-    """
+    """Return other labels; None for those of the run."""
     if request.labels is not None:
         return load_dataset(
             request.labels, documents=request.documents, encoding=request.encoding, include=request.include
@@ -89,11 +84,7 @@ def _without_chunks(measures: list[Metric | str]) -> list[Metric | str]:
 
 
 def _rule(evaluation: Evaluation, request: Rescore) -> MatchRule | None:
-    """Return how to match; None for as before.
-
-    Raises:
-        ConfigurationError: a threshold without a way of matching.
-    """
+    """Return how to match; None for as before."""
     if request.match is None:
         if request.match_threshold is not None:
             raise ConfigurationError(

@@ -89,11 +89,7 @@ def _check(request: Trace) -> None:
 
 
 def _received(request: Trace) -> Path:
-    """Receive traces until Ctrl-C or a limit, and return the file that they are kept in.
-
-    Raises:
-        DatasetError: nothing came.
-    """
+    """Receive traces until Ctrl-C or a limit, and return the file that they are kept in."""
     file = request.keep or _FOLDER / f"{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
     with TraceReceiver(file, request.address, join_by=request.join_by) as receiver:
         notice(f"receiving on {receiver.endpoint}; Ctrl-C stops and evaluates", show=True)

@@ -170,11 +170,7 @@ def _below(path: Path) -> Iterator[Path]:
 
 
 def _everything_below(path: Path) -> Iterator[Path]:
-    """Yield a path, and all that is below it.
-
-    Raises:
-        ConfigurationError: it is more than can be looked at.
-    """
+    """Yield a path, and all that is below it."""
     yield path
     for seen, (folder, folders, files) in enumerate(os.walk(path)):
         if seen > _MOST_FOLDERS or len(files) > _MOST_FILES * 10:

@@ -130,12 +130,7 @@ def misses_of(evaluation: Evaluation, bounds: Iterable[Bound]) -> dict[Bound, li
 
 
 def _values(evaluation: Evaluation, bound: Bound) -> NDArray[np.float64]:
-    """Return the value of each query.
-
-    Raises:
-        ConfigurationError: the bound is on a figure of the whole run, the metric was not scored, or there is no such
-            stage.
-    """
+    """Return the value of each query."""
     if bound.metric is None:
         raise ConfigurationError(f"per_query: found {bound.name!r}; expected a metric")
     return evaluation.scores.of(bound.stage or evaluation.after, bound.metric)

@@ -131,11 +131,7 @@ def publish(
 
 
 def _checked_tags(tags: object) -> dict[str, str]:
-    """Return tags as texts.
-
-    Raises:
-        ConfigurationError: they are no mapping from names to texts, numbers or bools.
-    """
+    """Return tags as texts."""
     if not isinstance(tags, Mapping):
         raise ConfigurationError(f'tags: found {tags!r}; expected a mapping, such as {{"team": "search"}}')
     for name, value in tags.items():
