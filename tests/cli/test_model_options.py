@@ -43,3 +43,9 @@ def test_an_estimate_is_one_line_on_standard_error(capsys):
     out, error = capsys.readouterr()
     assert out == ""
     assert error == "openai:gpt-4.1: 2 prompts, about 1,000 tokens to read and 10 to write\n"
+
+
+@pytest.mark.parametrize("command", [["grade", "runs/none"], ["generate", "lighthouse"]])
+def test_an_estimate_refuses_a_concurrency_that_asking_would_refuse(command, run):
+    code, _, err = run("labels", *command, "--estimate", "--concurrency", "0")
+    assert (code, "concurrency: found 0; expected an integer from 1 to 1,000" in err) == (2, True)

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from raglift.base.display import printable
-from raglift.cli.json_output import print_json
+from raglift.cli.json_output import attributes, print_json
 from raglift.datasets.corpora.catalogue import Corpus, find_corpus, known_corpora
 from raglift.datasets.corpora.fetching import fetch
 from raglift.datasets.loading import load_dataset
@@ -52,34 +52,20 @@ def show(request: ShowCorpus) -> None:
 
 
 def _as_json(corpus: Corpus) -> dict[str, Any]:
-    return {
-        "name": corpus.name,
-        "title": corpus.title,
-        "description": corpus.description,
-        "language": corpus.language,
-        "licence": corpus.licence,
-        "sources": corpus.sources,
-        "queries": corpus.query_count,
-        "queries_path": str(corpus.queries_path),
-        "path": None if corpus.path is None else str(corpus.path),
-        "status": corpus.status,
-    }
+    about = attributes(corpus, "name", "title", "description", "language", "licence", "sources")
+    return {**about, "queries": corpus.query_count, **attributes(corpus, "queries_path", "path", "status")}
 
 
 def _facts(corpus: Corpus) -> list[tuple[str, str]]:
-    facts = [
-        ("name", corpus.name),
-        ("title", corpus.title),
-        ("description", corpus.description),
-        ("language", corpus.language),
-        ("licence", corpus.licence),
+    about = attributes(corpus, "name", "title", "description", "language", "licence")
+    places = [] if corpus.path is not None else [("looked in", str(place)) for place in corpus.places]
+    return [
+        *about.items(),
         *[("source", source) for source in corpus.sources],
         ("queries", f"{corpus.query_count:,} in {corpus.queries_path}"),
         ("text", corpus.status),
+        *places,
     ]
-    if corpus.path is None:
-        facts += [("looked in", str(place)) for place in corpus.places]
-    return facts
 
 
 def fetch_text(request: FetchCorpus) -> None:
