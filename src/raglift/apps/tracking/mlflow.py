@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import time
-import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from raglift.apps.tracking.records import TrackedRun, place_of, reason_of
+from raglift.apps.tracking.records import TrackedRun, imported, place_of, quiet, reason_of
 from raglift.base.display import shorten
 from raglift.base.limits import is_there
 from raglift.base.replacing import unwritable
@@ -36,6 +34,8 @@ _ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "60",
 }
 """What is set unless the user has set it."""
+_LOGGERS = ("mlflow", "alembic")
+"""What writes of MLflow itself and of its dependencies."""
 _FILE = re.compile(r"sqlite(?:\+\w+)?:///(?!:memory:|file:)([^?]+)")
 """The address of a database that is a file."""
 _MOST_METRICS, _MOST_OTHERS = 500, 100
@@ -58,16 +58,10 @@ class MlflowTracker:
 
     def __init__(self, project: str | None) -> None:
         self._project = project
-        for name, value in _ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
-        try:
-            with _quiet():
-                import mlflow
-        except ImportError:
-            raise MissingDependency("mlflow", "track", "tracking with mlflow") from None
+        mlflow = imported("mlflow", _ENVIRONMENT)
         self._address = str(mlflow.get_tracking_uri())
         _check_file(self._address)
-        with _quiet(), self._naming_the_store():
+        with quiet(*_LOGGERS), self._naming_the_store():
             self._client: Any = mlflow.MlflowClient(tracking_uri=self._address)
 
     def keep(
@@ -84,7 +78,7 @@ class MlflowTracker:
         Raises:
             TrackingFailed: the store cannot be reached, or refused something; the partial run is marked as failed.
         """
-        with _quiet(), self._naming_the_store():
+        with quiet(*_LOGGERS), self._naming_the_store():
             experiment = self._experiment()
             marks = {"raglift.kind": record.kind, **tags}
             if parent is not None:
@@ -196,19 +190,3 @@ def _in_parts(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
     rest = iter(items)
     while part := list(islice(rest, most)):
         yield part
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress MLflow's messages about itself and its dependencies."""
-    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
-    levels = [logger.level for logger in loggers]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for logger in loggers:
-                logger.setLevel(logging.ERROR)
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)

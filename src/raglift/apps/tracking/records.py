@@ -1,18 +1,24 @@
-"""What is sent to a tracker: the records, names that trackers accept, and texts without passwords or keys."""
+"""What is sent to a tracker: records, names that trackers accept, texts without secrets; and how it is imported."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 import re
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from raglift.base.display import excerpt, printable, shorten
 from raglift.base.secrets import known_secrets, secrets_of_environment
+from raglift.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from raglift.records.metric import Metric
@@ -153,3 +159,36 @@ def reason_of(error: BaseException) -> str:
         return shorten(without_secrets(told), 500)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return shorten(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)
+
+
+# The packages of trackers.
+
+
+def imported(package: str, environment: Mapping[str, str]) -> Any:
+    """Return the package of a tracker, imported with variables that are set unless the user has set them.
+
+    Raises:
+        MissingDependency: it is not installed.
+    """
+    for name, value in environment.items():
+        os.environ.setdefault(name, value)
+    try:
+        with quiet():
+            return import_module(package)
+    except ImportError:
+        raise MissingDependency(package, "track", f"tracking with {package}") from None
+
+
+@contextmanager
+def quiet(*loggers: str) -> Iterator[None]:
+    """Suppress warnings, and what loggers of these names write below an error."""
+    before = {name: logging.getLogger(name).level for name in loggers}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in loggers:
+                logging.getLogger(name).setLevel(logging.ERROR)
+            yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)

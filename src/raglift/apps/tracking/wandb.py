@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from raglift.apps.tracking.records import TrackedRun, place_of, reason_of
+from raglift.apps.tracking.records import TrackedRun, imported, place_of, quiet, reason_of
 from raglift.base.display import shorten
 from raglift.base.limits import is_file
-from raglift.errors import MissingDependency, MissingKey, TrackingFailed
+from raglift.errors import MissingKey, TrackingFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,15 +70,8 @@ class WandbTracker:
 
     def __init__(self, project: str | None) -> None:
         self._project = project or os.environ.get("WANDB_PROJECT") or _PROJECT
-        for name, value in _ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
-        try:
-            with _quiet():
-                import wandb
-        except ImportError:
-            raise MissingDependency("wandb", "track", "tracking with wandb") from None
-        self._wandb: Any = wandb
-        with _quiet(), _naming_the_settings():
+        self._wandb = wandb = imported("wandb", _ENVIRONMENT)
+        with quiet(), _naming_the_settings():
             wandb.Settings(project=self._project)  # raises where W&B takes no project of that name
             settings = wandb.setup().settings
             self._server = str(settings.base_url)
@@ -98,7 +90,7 @@ class WandbTracker:
         Raises:
             TrackingFailed: W&B cannot be reached, or refused something.
         """
-        with _quiet(), _naming_the_settings():
+        with quiet(), _naming_the_settings():
             run = self._begin(record, tags, parent)
             try:
                 self._fill(run, record, files)
@@ -189,11 +181,3 @@ def _naming_the_settings() -> Iterator[None]:
         raise TrackingFailed(
             f"wandb: {reason_of(error)}; expected {looked_at}; nothing of what was measured is lost"
         ) from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress warnings of the packages that W&B uses."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
