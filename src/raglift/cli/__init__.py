@@ -49,7 +49,7 @@ def _main() -> None:
         _stop(str(error))
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer turns Ctrl-C into this exit code without a word
-            advice = printable(getattr(end, "how_to_go_on", _MODELS_KEPT if is_kept_on_disk() else ""))
+            advice = printable(getattr(end, "how_to_continue", _MODELS_KEPT if is_kept_on_disk() else ""))
             sys.stderr.write(f"\nraglift: stopped{': ' if advice else ''}{advice}\n")
         raise
     except BrokenPipeError:

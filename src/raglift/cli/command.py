@@ -222,9 +222,9 @@ def _fields(options: type) -> dict[str, _Field]:
     state, such as a list of chunks, is left out.
     """
     hints, settings = hints_of(options), fields_of(options)
-    own = list(options.__annotations__)
+    declared_names = list(options.__annotations__)
     declared: dict[str, _Field] = {}
-    for name in (*own, *(name for name in settings if name not in own)):
+    for name in (*declared_names, *(name for name in settings if name not in declared_names)):
         setting = settings[name]
         base, *extras = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
         info = next((extra for extra in extras if isinstance(extra, OptionInfo | ArgumentInfo)), None)
@@ -235,7 +235,7 @@ def _fields(options: type) -> dict[str, _Field]:
             elif get_origin(base) is not tuple:
                 continue
             info = _option(setting)
-        is_rare = RARE in extras or name not in own
+        is_rare = RARE in extras or name not in declared_names
         extras = [extra for extra in extras if inspect.isfunction(extra)]
         declared[name] = _Field(base, (_with_help(info, setting), *extras), setting.default, is_rare)
     return declared

@@ -66,6 +66,6 @@ def _options(request: Convert) -> FormatOptions:
             raise ConfigurationError(f"--decode: found {each!r}; expected a field and how it is read: passage=json")
         decode[name.strip()] = way
     names = ("encoding", "split", "subset", "revision", "topics", "root", "delimiter", "evidence", "labels")
-    given = {name: value for name in names if (value := getattr(request, name)) is not None}
+    options = {name: value for name in names if (value := getattr(request, name)) is not None}
     several = {"columns": columns, "decode": decode, "where": request.where}
-    return cast("FormatOptions", given | {name: value for name, value in several.items() if value})
+    return cast("FormatOptions", options | {name: value for name, value in several.items() if value})

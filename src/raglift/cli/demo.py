@@ -137,8 +137,8 @@ def _what_next(evaluation: Evaluation, page: Path | None, saved: Path) -> list[s
     lines = [] if page is None else [f"Report: {page}"]
     query = shlex.quote(_most_changed(evaluation))
     explain = f"raglift explain {shlex.quote(str(saved))} {query}"
-    own = "raglift evaluate MY.jsonl --system MY_APP:SEARCH"
-    return [*lines, "Next, explain the score of one question, or measure your own system:", f"  {explain}", f"  {own}"]
+    heading = "Next, explain the score of one question, or measure your own system:"
+    return [*lines, heading, f"  {explain}", "  raglift evaluate MY.jsonl --system MY_APP:SEARCH"]
 
 
 def _most_changed(evaluation: Evaluation) -> str:

@@ -146,10 +146,10 @@ def _measured(
     except KeyboardInterrupt:
         if request.system is None:
             raise
-        raise Stopped(_what_is_kept(request, unfinished)) from None
+        raise Stopped(_how_to_continue(request, unfinished)) from None
     except SystemExit as end:  # with its exit code, which may be 0, nobody would see that nothing was measured
         code = short_repr(end.code, _CODE_SHOWN)
-        advice = _what_is_kept(request, unfinished)
+        advice = _how_to_continue(request, unfinished)
         raise RunError(
             f"the system ended the process, as sys.exit({code}) does; expected an answer; {advice}"
         ) from None
@@ -173,7 +173,7 @@ def _in_this_folder() -> Iterator[None]:
             os.chdir(before)
 
 
-def _what_is_kept(request: Evaluate, unfinished: Unfinished | None) -> str:
+def _how_to_continue(request: Evaluate, unfinished: Unfinished | None) -> str:
     """Return what is true of the answers of a user's system when a run was stopped."""
     if request.version is not None and is_kept_on_disk():
         resume = " with --resume" if unfinished is not None else ""

@@ -17,9 +17,9 @@ INTERRUPTED = 130
 class Stopped(SystemExit):
     """Ctrl-C, where there is something to say of how to continue."""
 
-    def __init__(self, how_to_go_on: str) -> None:
+    def __init__(self, how_to_continue: str) -> None:
         super().__init__(INTERRUPTED)
-        self.how_to_go_on = how_to_go_on
+        self.how_to_continue = how_to_continue
 
 
 def has_width(console: Console) -> bool:

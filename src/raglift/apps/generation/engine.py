@@ -274,12 +274,12 @@ class _Run:
             for name, count in self._within_reach().items():
                 for number in self.sampler.draw(count):
                     self.tried[name] += 1
-                    own = [number]
+                    numbers = [number]
                     if STYLES[name].passages > 1:
                         second = self.sampler.take(self.passages.related(number))
-                        own += [] if second is None else [second]
-                    if len(own) == STYLES[name].passages:
-                        tasks.append(Task(STYLES[name], tuple(own)))
+                        numbers += [] if second is None else [second]
+                    if len(numbers) == STYLES[name].passages:
+                        tasks.append(Task(STYLES[name], tuple(numbers)))
                     else:
                         self.rejected[name].append(Rejection("no second passage"))
         return tasks

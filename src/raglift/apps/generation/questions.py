@@ -362,16 +362,16 @@ def checks_of(draft: Draft, passages: Passages, seed: int) -> Iterator[Check]:
         texts = _BETWEEN.join(passages.chunks[number].text for number in numbers)
         return Check(load_prompt("answerable").fill(question=draft.text, passages=texts), expected, reason)
 
-    own = draft.task.passages
+    labelled = draft.task.passages
     if not draft.task.style.quotes:
-        most_alike = tuple(dict.fromkeys((*own, *passages.best(draft.text, _BEST))))
+        most_alike = tuple(dict.fromkeys((*labelled, *passages.best(draft.text, _BEST))))
         yield check(most_alike, False, "answered by the documents")
         return
-    yield check(own, True, "not answered by its passage")
-    if len(own) > 1:
-        for number in own:
+    yield check(labelled, True, "not answered by its passage")
+    if len(labelled) > 1:
+        for number in labelled:
             yield check((number,), False, "answered by one passage alone")
         return
-    other = passages.other(own[0], seed)
+    other = passages.other(labelled[0], seed)
     if other is not None:
         yield check((other,), False, "answered by a random passage")

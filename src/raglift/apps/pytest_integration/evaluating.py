@@ -240,9 +240,9 @@ class Evaluate:
         settings: dict[str, Any] = {"progress": False, **options}
         if needed:
             # Measures without a depth are taken as deep as the system goes, and those of the mark at their own
-            given = options.get("metrics", DEFAULT_METRICS)
-            given = (given,) if isinstance(given, (str, Metric)) else tuple(given)
-            settings["metrics"] = (*given, *needed)
+            asked = options.get("metrics", DEFAULT_METRICS)
+            asked = (asked,) if isinstance(asked, (str, Metric)) else tuple(asked)
+            settings["metrics"] = (*asked, *needed)
         if expected.bounds_latency:
             settings.setdefault("latency", min(_TIMED_QUERIES, len(dataset)))
         if expected.maximum["failures"] == 0:

@@ -66,8 +66,8 @@ class Expectation:
     @property
     def has_bounds(self) -> bool:
         """Whether its test would be pointless without an evaluation."""
-        given = dict(self.maximum) != {"failures": 0}
-        return bool(given or self.minimum or self.per_query or self.has_baseline)
+        bounds_failures = dict(self.maximum) != {"failures": 0}
+        return bool(bounds_failures or self.minimum or self.per_query or self.has_baseline)
 
     @property
     def has_baseline(self) -> bool:

@@ -89,8 +89,8 @@ def _query_lines(explanation: Explanation) -> Iterator[str]:
         yield f"  {mark} {each.hit.rank:>3}. {hit_words(each.hit)}"
     if len(explanation.hits) > _HITS:
         below = [each.hit.rank for each in explanation.hits[_HITS:] if any(overlap.counts for overlap in each.overlaps)]
-        told = f"; matching: {', '.join(map(str, below))}" if below else ""
-        yield f"         and {len(explanation.hits) - _HITS:,} more{told}"
+        matching = f"; matching: {', '.join(map(str, below))}" if below else ""
+        yield f"         and {len(explanation.hits) - _HITS:,} more{matching}"
     yield from _missed(explanation)
 
 

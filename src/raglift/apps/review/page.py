@@ -259,8 +259,8 @@ def build_page(name: str) -> Page:
     check_installed()
     from jinja2 import Environment, StrictUndefined
 
-    own = [asset(part, _PACKAGE) for part in _SCRIPTS]
-    script = one_script(*map(asset, _SHARED_SCRIPTS), *own, asset(_LAST))
+    scripts = [asset(part, _PACKAGE) for part in _SCRIPTS]
+    script = one_script(*map(asset, _SHARED_SCRIPTS), *scripts, asset(_LAST))
     style = "\n".join([*map(asset, _SHARED_STYLES), *(asset(part, _PACKAGE) for part in _STYLES)])
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(asset("review.html.j2", _PACKAGE))
     policy = (

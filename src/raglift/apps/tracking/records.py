@@ -155,8 +155,8 @@ def reason_of(error: BaseException) -> str:
 
     if isinstance(error, ValidationError):  # its first line counts only, and what was found may be a key
         details = error.errors(include_url=False, include_context=False, include_input=False)
-        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in details)
-        return shorten(without_secrets(told), 500)
+        faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in details)
+        return shorten(without_secrets(faults), 500)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return shorten(without_secrets(lines[0] if lines else type(error).__name__).rstrip(".:"), 500)
 

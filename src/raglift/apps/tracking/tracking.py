@@ -112,8 +112,8 @@ def publish(
             folder = Path(temporary) if files and record.write_files is not None else None
             if folder is not None and record.write_files is not None:
                 notes = record.write_files(folder)
-            told = record if files else replace(record, summary="")  # which may name queries by their texts
-            run = tracker.keep(told, folder, tags=tags, parent=parent)
+            sent = record if files else replace(record, summary="")  # which may name queries by their texts
+            run = tracker.keep(sent, folder, tags=tags, parent=parent)
     except RagliftError:
         raise
     except Exception as error:

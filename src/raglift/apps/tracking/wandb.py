@@ -98,7 +98,7 @@ class WandbTracker:
                 run.finish(exit_code=1)
                 raise
             run.finish(exit_code=0 if record.error is None else 1)
-            return self._kept(run, record)
+            return self._tracked_run(run, record)
 
     def _begin(self, record: Record, tags: Mapping[str, str], parent: TrackedRun | None) -> Any:
         known = self._wandb.Settings.model_fields
@@ -134,7 +134,7 @@ class WandbTracker:
                 artifact.add_file(str(path), name=path.relative_to(files).as_posix())
             run.log_artifact(artifact)
 
-    def _kept(self, run: Any, record: Record) -> TrackedRun:
+    def _tracked_run(self, run: Any, record: Record) -> TrackedRun:
         offline = bool(run.offline)
         if bool(run.disabled):
             notes: tuple[str, ...] = ("WANDB_MODE=disabled: nothing was kept",)
