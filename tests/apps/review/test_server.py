@@ -141,8 +141,6 @@ def test_every_answer_says_what_browsers_may_do_with_it(client: httpx.Client) ->
             "found number 4; expected one of the 0 facts",
         ),
         (b'{WHO, "operation": {"kind": "grade", "chunk": 0, "grade": 1, "fact": "other"}}', "operation.grade.fact"),
-        (b'{WHO, "operation": {"kind": "move-chunk", "chunk": 0, "fact": "another"}}', "grade the chunk first"),
-        (b'{WHO, "operation": {"kind": "move-passage", "fact": 0, "alternative": 0, "to": "another"}}', "fact"),
         (
             b"""{WHO, "operation":
              {"kind": "words", "chunk": 0, "start": 0, "end": 3, "text": "??", "fact": null}}""",
