@@ -210,7 +210,8 @@ def grade_chunk(
     chosen_by_models = {place for place, passage in by_models.items() if same_place(whole, passage)}
     if fact is None or not chosen_by_models or len(by_models) < len(decided):
         return graded
-    return _moved(graded, chosen_by_models, fact)
+    moved = _with_evidence(graded, whole, fact)
+    return _with_passages(moved, (None if place in chosen_by_models else passage for place, passage in _places(moved)))
 
 
 def clear_grade(query: Query, chunk: Chunk) -> Query:
@@ -393,37 +394,6 @@ def _with_evidence(query: Query, passage: Passage, fact: Destination | None) -> 
     return replace(query, facts=(*query.facts, Fact((passage,))))
 
 
-def _moved(query: Query, places: set[tuple[int, int]], to: Destination) -> Query:
-    """Return the query with passages moved to a fact, after those that it has; a fact goes with its last passage."""
-    target = len(query.facts) if to == "another" else to
-    if to != "another":
-        _fact(query, target)
-    moving = [passage for place, passage in _places(query) if place in places and place[0] != target]
-    sources = {number for number, _ in places}
-    whole_facts = sum(len(query.facts[number].passages) for number in sources) == len(places)
-    if not moving or (to == "another" and len(sources) == 1 and whole_facts):
-        return query  # they are there already, or are a fact of their own
-    left = [
-        tuple(
-            passage
-            for alternative, passage in enumerate(fact.passages)
-            if ((number, alternative) not in places or number == target)
-            and not (number == target and any(same_place(passage, other) for other in moving))
-        )
-        for number, fact in enumerate(query.facts)
-    ]
-    left = [*left, ()] if to == "another" else left
-    left[target] = (*left[target], *moving)
-    return replace(query, facts=_of_passages(query, left))
-
-
-def _of_passages(query: Query, passages: Sequence[tuple[Passage, ...]]) -> tuple[Fact, ...]:
-    """Return the facts of a query with other passages, and new facts after them; one without passages is no more."""
-    more = [Fact(of_fact) for of_fact in passages[len(query.facts) :] if of_fact]
-    same = zip(query.facts, passages, strict=False)
-    return (*(replace(fact, passages=of_fact) for fact, of_fact in same if of_fact), *more)
-
-
 def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:
     return [
         ((number, place), passage)
@@ -435,8 +405,10 @@ def _places(query: Query) -> list[tuple[tuple[int, int], Passage]]:
 def _with_passages(query: Query, passages: Iterable[Passage | None]) -> Query:
     """Return the query with other passages in the same order; None takes one away, and with the last its fact."""
     remaining = iter(passages)
-    facts = [tuple(one for _ in fact.passages if (one := next(remaining)) is not None) for fact in query.facts]
-    return replace(query, facts=_of_passages(query, facts))
+    changed = [
+        (fact, tuple(one for _ in fact.passages if (one := next(remaining)) is not None)) for fact in query.facts
+    ]
+    return replace(query, facts=tuple(replace(fact, passages=left) for fact, left in changed if left))
 
 
 def _with_passage(query: Query, fact: int, alternative: int, passage: Passage) -> Query:
