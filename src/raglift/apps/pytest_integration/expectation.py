@@ -170,7 +170,7 @@ def _faults_of(name: str, value: Any) -> Iterator[Fault]:
         yield Fault(where, shown(value), expected)
     elif name == "margin":
         yield from _fault_in(where, checked_margin, value)
-    elif name == "no_regression":
+    elif isinstance(value, (list, tuple)):
         for number, metric in enumerate(value):
             yield from _fault_in(f"{where}[{number}]", _compared, [metric])
     elif isinstance(value, Mapping):
