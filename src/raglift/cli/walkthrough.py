@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raglift.adapters.adapt import check_reranker
 from raglift.apps.walkthrough import Settings, walk
 from raglift.base.normalization import normalize
+from raglift.base.validation import nearest
 from raglift.cli.evaluate import as_json as evaluation_as_json
 from raglift.cli.evaluate import chunker_of, numbers_of_hits, system_of
 from raglift.cli.json_output import print_json
@@ -46,29 +47,17 @@ def _find(dataset: Dataset, question: str) -> Query:
     """Return a question by its id or its text; case, quotes, dashes and a question mark at the end do not count."""
     form = _comparable(question)
     found = next((query for query in dataset if form in (_comparable(query.id), _comparable(query.text))), None)
-    if found is None:
-        raise dataset_error(dataset, question)
-    return found
+    if found is not None:
+        return found
+    if question in dataset.resolution.queries_left_out:
+        raise ConfigurationError(
+            f"--question: {question!r} is left out, because none of its labels resolves in this text; "
+            f"raglift labels check {dataset.name} says why"
+        )
+    expected = nearest(question, [name for query in dataset for name in (query.id, query.text)])
+    raise ConfigurationError(f"--question: {question!r} is not in {dataset.name}; expected {expected}")
 
 
 def _comparable(text: str) -> str:
     form = normalize(text, unicode_folding=True)
     return form.rstrip(" ?") or form
-
-
-def dataset_error(dataset: Dataset, question: str) -> Exception:
-    """Return the error for a question that has no labels, naming the nearest ones."""
-    import difflib
-
-    if question in dataset.resolution.queries_left_out:
-        return ConfigurationError(
-            f"--question: {question!r} is left out, because none of its labels resolves in this text; "
-            f"raglift labels check {dataset.name} says why"
-        )
-    texts = {query.text: query.id for query in dataset}
-    near = difflib.get_close_matches(question, texts, n=5, cutoff=0.3) or list(texts)[:5]
-    listed = "\n".join(f"  {texts[text]}: {text}" for text in near)
-    return ConfigurationError(
-        f"--question: {question!r} is not in {dataset.name}, and metrics need labels; "
-        f"expected an id or a text, such as:\n{listed}"
-    )
